@@ -54,6 +54,14 @@ pub enum ServerError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The endpoint of traces is no HTTP address.
+    #[error(
+        "{endpoint:?} is no address of an OTLP collector; use one such as http://localhost:4318"
+    )]
+    TraceEndpoint {
+        /// The endpoint.
+        endpoint: String,
+    },
     /// The operating system provided no threads or sockets.
     #[error("failed to start the server's threads: {0}")]
     Runtime(#[source] io::Error),

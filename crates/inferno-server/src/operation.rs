@@ -6,4 +6,5 @@ pub(crate) mod logs;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
 pub(crate) mod server_info;
+pub(crate) mod traces;
 pub(crate) mod version;

@@ -18,6 +18,9 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// Web origins that may call from a browser; `*` allows all. If empty, pages from loopback addresses may call.
     pub allowed_origins: Vec<String>,
+    /// Address of an OpenTelemetry collector that receives a span for each request, with OTLP over HTTP; `/v1/traces` is added to
+    /// addresses without a path.
+    pub otlp_endpoint: Option<String>,
     /// Rejects fields that the API does not define, instead of ignoring and reporting them.
     pub strict_fields: bool,
     /// Generates these answers to conversations, to test clients.
@@ -67,6 +70,7 @@ impl Default for ServerOptions {
             api_keys: Vec::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            otlp_endpoint: None,
             strict_fields: false,
             scripted: None,
             limits: Limits::default(),

@@ -5,6 +5,7 @@ mod body;
 mod host;
 mod id;
 mod ignored_fields;
+mod origin;
 mod preparation;
 mod query;
 mod segment;
@@ -15,6 +16,7 @@ pub(crate) use host::{is_loopback, require_allowed_host};
 pub(crate) use id::with_request_id;
 pub(crate) use ignored_fields::{IGNORED_FIELDS, report_ignored_fields};
 pub(crate) use inferno_chat::unique_id as fresh_id;
+pub(crate) use origin::RequestOrigin;
 pub(crate) use preparation::{
     PREPARATION_STACK_BYTES, Preparation, PreparationStage, parsed_bytes,
 };

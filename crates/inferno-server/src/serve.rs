@@ -14,6 +14,7 @@ use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::operation::logs;
+use crate::operation::traces::Traces;
 use crate::request::PREPARATION_STACK_BYTES;
 use crate::router::router;
 use crate::state::App;
@@ -69,7 +70,7 @@ impl Server {
     /// Loads the model on a separate thread and serves it until SIGTERM or Ctrl-C, then lets running requests finish, up to the
     /// drain timeout. A second signal aborts them.
     ///
-    /// **Errors**: those of `load`; no threads or sockets available.
+    /// **Errors**: those of `load`; an invalid endpoint of traces; no threads or sockets available.
     pub fn run<E>(
         self,
         load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
@@ -100,9 +101,13 @@ impl Server {
             .enable_all()
             .build()
             .map_err(ServerError::Runtime)?;
-        let app = Arc::new(App::new(self.options.clone()));
+        let traces = self.options.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
+        let app = Arc::new(App::new(self.options.clone(), traces));
         let result = runtime.block_on(self.serve(&app, load, stop));
         runtime.shutdown_timeout(CLOSING_TIMEOUT);
+        if let Some(traces) = &app.traces {
+            traces.flush(CLOSING_TIMEOUT);
+        }
         logs::flush();
         result
     }

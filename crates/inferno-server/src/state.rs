@@ -10,6 +10,7 @@ use crate::errors::{ApiError, shortened};
 use crate::fields::IgnoredFields;
 use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
+use crate::operation::traces::Traces;
 use crate::request::PreparationStage;
 use crate::{ServedModel, ServerOptions};
 
@@ -18,6 +19,8 @@ pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
     pub metrics: Metrics,
+    /// With an endpoint for them.
+    pub traces: Option<Traces>,
     pub ignored_fields: IgnoredFields,
     pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
@@ -37,10 +40,11 @@ pub(crate) enum Readiness {
 }
 
 impl App {
-    pub fn new(options: ServerOptions) -> Self {
+    pub fn new(options: ServerOptions, traces: Option<Traces>) -> Self {
         Self {
             model: OnceLock::new(),
             metrics: Metrics::new(),
+            traces,
             ignored_fields: IgnoredFields::default(),
             responses: Arc::new(ResponseStore::new(options.limits.max_stored_bytes)),
             preparation: Arc::new(PreparationStage::new(&options.limits)),

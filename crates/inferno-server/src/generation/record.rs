@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use inferno_engine::{EngineError, FinishReason, Finished, ProgressEvent, TokenEvent};
+use serde_json::json;
 use tracing::Span;
 
 use super::counts::TokenCounts;
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::operation::traces::RequestSpan;
+use crate::request::RequestOrigin;
 use crate::state::App;
 use crate::time::milliseconds;
 
@@ -24,6 +27,7 @@ pub(super) struct Record {
     started: Instant,
     /// The span of the HTTP request, so that the log line carries its id.
     span: Span,
+    origin: RequestOrigin,
     block_tokens: usize,
     pub counts: TokenCounts,
     preemptions: usize,
@@ -51,6 +55,7 @@ impl Record {
             app: Arc::clone(app),
             started,
             span: Span::current(),
+            origin: RequestOrigin::current(),
             block_tokens: model.handle.snapshot().block_tokens,
             counts,
             preemptions: 0,
@@ -112,6 +117,25 @@ impl Record {
         }
     }
 
+    /// The request as a span of its trace, with the names that vLLM uses.
+    fn trace_span(&self) -> RequestSpan<'_> {
+        let seconds = |duration: Duration| json!(duration.as_secs_f64());
+        let duration = self.started.elapsed();
+        let mut attributes = vec![
+            ("gen_ai.response.model", json!(self.app.loaded().map_or("", |model| model.name()))),
+            ("gen_ai.request.n", json!(self.counts.choices.len())),
+            ("gen_ai.usage.prompt_tokens", json!(self.counts.prompt_tokens)),
+            ("gen_ai.usage.completion_tokens", json!(self.counts.generated_tokens())),
+            ("gen_ai.latency.time_in_queue", seconds(self.queued)),
+            ("gen_ai.latency.e2e", seconds(duration)),
+            ("http.response.status_code", json!(self.status)),
+        ];
+        let first_token = self.time_to_first_token.map(seconds);
+        attributes.extend(first_token.map(|it| ("gen_ai.latency.time_to_first_token", it)));
+        let error = (self.status != 200).then_some(self.outcome);
+        RequestSpan { origin: &self.origin, duration, error, attributes }
+    }
+
     /// How much of the prompt came from the prefix cache, and why not more.
     fn cache_outcome(&self) -> &'static str {
         let prompt_tokens = self.counts.prompt_tokens;
@@ -146,6 +170,9 @@ impl Drop for Record {
                 self.status = CLIENT_CLOSED_REQUEST;
             }
             self.app.metrics.aborted(num_unfinished, self.outcome);
+        }
+        if let Some(traces) = &self.app.traces {
+            traces.add(self.trace_span());
         }
         let _entered = self.span.enter();
         tracing::info!(

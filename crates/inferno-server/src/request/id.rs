@@ -1,12 +1,13 @@
 //! Ids of requests and responses.
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use inferno_chat::unique_id;
 use tracing::Instrument;
 
+use super::origin::{RequestOrigin, TraceParent};
 use crate::errors::{ApiError, shortened};
 
 /// Identifies a request in its response and in the logs.
@@ -14,17 +15,6 @@ const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 /// The header that Anthropic's clients read.
 const ANTHROPIC_HEADER: HeaderName = HeaderName::from_static("request-id");
 const MAX_LEN: usize = 128;
-/// The W3C trace context: version, trace ID, parent ID and flags in hexadecimal, separated by hyphens.
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// The trace that a request belongs to, so that its log lines can be found from the trace.
-fn trace_id(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(TRACE_PARENT)?.to_str().ok()?;
-    let id = value.split('-').nth(1)?;
-    let is_valid = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_valid.then_some(id)
-}
-
 /// Assigns an id to a request, or keeps the one it sent, and returns it in the response headers.
 pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
     let sent = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
@@ -33,10 +23,12 @@ pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
         _ => unique_id("req_"),
     };
     let path = shortened(request.uri().path());
-    let span = tracing::info_span!(
-        "request", %id, method = %request.method(), %path, trace = trace_id(request.headers())
-    );
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let parent = TraceParent::of(request.headers());
+    // Log lines can be found from the trace.
+    let trace = parent.as_ref().map(|parent| parent.trace_id.as_str());
+    let span = tracing::info_span!("request", %id, method = %request.method(), %path, trace);
+    let origin = RequestOrigin { id: id.clone(), parent };
+    let mut response = origin.scope(next.run(request).instrument(span.clone())).await;
     // Generation requests have a log line of their own, and successful probes need none.
     if let Some(error) = response.extensions().get::<ApiError>() {
         let _entered = span.enter();

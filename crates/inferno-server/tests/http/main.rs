@@ -32,3 +32,4 @@ mod stored_responses;
 mod tls;
 mod tokens;
 mod tools;
+mod traces;

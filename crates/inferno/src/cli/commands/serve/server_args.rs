@@ -40,6 +40,9 @@ pub(super) struct ServerArgs {
     /// Reject requests with unknown fields instead of ignoring the fields
     #[arg(long)]
     strict_fields: bool,
+    /// Send a trace span for each request to this OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
     /// Generate the answers in this JSON file instead of the model's own, to test clients
     #[arg(long, value_name = "FILE", hide = true)]
     scripted_answers: Option<PathBuf>,
@@ -133,6 +136,7 @@ impl ServerArgs {
             api_keys,
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.cors_origin.clone(),
+            otlp_endpoint: self.otlp_endpoint.clone(),
             strict_fields: self.strict_fields,
             scripted: self.scripted()?,
             limits: Limits {

@@ -190,9 +190,9 @@ async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>
         () = stop => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
     }
     // Requests that still run fail here, with an error in their streams.
-    if let Some(model) = app.loaded().cloned() {
-        if let Err(error) = tokio::task::spawn_blocking(move || model.stop()).await {
-            tracing::error!(%error, "the engine did not stop cleanly");
-        }
+    if let Some(model) = app.loaded().cloned()
+        && let Err(error) = tokio::task::spawn_blocking(move || model.stop()).await
+    {
+        tracing::error!(%error, "the engine did not stop cleanly");
     }
 }

@@ -101,7 +101,10 @@ mod tests {
                 for name in *commands {
                     assert!(has(&command(name)), "{names:?}: {name} has no {target}");
                 }
-                assert!(inferno.get_subcommands().any(has), "{names:?}: no command has {target}");
+                if commands.is_empty() {
+                    let known = inferno.get_subcommands().any(has);
+                    assert!(known, "{names:?}: no command has {target}");
+                }
             }
         }
     }

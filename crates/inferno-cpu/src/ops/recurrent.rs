@@ -3,6 +3,7 @@
 pub(crate) mod conv;
 pub(crate) mod gated_norm;
 pub(crate) mod linear_attention;
+mod matrix_columns;
 pub(crate) mod selective_scan;
 
 use std::ops::Range;

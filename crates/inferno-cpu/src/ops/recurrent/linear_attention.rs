@@ -2,9 +2,6 @@
 //!
 //! The columns of a head's matrix do not depend on one another. A task keeps 32 of them in the first-level cache
 //! while it reads all rows of a sequence.
-//!
-//! **Order of the sums.** A column's products with a key or a query are summed by fused multiply-add, the even and
-//! the odd rows of the matrix apart; then the odd sum is added to the even one.
 
 // Writes to columns of rows and to parts of the state.
 #![allow(unsafe_code)]
@@ -17,6 +14,7 @@ use inferno_backend::{
 };
 
 use super::SequenceRows;
+use super::matrix_columns::{Columns, Update, load_columns, store_columns};
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
@@ -181,6 +179,14 @@ struct ScanInputs<'a> {
     skip: Option<&'a [f32]>,
 }
 
+/// What a scan reads of one row, for one head and the columns of a block.
+struct ScanRow<'a> {
+    gates: &'a [f32],
+    query: &'a [f32],
+    key: &'a [f32],
+    value: &'a [f32],
+}
+
 /// Reads and writes a block of columns of one head of one sequence. No other task writes to it.
 struct Scan<'a> {
     inputs: &'a ScanInputs<'a>,
@@ -195,69 +201,120 @@ struct Scan<'a> {
 impl Kernel for Scan<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
+        // As many columns at a time as the registers hold sums of.
         match self.columns.len() {
-            BLOCK_COLS => self.scan::<L, 2>(lanes, BLOCK_COLS),
-            LANES => self.scan::<L, 1>(lanes, LANES),
-            width if width < LANES => self.scan::<L, 1>(lanes, width),
-            width => self.scan::<L, 2>(lanes, width),
+            BLOCK_COLS if L::REGISTERS >= 32 => {
+                let columns = Columns { first: 0, len: BLOCK_COLS, block_cols: BLOCK_COLS };
+                self.scan::<L, 2>(lanes, columns);
+            }
+            BLOCK_COLS => {
+                for first in [0, LANES] {
+                    let columns = Columns { first, len: LANES, block_cols: BLOCK_COLS };
+                    self.scan::<L, 1>(lanes, columns);
+                }
+            }
+            LANES => {
+                let columns = Columns { first: 0, len: LANES, block_cols: LANES };
+                self.scan::<L, 1>(lanes, columns);
+            }
+            block_cols => {
+                for first in (0..block_cols).step_by(LANES) {
+                    let len = LANES.min(block_cols - first);
+                    self.scan::<L, 1>(lanes, Columns { first, len, block_cols });
+                }
+            }
         }
     }
 }
 
 impl Scan<'_> {
-    /// Scans a block of `width` columns, which `V` vectors hold.
+    /// Scans columns of the block. The pass over the matrix that adds one token also reads it with the key of the next
+    /// one, which saves a second pass.
     #[inline(always)]
-    fn scan<L: Lanes, const V: usize>(&self, lanes: L, width: usize) {
-        let ScanInputs {
-            params,
-            projected,
-            projected_cols,
-            convolved,
-            convolved_cols,
-            rates,
-            skip,
-        } = *self.inputs;
-        let &LinearAttentionParams { key_dim, value_dim, num_heads, .. } = params;
-        let (head, key_head) = (self.head, params.key_head(self.head) * key_dim);
+    fn scan<L: Lanes, const V: usize>(&self, lanes: L, columns: Columns) {
+        let is_delta = matches!(self.inputs.params.rule, WriteRule::Delta { .. });
         let block = self.block(self.sequence.slot);
         if self.sequence.is_new {
-            block.fill(0.0);
+            columns.clear(block);
         }
-        for row in self.sequence.rows.clone() {
-            let gates = &projected[row * projected_cols..][..projected_cols];
-            let x = &convolved[row * convolved_cols..][..convolved_cols];
-            let query = &x[params.queries + key_head..][..key_dim];
-            let key = &x[params.keys + key_head..][..key_dim];
-            let value = &x[params.values + head * value_dim..][self.columns.clone()];
-            let value = load_block::<L, V>(lanes, value);
-            let step = gates[params.gates + head];
-            let decay = lanes.exp(lanes.splat(rates[head] * step));
-            let written = match params.rule {
-                WriteRule::Additive => value.map(|value| lanes.mul(value, lanes.splat(step))),
-                WriteRule::Delta { strengths, .. } => {
-                    let strength = lanes.splat(gates[strengths + head]);
-                    let old = read::<L, V>(lanes, block, width, key);
-                    std::array::from_fn(|v| {
-                        let new = lanes.sub(value[v], lanes.mul(decay, old[v]));
-                        lanes.mul(strength, new)
-                    })
-                }
+        let rows = self.sequence.rows.clone();
+        let mut old = match is_delta {
+            true => columns.read::<L, V>(lanes, block, self.row(rows.start).key),
+            false => [lanes.splat(0.0); V],
+        };
+        for index in rows.clone() {
+            let row = self.row(index);
+            let value = load_columns::<L, V>(lanes, columns.of(row.value));
+            let (decay, written) = self.written::<L, V>(lanes, &row, value, old);
+            let update = Update::<L, V> { decay, key: row.key, written };
+            let mut result = if is_delta && index + 1 < rows.end {
+                let readers = [row.query, self.row(index + 1).key];
+                let [result, next] = update.apply(lanes, columns, block, readers);
+                old = next;
+                result
+            } else {
+                let [result] = update.apply(lanes, columns, block, [row.query]);
+                result
             };
-            let mut result = write_and_read(lanes, block, width, decay, [key, query], written);
-            if let Some(skip) = skip {
-                let skip = lanes.splat(skip[head]);
+            if let Some(skip) = self.inputs.skip {
+                let skip = lanes.splat(skip[self.head]);
                 result = std::array::from_fn(|v| lanes.fma(skip, value[v], result[v]));
             }
-            let at = (row * num_heads + head) * value_dim;
-            // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns.
-            let out = unsafe { self.out.part(at + self.columns.start..at + self.columns.end) };
-            for (out, result) in out.chunks_mut(LANES).zip(result) {
-                lanes.store_part(result, out);
-            }
-            if let Some(slot) = self.sequence.checkpoint_after(row) {
-                self.block(slot).copy_from_slice(block);
+            store_columns::<L, V>(lanes, result, columns.of_mut(self.out(index)));
+            if let Some(slot) = self.sequence.checkpoint_after(index) {
+                columns.copy(block, self.block(slot));
             }
         }
+    }
+
+    /// The decay of the matrix by a token, and what the token writes to the columns, whose product with its key is
+    /// `old`.
+    #[inline(always)]
+    fn written<L: Lanes, const V: usize>(
+        &self,
+        lanes: L,
+        row: &ScanRow<'_>,
+        value: [L::F32; V],
+        old: [L::F32; V],
+    ) -> (L::F32, [L::F32; V]) {
+        let step = row.gates[self.inputs.params.gates + self.head];
+        let decay = lanes.exp(lanes.splat(self.inputs.rates[self.head] * step));
+        let written = match self.inputs.params.rule {
+            WriteRule::Additive => value.map(|value| lanes.mul(value, lanes.splat(step))),
+            WriteRule::Delta { strengths, .. } => {
+                let strength = lanes.splat(row.gates[strengths + self.head]);
+                std::array::from_fn(|v| {
+                    lanes.mul(strength, lanes.sub(value[v], lanes.mul(decay, old[v])))
+                })
+            }
+        };
+        (decay, written)
+    }
+
+    /// What the scan reads of row `index`.
+    #[inline(always)]
+    fn row(&self, index: usize) -> ScanRow<'_> {
+        let ScanInputs { params, projected, projected_cols, convolved, convolved_cols, .. } =
+            *self.inputs;
+        let key_head = params.key_head(self.head) * params.key_dim;
+        let x = &convolved[index * convolved_cols..][..convolved_cols];
+        ScanRow {
+            gates: &projected[index * projected_cols..][..projected_cols],
+            query: &x[params.queries + key_head..][..params.key_dim],
+            key: &x[params.keys + key_head..][..params.key_dim],
+            value: &x[params.values + self.head * params.value_dim..][self.columns.clone()],
+        }
+    }
+
+    /// The outputs of a row for the columns of the block.
+    // No two of the same row exist at a time in a task.
+    #[allow(clippy::mut_from_ref)]
+    #[inline(always)]
+    fn out(&self, row: usize) -> &mut [f32] {
+        let LinearAttentionParams { num_heads, value_dim, .. } = *self.inputs.params;
+        let at = (row * num_heads + self.head) * value_dim;
+        // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns.
+        unsafe { self.out.part(at + self.columns.start..at + self.columns.end) }
     }
 
     /// The block in a slot: a row of columns for each component of a key.
@@ -272,54 +329,4 @@ impl Scan<'_> {
         // head or the columns. Within a task, there is one block of each slot.
         unsafe { self.state.part(at + start * key_dim..at + end * key_dim) }
     }
-}
-
-#[inline(always)]
-fn load_block<L: Lanes, const V: usize>(lanes: L, row: &[f32]) -> [L::F32; V] {
-    std::array::from_fn(|v| lanes.load_part(&row[v * LANES..row.len().min((v + 1) * LANES)]))
-}
-
-/// The product of a block with a key.
-#[inline(always)]
-fn read<L: Lanes, const V: usize>(
-    lanes: L,
-    block: &[f32],
-    width: usize,
-    key: &[f32],
-) -> [L::F32; V] {
-    let mut sums = [[lanes.splat(0.0); V]; 2];
-    for (rows, keys) in block.chunks(2 * width).zip(key.chunks(2)) {
-        for (sums, (row, &key)) in sums.iter_mut().zip(rows.chunks_exact(width).zip(keys)) {
-            let (row, key) = (load_block::<L, V>(lanes, row), lanes.splat(key));
-            *sums = std::array::from_fn(|v| lanes.fma(key, row[v], sums[v]));
-        }
-    }
-    std::array::from_fn(|v| lanes.add(sums[0][v], sums[1][v]))
-}
-
-/// `block = decay * block + key * written`, and its product with the query.
-#[inline(always)]
-fn write_and_read<L: Lanes, const V: usize>(
-    lanes: L,
-    block: &mut [f32],
-    width: usize,
-    decay: L::F32,
-    [key, query]: [&[f32]; 2],
-    written: [L::F32; V],
-) -> [L::F32; V] {
-    let mut sums = [[lanes.splat(0.0); V]; 2];
-    let pairs = key.chunks(2).zip(query.chunks(2));
-    for (rows, (keys, queries)) in block.chunks_mut(2 * width).zip(pairs) {
-        let rows = rows.chunks_exact_mut(width).zip(keys.iter().zip(queries));
-        for (sums, (row, (&key, &query))) in sums.iter_mut().zip(rows) {
-            let (key, query) = (lanes.splat(key), lanes.splat(query));
-            let old = load_block::<L, V>(lanes, row);
-            for (v, row) in row.chunks_mut(LANES).enumerate().take(V) {
-                let new = lanes.fma(key, written[v], lanes.mul(decay, old[v]));
-                lanes.store_part(new, row);
-                sums[v] = lanes.fma(query, new, sums[v]);
-            }
-        }
-    }
-    std::array::from_fn(|v| lanes.add(sums[0][v], sums[1][v]))
 }

@@ -19,9 +19,13 @@
 //!   prompt that could share a block which another one is about to compute waits for it.
 
 mod admission;
+mod cached_prefixes;
 mod checkpoints;
+mod commit;
+mod decode;
 mod held;
 mod kv_blocks;
+mod limits;
 mod parking;
 mod plan;
 mod prefill;
@@ -33,19 +37,18 @@ mod state_slots;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use inferno_backend::{BlockId, KvBlockPart, KvWindow, LogitRows, SequenceChunk, StateSlot};
+use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
+pub use limits::{SchedulerCounts, SchedulerLimits};
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 pub use row_request::RowRequest;
 pub use state_slots::StateUsage;
 
 use crate::WindowUpdate;
-use crate::prefix_cache::PrefixNode;
 pub(crate) use kv_blocks::CachedBlock;
 use kv_blocks::KvBlocks;
 use scheduled::{Retention, Scheduled};
-use speculation::MAX_SPECULATIVE_TOKENS;
 
 /// Places in the queue that one level of priority is equivalent to.
 const PRIORITY_PLACES: i64 = 64;
@@ -54,59 +57,11 @@ const PRIORITY_PLACES: i64 = 64;
 /// ones, however they are prioritized.
 const MAX_PRIORITY: i32 = 16;
 
-/// Configures a [`Scheduler`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SchedulerLimits {
-    /// Blocks of the KV cache.
-    pub num_blocks: usize,
-    /// Positions in a block.
-    pub block_tokens: usize,
-    /// Maximum number of sequences that run together.
-    pub max_num_sequences: usize,
-    /// Tokens per pass; at least `max_num_sequences`, so that prompts progress alongside decoding
-    /// sequences.
-    pub max_num_batched_tokens: usize,
-    /// Rows of logits per pass; at least `max_num_sequences`.
-    pub max_num_logit_rows: usize,
-    /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
-    pub prefix_cache: bool,
-    /// Slots of recurrent state; 0 if the model has no recurrent layers.
-    pub num_state_slots: usize,
-    /// The memory of layers with a sliding window, if it is limited: enough for all sequences that run together.
-    pub window: Option<KvWindow>,
-}
-
-impl SchedulerLimits {
-    /// Positions of the whole cache.
-    fn capacity(&self) -> usize {
-        self.num_blocks.saturating_mul(self.block_tokens)
-    }
-}
-
 /// Identifies a sequence; lower ids are scheduled first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceId {
     place: i64,
     arrival: u64,
-}
-
-/// Counters of a scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SchedulerCounts {
-    /// Tokens of the prompts that were looked up in the prefix cache.
-    pub prefix_queries: u64,
-    /// Those of them that were found there.
-    pub prefix_hits: u64,
-    /// Number of times that a running sequence lost its blocks.
-    pub preemptions: u64,
-    /// Times that tokens were drafted for a sequence.
-    pub drafts: u64,
-    /// Tokens that were drafted.
-    pub drafted_tokens: u64,
-    /// Drafted tokens that were accepted.
-    pub accepted_tokens: u64,
-    /// Accepted tokens by their index in the draft.
-    pub accepted_at: [u64; MAX_SPECULATIVE_TOKENS],
 }
 
 /// All sequences and the blocks that they hold.
@@ -321,98 +276,6 @@ impl Scheduler {
         self.running[&id].sequence.tokens()
     }
 
-    /// Records that `plan` was computed, and how each of its chunks continues, which counts if it ends
-    /// with the sequence's last token. Chunks whose sequence no longer runs are ignored.
-    ///
-    /// **Panics** when there are more or fewer continuations than chunks, more drafts are accepted
-    /// than there were, or a sequence outgrows the [`capacity`](Self::capacity).
-    pub fn commit(&mut self, plan: &Plan, continuations: &[Continuation]) {
-        assert_eq!(plan.chunks.len(), continuations.len(), "one for each chunk");
-        for (chunk, &Continuation { num_accepted, next }) in plan.chunks.iter().zip(continuations) {
-            let Some(scheduled) = self.running.get_mut(&chunk.id) else {
-                continue;
-            };
-            scheduled.sequence.advance(chunk.num_tokens);
-            if chunk.num_drafts > 0 {
-                assert!(num_accepted <= chunk.num_drafts, "more are accepted than were drafted");
-                self.blocks.drop_last(&mut scheduled.sequence, chunk.num_drafts - num_accepted);
-                self.counts.accepted_tokens += num_accepted as u64;
-                for count in self.counts.accepted_at.iter_mut().take(num_accepted) {
-                    *count += 1;
-                }
-            }
-            scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
-            self.blocks.publish(scheduled);
-            self.commit_checkpoint(chunk);
-            let scheduled = &self.running[&chunk.id];
-            if chunk.is_last && !scheduled.is_held {
-                self.continue_with(chunk.id, next);
-            }
-        }
-    }
-
-    /// Extends a running or waiting sequence with its next token, or ends it.
-    fn continue_with(&mut self, id: SequenceId, next: Option<u32>) {
-        let found = self.running.get_mut(&id).or_else(|| self.waiting.get_mut(&id));
-        let Some(scheduled) = found else { return };
-        if let Some(token) = next {
-            scheduled.sequence.extend(&[token]);
-            let len = scheduled.sequence.tokens().len();
-            assert!(len <= self.limits.capacity(), "a sequence outgrows the cache");
-        }
-        if scheduled.retention == Retention::ParkedUncomputed {
-            self.blocks.rewind(scheduled, 0);
-        }
-        if next.is_none() || scheduled.retention != Retention::Removed {
-            self.stop(id);
-        }
-    }
-
-    /// Returns the blocks of the prefix cache, the most recently used first and none before its parent.
-    pub(crate) fn cached_blocks(&self) -> Vec<CachedBlock> {
-        self.blocks.cached()
-    }
-
-    /// Returns the checkpoints of the prefix cache: the index of each one's block in
-    /// [`cached_blocks`](Self::cached_blocks), and its slot.
-    pub(crate) fn cached_states(&self) -> Vec<(usize, StateSlot)> {
-        self.blocks.cached_states()
-    }
-
-    /// Adds a checkpoint to a block of the prefix cache; the caller fills the slot. `None` if there is no slot, or the
-    /// block has a checkpoint.
-    pub(crate) fn insert_state(&mut self, node: PrefixNode) -> Option<StateSlot> {
-        self.blocks.insert_state(node)
-    }
-
-    /// Adds a block to the prefix cache that the caller fills with the keys and values of `tokens`; returns no
-    /// block if the cache has these tokens already. `None` if no block is free, or sharing is disabled.
-    pub(crate) fn insert_cached(
-        &mut self,
-        parent: Option<PrefixNode>,
-        tokens: &[u32],
-    ) -> Option<(PrefixNode, Option<BlockId>)> {
-        self.limits.prefix_cache.then(|| self.blocks.insert_cached(parent, tokens)).flatten()
-    }
-
-    /// Selects the part of an inserted block to fill: all of it, if `has_window` and there is memory left for its
-    /// windowed layers.
-    pub(crate) fn fill_inserted(&mut self, block: BlockId, has_window: bool) -> KvBlockPart {
-        let windows = &mut self.blocks.windows;
-        windows.release(block);
-        if windows.is_limited() && (!has_window || windows.num_used() >= windows.capacity()) {
-            return KvBlockPart::Unwindowed;
-        }
-        windows.use_block(block);
-        KvBlockPart::All
-    }
-
-    /// Releases the blocks of [`insert_cached`](Self::insert_cached), in that order. Unless they were all
-    /// filled, every unused block is evicted.
-    pub(crate) fn release_inserted(&mut self, nodes: Vec<PrefixNode>, are_filled: bool) {
-        self.blocks.release_inserted(nodes, are_filled);
-    }
-
     fn expire(&mut self, now: Instant) -> Vec<SequenceId> {
         let expired: Vec<_> = self
             .running
@@ -425,33 +288,5 @@ impl Scheduler {
             self.remove(id);
         }
         expired
-    }
-
-    /// Plans one token for each sequence that has one to compute, with a block for it.
-    fn plan_decodes(&mut self, plan: &mut Plan) {
-        let decodes = self.running.iter().filter(|(_, scheduled)| scheduled.num_left() == 1);
-        let decodes: Vec<_> = decodes.map(|(&id, _)| id).collect();
-        for id in decodes {
-            while let Some(scheduled) = self.running.get_mut(&id) {
-                if self.blocks.reserve(&mut scheduled.sequence) {
-                    plan.push(id, scheduled, 1, &self.limits);
-                    break;
-                }
-                if !self.reclaim_idle() {
-                    self.preempt_last(plan);
-                }
-            }
-        }
-    }
-
-    /// Releases the blocks of the last running sequence in the order, which waits from then on.
-    fn preempt_last(&mut self, plan: &mut Plan) {
-        let Some((id, mut scheduled)) = self.running.pop_last() else {
-            return;
-        };
-        self.blocks.release(&mut scheduled);
-        self.waiting.insert(id, scheduled);
-        self.counts.preemptions += 1;
-        plan.preempted.push(id);
     }
 }

@@ -1,24 +1,23 @@
 //! One step: schedule, forward pass, sample, commit.
 
+mod contents;
+mod passes;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_backend::{Batch, BlockId, KvBlockPart, StateLayout};
+use inferno_backend::Batch;
 
-use super::event_sender::{EventQueue, EventSender, PassRecord};
+use super::event_sender::{EventQueue, EventSender};
 use super::prefill_pacing::PrefillPacing;
 use super::snapshot::EngineSnapshot;
 use super::task::SequenceTask;
-use crate::forward::{RowKind, run_chunks};
 use crate::scheduler::{Continuation, Plan, RowRequest, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
 
 /// How long a step waits for constraints, at least: in most cases they are ready, or will be in a moment.
 const MIN_CONSTRAINT_WAIT: Duration = Duration::from_millis(1);
-
-/// Share of the duration of a forward pass, as a divisor, that a step waits for constraints.
-const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
 
 /// The runner and all sequences that are computed on it.
 pub(crate) struct CoreState {
@@ -148,91 +147,6 @@ impl CoreState {
         self.tasks.get_mut(&id)?.sender_mut().queue_mut()
     }
 
-    /// Positions of a session's sequence that are computed, and the blocks that hold them.
-    pub(crate) fn computed_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
-        self.scheduler.parked_blocks(id)
-    }
-
-    /// Appends the contents of one block, or a part of it, to `bytes`.
-    pub(crate) fn read_block(
-        &self,
-        block: BlockId,
-        part: KvBlockPart,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), EngineError> {
-        self.runner.read_kv_block(block, part, bytes)
-    }
-
-    /// Replaces the tokens of a session's sequence, of which the first `num_computed` have their keys and
-    /// values in blocks that `fill` reads one after another. Without room for them they are computed
-    /// again. The sequence is empty after an error.
-    pub(crate) fn restore(
-        &mut self,
-        id: SequenceId,
-        tokens: &[u32],
-        num_computed: usize,
-        mut fill: impl FnMut(&mut [u8]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        self.scheduler.set_parked_tokens(id, &[]);
-        self.scheduler.set_parked_tokens(id, tokens);
-        if num_computed == 0 {
-            return Ok(());
-        }
-        let Some((blocks, updates)) = self.scheduler.restore(id, num_computed) else {
-            return Ok(());
-        };
-        self.runner.update_windows(&updates);
-        let filled = self.fill_blocks(&blocks, num_computed, &mut fill);
-        let filled = filled.and_then(|()| self.fill_state(id, &mut fill));
-        match filled {
-            Ok(()) => self.scheduler.finish_restore(id, num_computed),
-            Err(_) => self.scheduler.set_parked_tokens(id, &[]),
-        }
-        filled
-    }
-
-    /// Fills the slot of a session's sequence, if the model has a recurrent state.
-    fn fill_state(
-        &mut self,
-        id: SequenceId,
-        fill: &mut dyn FnMut(&mut [u8]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let slot_bytes = self.runner.state_layout().map_or(0, StateLayout::slot_bytes);
-        let Some(slot) = self.scheduler.parked_state(id) else { return Ok(()) };
-        let mut bytes = vec![0; slot_bytes];
-        fill(&mut bytes)?;
-        self.runner.write_state(slot, &bytes)
-    }
-
-    /// Appends the recurrent state of a session's sequence to `bytes`, if it has one.
-    pub(crate) fn read_state(
-        &self,
-        id: SequenceId,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), EngineError> {
-        match self.scheduler.parked_state(id) {
-            Some(slot) => self.runner.read_state(slot, bytes),
-            None => Ok(()),
-        }
-    }
-
-    fn fill_blocks(
-        &mut self,
-        blocks: &[BlockId],
-        num_computed: usize,
-        fill: &mut dyn FnMut(&mut [u8]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        let mut bytes = Vec::new();
-        for (index, &block) in blocks.iter().enumerate() {
-            let layout = self.runner.kv_layout();
-            let part = layout.part_of_block(index, num_computed);
-            bytes.resize(part.num_bytes(layout)?, 0);
-            fill(&mut bytes)?;
-            self.runner.write_kv_block(block, part, &bytes)?;
-        }
-        Ok(())
-    }
-
     /// Ends the requests that `is_selected` returns true for.
     pub(super) fn end_requests(
         &mut self,
@@ -335,86 +249,6 @@ impl CoreState {
                 plan.chunks[place] = chunk;
             }
         }
-    }
-
-    /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
-    /// chunk. A pass that fails ends the requests in it and no others.
-    fn compute(&mut self, plan: &Plan) {
-        self.continuations.clear();
-        self.continuations.resize(plan.chunks.len(), Continuation::default());
-        let (mut num_tokens, mut duration) = (0, Duration::ZERO);
-        for kind in [RowKind::Logits, RowKind::Hidden] {
-            if plan.chunks_with(kind).next().is_none() {
-                continue;
-            }
-            match self.run_pass(plan, kind) {
-                Ok(taken) => {
-                    num_tokens += self.batch.num_tokens();
-                    duration += taken;
-                }
-                Err(error) => {
-                    self.counters.failed_steps += 1;
-                    let error = Arc::new(error);
-                    for (_, chunk) in plan.chunks_with(kind) {
-                        self.fail(chunk.id, Arc::clone(&error));
-                    }
-                }
-            }
-        }
-        if num_tokens > 0 {
-            self.counters.step_tokens.add(num_tokens);
-            let decode_tokens = plan.num_decode_tokens();
-            let prompt_tokens = num_tokens.saturating_sub(decode_tokens);
-            self.pacing.record(decode_tokens > 0, prompt_tokens, duration);
-        }
-    }
-
-    /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
-    ///
-    /// **Errors**: as [`run_chunks`].
-    fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<Duration, EngineError> {
-        let hidden_size = self.runner.hidden_size();
-        let chunks = plan
-            .chunks_with(kind)
-            .map(|(_, chunk)| (self.scheduler.chunk(chunk), self.scheduler.chunk_state(chunk)));
-        let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
-        // Tokens that the tokenizer has no text for cannot be sampled.
-        let known = match kind {
-            RowKind::Logits => self.vocab_size,
-            RowKind::Hidden => hidden_size,
-        };
-        let duration = output.duration;
-        let wait = MIN_CONSTRAINT_WAIT.max(duration / CONSTRAINT_WAIT_DIVISOR);
-        let deadline = Instant::now() + wait;
-        let (mut next_row, mut failed) = (0, Vec::new());
-        for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
-            let rows = output.rows().skip(next_row).take(chunk.num_rows).map(|row| &row[..known]);
-            next_row += chunk.num_rows;
-            let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
-            let before = task.sender().num_generated();
-            task.sender_mut().record_processed(*end);
-            match task.read(end - chunk.num_rows, rows, deadline) {
-                Ok(continuation) => self.continuations[place] = continuation,
-                Err(error) => failed.push((chunk.id, error)),
-            }
-            if task.is_held() {
-                self.scheduler.hold(chunk.id);
-                self.held.push(chunk.id);
-            }
-            let sender = task.sender_mut();
-            self.counters.generation_tokens += (sender.num_generated() - before) as u64;
-            sender.record_pass(PassRecord {
-                num_tokens: chunk.num_tokens,
-                duration,
-                num_drafts: chunk.num_drafts,
-                num_accepted: self.continuations[place].num_accepted,
-            });
-        }
-        for (id, error) in failed {
-            self.fail(id, Arc::new(error));
-        }
-        self.counters.steps += 1;
-        Ok(duration)
     }
 
     /// Ends a sequence with an error.

@@ -1,0 +1,95 @@
+//! The forward passes of a step, and the rows that tasks read from them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{CoreState, MIN_CONSTRAINT_WAIT};
+use crate::EngineError;
+use crate::core::event_sender::PassRecord;
+use crate::forward::{RowKind, run_chunks};
+use crate::scheduler::{Continuation, Plan};
+
+/// Share of the duration of a forward pass, as a divisor, that a step waits for constraints.
+const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
+
+impl CoreState {
+    /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
+    /// chunk. A pass that fails ends the requests in it and no others.
+    pub(super) fn compute(&mut self, plan: &Plan) {
+        self.continuations.clear();
+        self.continuations.resize(plan.chunks.len(), Continuation::default());
+        let (mut num_tokens, mut duration) = (0, Duration::ZERO);
+        for kind in [RowKind::Logits, RowKind::Hidden] {
+            if plan.chunks_with(kind).next().is_none() {
+                continue;
+            }
+            match self.run_pass(plan, kind) {
+                Ok(taken) => {
+                    num_tokens += self.batch.num_tokens();
+                    duration += taken;
+                }
+                Err(error) => {
+                    self.counters.failed_steps += 1;
+                    let error = Arc::new(error);
+                    for (_, chunk) in plan.chunks_with(kind) {
+                        self.fail(chunk.id, Arc::clone(&error));
+                    }
+                }
+            }
+        }
+        if num_tokens > 0 {
+            self.counters.step_tokens.add(num_tokens);
+            let decode_tokens = plan.num_decode_tokens();
+            let prompt_tokens = num_tokens.saturating_sub(decode_tokens);
+            self.pacing.record(decode_tokens > 0, prompt_tokens, duration);
+        }
+    }
+
+    /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
+    ///
+    /// **Errors**: as [`run_chunks`].
+    fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<Duration, EngineError> {
+        let hidden_size = self.runner.hidden_size();
+        let chunks = plan
+            .chunks_with(kind)
+            .map(|(_, chunk)| (self.scheduler.chunk(chunk), self.scheduler.chunk_state(chunk)));
+        let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
+        // Tokens that the tokenizer has no text for cannot be sampled.
+        let known = match kind {
+            RowKind::Logits => self.vocab_size,
+            RowKind::Hidden => hidden_size,
+        };
+        let duration = output.duration;
+        let wait = MIN_CONSTRAINT_WAIT.max(duration / CONSTRAINT_WAIT_DIVISOR);
+        let deadline = Instant::now() + wait;
+        let (mut next_row, mut failed) = (0, Vec::new());
+        for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
+            let rows = output.rows().skip(next_row).take(chunk.num_rows).map(|row| &row[..known]);
+            next_row += chunk.num_rows;
+            let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
+            let before = task.sender().num_generated();
+            task.sender_mut().record_processed(*end);
+            match task.read(end - chunk.num_rows, rows, deadline) {
+                Ok(continuation) => self.continuations[place] = continuation,
+                Err(error) => failed.push((chunk.id, error)),
+            }
+            if task.is_held() {
+                self.scheduler.hold(chunk.id);
+                self.held.push(chunk.id);
+            }
+            let sender = task.sender_mut();
+            self.counters.generation_tokens += (sender.num_generated() - before) as u64;
+            sender.record_pass(PassRecord {
+                num_tokens: chunk.num_tokens,
+                duration,
+                num_drafts: chunk.num_drafts,
+                num_accepted: self.continuations[place].num_accepted,
+            });
+        }
+        for (id, error) in failed {
+            self.fail(id, Arc::new(error));
+        }
+        self.counters.steps += 1;
+        Ok(duration)
+    }
+}

@@ -103,8 +103,7 @@ impl GenerationCore {
         options: CoreOptions,
     ) -> Result<Self, EngineError> {
         let (limits, layout) = (runner.limits(), runner.kv_layout().clone());
-        // A prompt needs one token in addition to those of decoding sequences.
-        let limit = limits.max_num_logit_rows.min(limits.max_num_tokens.saturating_sub(1).max(1));
+        let limit = runner.max_num_sequences();
         let max_num_sequences = options.max_num_sequences.unwrap_or(limit);
         if max_num_sequences == 0 || max_num_sequences > limit || limits.max_num_tokens == 0 {
             return Err(EngineError::BatchLimits { asked_for: max_num_sequences, limit });

@@ -4,7 +4,7 @@ use inferno_backend::{
     Backend, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
 use inferno_gguf::FileWatch;
-use inferno_model::{BatchLimits, Model, ModelCache, Workspace};
+use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelCache, Workspace};
 
 use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
 
@@ -19,6 +19,31 @@ pub struct RunnerOptions {
     pub kv_dtype: KvDType,
     /// The largest batch.
     pub limits: BatchLimits,
+    /// Maximum number of sequences computed together; `None` for as many as a batch holds. Windows and recurrent states
+    /// have memory for them.
+    pub max_num_sequences: Option<usize>,
+    /// Whether sequences resume from what earlier ones computed, for which checkpoints of recurrent states have memory.
+    pub prefix_cache: bool,
+}
+
+impl RunnerOptions {
+    /// Maximum number of sequences computed together.
+    pub fn num_sequences(&self) -> usize {
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
+        let limit = max_num_logit_rows.min(max_num_tokens);
+        self.max_num_sequences.map_or(limit, |number| number.min(limit))
+    }
+
+    /// What the cache is used for, if sequences have up to `context_length` positions.
+    pub fn cache_use(&self, context_length: usize) -> CacheUse {
+        CacheUse {
+            num_tokens: self.cache_tokens.unwrap_or(context_length),
+            dtype: self.kv_dtype,
+            max_num_batched_tokens: self.limits.max_num_tokens,
+            max_num_sequences: self.num_sequences(),
+            prefix_cache: self.prefix_cache,
+        }
+    }
 }
 
 impl Default for RunnerOptions {
@@ -30,6 +55,8 @@ impl Default for RunnerOptions {
             // Small enough that a cancelled prompt of a small model stops within a second on two cores, large
             // enough that reading and unpacking the weights is a small part of a pass.
             limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },
+            max_num_sequences: None,
+            prefix_cache: true,
         }
     }
 }
@@ -39,10 +66,10 @@ pub struct ModelRunner<B: Backend> {
     model: Model<B>,
     cache: ModelCache<B>,
     workspace: Workspace<B>,
-    layout: KvLayout,
-    state_layout: Option<StateLayout>,
+    layout: CacheLayout,
     context_length: usize,
     limits: BatchLimits,
+    max_num_sequences: usize,
     fingerprint: Fingerprint,
     watch: FileWatch,
 }
@@ -62,20 +89,17 @@ impl<B: Backend> ModelRunner<B> {
         if context_length == 0 || context_length > limit {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
-        let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-        let layout =
-            model.spec().windowed_kv_layout(cache_tokens, options.kv_dtype, options.limits);
-        let state_layout = model.spec().state_layout_for(options.limits);
-        let cache = ModelCache::new(&**model.backend(), &layout, state_layout.as_ref())?;
+        let layout = model.spec().cache_layout(options.cache_use(context_length));
+        let cache = ModelCache::new(&**model.backend(), &layout.kv, layout.state.as_ref())?;
         let workspace = model.workspace(options.limits)?.with_context_length(context_length);
         Ok(Self {
-            fingerprint: fingerprint.with_kv_layout(&layout),
+            fingerprint: fingerprint.with_kv_layout(&layout.kv),
             limits: options.limits,
+            max_num_sequences: options.num_sequences(),
             model,
             cache,
             workspace,
             layout,
-            state_layout,
             context_length,
             watch: FileWatch::default(),
         })
@@ -111,12 +135,16 @@ impl<B: Backend> Runner for ModelRunner<B> {
         self.limits
     }
 
+    fn max_num_sequences(&self) -> usize {
+        self.max_num_sequences.min(self.limits.max_num_tokens.saturating_sub(1).max(1))
+    }
+
     fn kv_layout(&self) -> &KvLayout {
-        &self.layout
+        &self.layout.kv
     }
 
     fn state_layout(&self) -> Option<&StateLayout> {
-        self.state_layout.as_ref()
+        self.layout.state.as_ref()
     }
 
     fn fingerprint(&self) -> Fingerprint {

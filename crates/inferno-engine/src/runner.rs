@@ -21,6 +21,13 @@ pub trait Runner: Send {
     /// Returns the limits of a batch for [`run`](Self::run).
     fn limits(&self) -> BatchLimits;
 
+    /// Returns the maximum number of sequences that are computed together. Each needs a row of logits, and a prompt one
+    /// token in addition to those of decoding sequences.
+    fn max_num_sequences(&self) -> usize {
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits();
+        max_num_logit_rows.min(max_num_tokens.saturating_sub(1).max(1))
+    }
+
     /// Returns the dimensions of the KV cache.
     fn kv_layout(&self) -> &KvLayout;
 

@@ -1,11 +1,11 @@
 //! Estimates the memory that a model needs, without loading it.
 
-use inferno_backend::{Backend, KvLayout, PassShape, ProductShape};
+use inferno_backend::{Backend, PassShape, ProductShape, StateLayout};
 use inferno_gguf::{Gguf, TensorInfo};
 
 use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, POSITION_EMBEDDINGS};
 use crate::workspace::{BatchLimits, Workspace};
-use crate::{ModelError, ModelSpec, Requantize};
+use crate::{CacheLayout, ModelError, ModelSpec, Requantize};
 
 /// A memory estimate, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Footprint {
         spec: &ModelSpec,
         backend: &B,
         requantize: Option<Requantize>,
-        kv_layout: &KvLayout,
+        cache: &CacheLayout,
         limits: BatchLimits,
     ) -> Result<Self, ModelError> {
         let vectors = spec.vectors().map(|vector| vector.rows.saturating_mul(vector.cols()));
@@ -41,7 +41,7 @@ impl Footprint {
         let mut pass = PassShape {
             max_num_tokens: limits.max_num_tokens,
             attention: spec.attentions().map(|attention| attention.heads).collect(),
-            kv_dtype: kv_layout.dtype,
+            kv_dtype: cache.kv.dtype,
             products: Vec::new(),
         };
         for usage in spec.matrices() {
@@ -70,8 +70,8 @@ impl Footprint {
         };
         Ok(Self {
             weight_bytes,
-            kv_cache_bytes: kv_layout.total_bytes()?,
-            state_bytes: spec.state_layout_for(limits).map_or(0, |layout| layout.total_bytes()),
+            kv_cache_bytes: cache.kv.total_bytes()?,
+            state_bytes: cache.state.as_ref().map_or(0, StateLayout::total_bytes),
             workspace_bytes: Workspace::<B>::num_floats(spec, limits)
                 .saturating_mul(size_of::<f32>())
                 .saturating_add(backend.scratch_bytes(&pass)),

@@ -119,7 +119,7 @@ impl<B: Backend> Model<B> {
         if batch.num_tokens() > limit {
             return Err(too_large("tokens", limit, batch.num_tokens()));
         }
-        if self.spec.state_layout(0).is_some() && batch.states().contains(&None) {
+        if self.spec.has_state() && batch.states().contains(&None) {
             return Err(ModelError::MissingState);
         }
         let num_positions = match &self.spec.position_embeddings {

@@ -45,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod cache_layout;
 mod error;
 mod footprint;
 mod forward;
@@ -62,6 +63,7 @@ mod token_cost;
 mod workspace;
 
 pub use arch::{ARCHITECTURES, Architecture, architecture};
+pub use cache_layout::{CacheLayout, CacheUse};
 pub use error::ModelError;
 pub use footprint::Footprint;
 pub use loader::LoadProgress;

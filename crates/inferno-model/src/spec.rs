@@ -11,12 +11,12 @@ pub(crate) mod streams;
 pub(crate) mod tensors;
 
 use inferno_backend::{
-    AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, KvWindow, StateLayout,
+    AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, StateLayout,
 };
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
-use crate::{Architecture, BatchLimits, ModelError, architecture};
+use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
 use recurrent::RecurrentSpec;
@@ -24,12 +24,6 @@ pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
 use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
-
-/// Memory for checkpoints of recurrent state.
-const CHECKPOINT_BYTES: usize = 512 << 20;
-
-/// The largest number of such checkpoints.
-const MAX_NUM_CHECKPOINTS: usize = 1024;
 
 /// A decoder-only transformer: its sizes, its layers and their tensors.
 #[derive(Debug, Clone)]
@@ -147,37 +141,9 @@ impl ModelSpec {
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
     }
 
-    /// A cache layout like [`kv_layout`](Self::kv_layout), with memory of layers with a sliding window for the
-    /// windows of as many sequences as batches within `limits` can hold, and one more.
-    pub fn windowed_kv_layout(
-        &self,
-        num_tokens: usize,
-        dtype: KvDType,
-        limits: BatchLimits,
-    ) -> KvLayout {
-        let layout = self.kv_layout(num_tokens, dtype);
-        let BatchLimits { max_num_tokens, max_num_logit_rows } = limits;
-        let max_num_sequences = max_num_logit_rows.min(max_num_tokens);
-        let window = self.windows().flatten().max().map(|len| {
-            KvWindow::for_sequences(len, layout.block_tokens, max_num_sequences, max_num_tokens)
-        });
-        // Sequences with a recurrent state are not divided among blocks in the same way.
-        let has_state = self.state_layout(1).is_some();
-        let window = window.filter(|window| window.num_blocks < layout.num_blocks && !has_state);
-        KvLayout { window, ..layout }
-    }
-
     /// The attention of each layer.
     pub(crate) fn attentions(&self) -> impl Iterator<Item = &AttentionSpec> {
         self.layers.iter().filter_map(LayerSpec::attention)
-    }
-
-    /// The layout of the states for batches up to `limits`: a slot for each sequence, and some for checkpoints.
-    /// `None` if the model has no recurrent layers.
-    pub fn state_layout_for(&self, limits: BatchLimits) -> Option<StateLayout> {
-        let slot_bytes = self.state_layout(1)?.slot_bytes().max(1);
-        let num_checkpoints = (CHECKPOINT_BYTES / slot_bytes).clamp(4, MAX_NUM_CHECKPOINTS);
-        self.state_layout(limits.max_num_logit_rows.saturating_add(num_checkpoints))
     }
 
     /// The layout of `num_slots` states of the recurrent layers; `None` if the model has none.

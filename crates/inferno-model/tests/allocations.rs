@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use inferno_backend::{Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Footprint, Model, ModelCache, ModelSpec, Requantize};
+use inferno_model::{
+    BatchLimits, CacheLayout, Footprint, Model, ModelCache, ModelSpec, Requantize,
+};
 use support::fixtures;
 
 static NUM_ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -66,7 +68,8 @@ fn check(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType, threads:
     let Ok(mut cache) = ModelCache::new(&*backend, &layout, None) else { return };
     let estimate = |limits| {
         let backend = &*backend;
-        Footprint::estimate(&checkpoint, &spec, backend, requantize, &layout, limits)
+        let cache = CacheLayout { kv: layout.clone(), state: None };
+        Footprint::estimate(&checkpoint, &spec, backend, requantize, &cache, limits)
             .expect("a valid checkpoint")
             .workspace_bytes
     };

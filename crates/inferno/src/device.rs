@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa, Roofs};
-use inferno_engine::{Fingerprint, ModelRunner, Runner, RunnerOptions};
+use inferno_engine::{Fingerprint, ModelRunner, Runner};
 use inferno_gguf::Gguf;
 use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
@@ -160,10 +160,7 @@ fn runner_on<B: Backend>(
     let context_length = context_length(&ModelSpec::from_checkpoint(checkpoint)?, options)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-    let &LoadOptions { cache_tokens, kv_dtype, limits, .. } = options;
-    let context_length = Some(context_length);
-    let options = RunnerOptions { context_length, cache_tokens, kv_dtype, limits };
-    let runner = ModelRunner::new(model, fingerprint, options)?;
+    let runner = ModelRunner::new(model, fingerprint, options.runner(context_length))?;
     Ok(Box::new(runner.with_watch(checkpoint.watch())))
 }
 
@@ -174,14 +171,14 @@ fn estimate_on<B: Backend>(
 ) -> Result<LoadEstimate, Error> {
     let spec = ModelSpec::from_checkpoint(checkpoint)?;
     let context_length = context_length(&spec, options)?;
-    let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-    let layout = spec.windowed_kv_layout(cache_tokens, options.kv_dtype, options.limits);
+    let cache_use = options.runner(context_length).cache_use(context_length);
+    let cache = spec.cache_layout(cache_use);
     let footprint = Footprint::estimate(
         checkpoint,
         &spec,
         backend,
         options.requantize,
-        &layout,
+        &cache,
         options.limits,
     )?;
     let token_cost = TokenCost::estimate(&spec, backend, options.requantize, options.kv_dtype)?;
@@ -189,7 +186,9 @@ fn estimate_on<B: Backend>(
         footprint,
         token_cost,
         context_length,
-        cache_tokens,
+        cache_tokens: cache_use.num_tokens,
+        max_num_sequences: cache_use.max_num_sequences,
+        cache,
         backend: backend.describe(),
         isa: None,
         num_threads: 1,

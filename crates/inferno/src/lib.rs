@@ -61,7 +61,9 @@ pub use inferno_engine::{
     TokenMask,
 };
 pub use inferno_gguf::Gguf;
-pub use inferno_model::{BatchLimits, Footprint, LoadProgress, ProductCost, Requantize, TokenCost};
+pub use inferno_model::{
+    BatchLimits, CacheLayout, Footprint, LoadProgress, ProductCost, Requantize, TokenCost,
+};
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
 pub use loaded_model::LoadedModel;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_engine::{CoreOptions, EngineError, RunnerOptions};
-use inferno_model::{BatchLimits, Footprint, ModelSpec, Requantize, TokenCost};
+use inferno_model::{BatchLimits, CacheLayout, Footprint, ModelSpec, Requantize, TokenCost};
 
 use crate::{BackendChoice, Error};
 
@@ -65,9 +65,25 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
+    /// Limits the options to one sequence that resumes from no other, which needs less memory.
+    pub fn for_one_sequence(self) -> Self {
+        Self { max_num_sequences: Some(1), prefix_cache: false, ..self }
+    }
+
     /// Whether a device that was opened for these options serves `other` ones too.
     pub(crate) fn has_device_of(&self, other: &Self) -> bool {
         (self.backend, self.num_threads, self.isa) == (other.backend, other.num_threads, other.isa)
+    }
+
+    pub(crate) fn runner(&self, context_length: usize) -> RunnerOptions {
+        RunnerOptions {
+            context_length: Some(context_length),
+            cache_tokens: self.cache_tokens,
+            kv_dtype: self.kv_dtype,
+            limits: self.limits,
+            max_num_sequences: self.max_num_sequences,
+            prefix_cache: self.prefix_cache,
+        }
     }
 
     pub(crate) fn core(&self) -> CoreOptions {
@@ -87,6 +103,10 @@ pub struct LoadEstimate {
     pub context_length: usize,
     /// Positions in the KV cache, over all sequences.
     pub cache_tokens: usize,
+    /// Maximum number of sequences computed together.
+    pub max_num_sequences: usize,
+    /// The dimensions of the KV cache and of recurrent state.
+    pub cache: CacheLayout,
     /// Description of the backend, for people.
     pub backend: String,
     /// Instruction set, if the backend has a choice of them.

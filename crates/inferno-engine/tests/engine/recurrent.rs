@@ -104,8 +104,8 @@ fn hybrids_converse_like_cold_runs() {
     let mut num_models = 0;
     for path in checkpoints(&folder) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        let is_recurrent = ModelSpec::from_checkpoint(&checkpoint)
-            .is_ok_and(|spec| spec.state_layout(1).is_some());
+        let is_recurrent =
+            ModelSpec::from_checkpoint(&checkpoint).is_ok_and(|spec| spec.has_state());
         if !is_recurrent {
             continue;
         }

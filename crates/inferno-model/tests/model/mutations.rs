@@ -6,7 +6,7 @@ use crate::support::{Feed, fixtures, logits};
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::{Gguf, GgufWriter};
-use inferno_model::{BatchLimits, Footprint, Model, ModelSpec, Requantize};
+use inferno_model::{BatchLimits, CacheLayout, Footprint, Model, ModelSpec, Requantize};
 use proptest::prelude::*;
 
 /// Approximate start of the tensor data in the small fixtures: mutations before it change metadata
@@ -26,7 +26,8 @@ fn run_on<B: Backend>(checkpoint: &Gguf, backend: Arc<B>) {
     let limits = BatchLimits { max_num_tokens: 512, max_num_logit_rows: 1 };
     if let Ok(spec) = ModelSpec::from_checkpoint(checkpoint) {
         let layout = spec.kv_layout(spec.context_length, KvDType::F16);
-        let footprint = Footprint::estimate(checkpoint, &spec, &*backend, None, &layout, limits);
+        let cache = CacheLayout { kv: layout, state: spec.state_layout(2) };
+        let footprint = Footprint::estimate(checkpoint, &spec, &*backend, None, &cache, limits);
         if let Ok(footprint) = footprint {
             assert!(footprint.total_bytes() >= footprint.kv_cache_bytes);
         }

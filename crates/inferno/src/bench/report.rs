@@ -201,6 +201,8 @@ mod tests {
         assert_eq!((reached.bytes_per_second, reached.share), (1550.0, 0.775));
         let reached = DecodeReached::new(ROOFS, &cost(Some(3)), 4..6, 10.0);
         assert_eq!(reached.kv_bytes, 30);
+        let recurrent = TokenCost { state_bytes: 8, ..cost(None) };
+        assert_eq!(DecodeReached::new(ROOFS, &recurrent, 4..6, 10.0).kv_bytes, 63);
     }
 
     #[test]

@@ -97,7 +97,16 @@ impl Workload {
             max_num_logit_rows: most_sequences,
         };
         let (context_length, cache_tokens) = (Some(context_length), Some(cache_tokens));
-        Ok(LoadOptions { context_length, cache_tokens, limits, ..options })
+        let max_num_sequences = Some(most_sequences);
+        let prefix_cache = false;
+        Ok(LoadOptions {
+            context_length,
+            cache_tokens,
+            limits,
+            max_num_sequences,
+            prefix_cache,
+            ..options
+        })
     }
 }
 

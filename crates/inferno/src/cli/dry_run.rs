@@ -1,10 +1,12 @@
 //! `--dry-run`: prints the memory that a model needs.
 
 use indicatif::BinaryBytes;
+use inferno_backend::{KvLayout, StateLayout};
 
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
+use crate::plural::count;
 use crate::{Footprint, LoadEstimate, Model};
 
 /// Prints the memory estimate and whether it fits in free memory. `smaller_cache` is the advice that makes the KV cache
@@ -12,7 +14,8 @@ use crate::{Footprint, LoadEstimate, Model};
 ///
 /// **Errors**: [`Failure::Reported`] if the model does not fit; those of [`Model::estimate`].
 pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
-    let LoadEstimate { footprint, cache_tokens, backend, .. } = model.estimate()?;
+    let LoadEstimate { footprint, cache_tokens, max_num_sequences, cache, backend, .. } =
+        model.estimate()?;
     let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
         footprint;
     let mut output = Output::new();
@@ -20,10 +23,13 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     output
         .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
     let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
-    output.line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens"))?;
-    if state_bytes > 0 {
+    let windows = windows(&cache.kv);
+    output
+        .line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens{windows}"))?;
+    if let Some(layout) = cache.state {
         let state = BinaryBytes(state_bytes as u64).to_string();
-        output.line(format_args!("state         {state:>12}  of sequences and checkpoints"))?;
+        let slots = slots(&layout, max_num_sequences);
+        output.line(format_args!("state         {state:>12}  {slots}"))?;
     }
     output.line(format_args!(
         "workspace     {:>12}",
@@ -48,6 +54,21 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
     output.flush()?;
     if fits { Ok(()) } else { Err(Failure::Reported) }
+}
+
+/// How many tokens layers with a sliding window have memory for, if these are fewer.
+fn windows(layout: &KvLayout) -> String {
+    let Some(window) = layout.window else { return String::new() };
+    format!("; {} in layers with a sliding window", window.num_blocks * layout.block_tokens)
+}
+
+/// What the slots of recurrent state are for.
+fn slots(layout: &StateLayout, max_num_sequences: usize) -> String {
+    let sequences = count(max_num_sequences, "sequence");
+    match layout.num_slots - max_num_sequences {
+        0 => format!("of {sequences}"),
+        checkpoints => format!("of {sequences} and {}", count(checkpoints, "checkpoint")),
+    }
 }
 
 /// The advice for commands with `--context`.

@@ -144,6 +144,7 @@ pub fn model_runner(
         cache_tokens,
         kv_dtype: KvDType::default(),
         limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
+        ..RunnerOptions::default()
     };
     let fingerprint = Fingerprint::of_model(checkpoint, None);
     ModelRunner::new(model, fingerprint, options).expect("room for it")

@@ -26,6 +26,13 @@ const GAUGES: &[Source<usize>] = &[
     ("inferno_kv_blocks_cached", "KV blocks of the prefix cache that can be evicted.", |now| {
         now.blocks.num_cached
     }),
+    ("inferno_state_slots", "Slots for the state of recurrent layers.", |now| now.states.num_slots),
+    ("inferno_state_slots_free", "Free slots for the state of recurrent layers.", |now| {
+        now.states.num_free
+    }),
+    ("inferno_state_checkpoints", "Checkpoints of the state of recurrent layers.", |now| {
+        now.states.num_checkpoints
+    }),
 ];
 
 const COUNTERS: &[Source<u64>] = &[

@@ -25,7 +25,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::with_stdin;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::settings;
-use crate::{Model, ModelSource};
+use crate::{LoadOptions, Model, ModelSource};
 use dialogue::Dialogue;
 use display::Display;
 use history::ChatHistory;
@@ -167,6 +167,7 @@ impl ChatOptions {
         let checkpoint = source.open_for_chat()?;
         let context = self.context.length(&checkpoint)?;
         let options = self.compute.options(&checkpoint, context, self.speculate.limits());
+        let options = LoadOptions { max_num_sequences: Some(1), ..options };
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
             dry_run::report(&model, dry_run::REDUCE_CONTEXT)?;
@@ -176,7 +177,7 @@ impl ChatOptions {
         let params = GenerationParams {
             sampling: self.sampling.params(metadata)?,
             stop,
-            num_speculative_tokens: self.speculate.speculate,
+            num_speculative_tokens: self.speculate.num_drafts(&model)?,
             ..GenerationParams::default()
         };
         let template = self.setup.template(metadata)?;

@@ -200,7 +200,7 @@ impl GenerateArgs {
             let checkpoint = self.source.open()?;
             let context = self.context.length(&checkpoint)?;
             let options = self.compute.options(&checkpoint, context, self.speculate.limits());
-            Ok(Model::from(checkpoint).with_options(options))
+            Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
         };
         if self.compute.dry_run {
             return dry_run::report(&model()?, dry_run::REDUCE_CONTEXT);
@@ -213,7 +213,7 @@ impl GenerateArgs {
         let mut params = GenerationParams {
             sampling,
             stop,
-            num_speculative_tokens: self.speculate.speculate,
+            num_speculative_tokens: self.speculate.num_drafts(&model)?,
             ..GenerationParams::default()
         };
         let prompt = match prompt {

@@ -58,7 +58,7 @@ impl LogitsArgs {
         let rows = rows.min(self.tokens.len());
         let limits = BatchLimits { max_num_tokens: rows, max_num_logit_rows: rows };
         let options = self.compute.options(&checkpoint, Some(self.tokens.len()), limits);
-        let model = Model::from(checkpoint).with_options(options);
+        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
         if self.compute.dry_run {
             return dry_run::report(&model, "pass fewer --tokens");
         }

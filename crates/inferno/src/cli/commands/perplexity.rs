@@ -58,7 +58,7 @@ impl PerplexityArgs {
             ..LoadOptions::default().limits
         };
         let options = self.compute.options(&checkpoint, Some(self.context), limits);
-        let model = Model::from(checkpoint).with_options(options);
+        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }

@@ -189,7 +189,7 @@ impl ServeArgs {
         // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
         let limits = BatchLimits {
             max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
-            max_num_logit_rows: self.max_num_seqs.max(1 + self.speculate.speculate),
+            max_num_logit_rows: self.max_num_seqs.max(self.speculate.num_rows()),
         };
         let checkpoint = self.source.open()?;
         let context = self.context.length(&checkpoint)?;
@@ -244,7 +244,7 @@ impl ServeArgs {
         let engine = with_loading_bar(|on_progress| model.load_with(on_progress))?.engine(
             EngineOptions {
                 max_num_waiting: self.max_num_waiting,
-                num_speculative_tokens: self.speculate.speculate,
+                num_speculative_tokens: self.speculate.num_drafts(model)?,
                 honor_priority: self.allow_priority,
             },
         )?;

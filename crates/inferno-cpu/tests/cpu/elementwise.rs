@@ -127,6 +127,92 @@ fn scaled_sums_and_gates_of_columns_or_of_rows_agree() {
     }
 }
 
+/// Combinations of three blocks with factors per row or for all rows, added to two.
+fn add_combinations<B: Backend>(
+    backend: &B,
+    (rows, width): (usize, usize),
+    x: &[f32],
+    factors: &[f32],
+) -> Vec<f32> {
+    let x = matrix(backend, rows, 3 * width, x);
+    let factors = matrix(backend, factors.len() / 6, 6, factors);
+    let mut out = matrix(backend, rows, 2 * width, &vec![0.25; rows * 2 * width]);
+    backend.add_combinations(rows, width, &factors, &x, &mut out);
+    // One gate for all rows.
+    let gate: Vec<f32> = (0..2 * width).map(|column| column as f32 / width as f32).collect();
+    let gate = matrix(backend, 1, 2 * width, &gate);
+    backend.gate(rows, Function::Scale { factor: 0.5 }, &gate, &mut out);
+    read(backend, &out, rows * 2 * width)
+}
+
+#[test]
+fn combinations_of_blocks_agree_with_factors_per_row_or_for_all_rows() {
+    let mut random = Random::new(14);
+    for (rows, width) in SIZES {
+        let x = random.values(rows * 3 * width);
+        for num_factor_rows in [1, rows.max(1)] {
+            let factors = random.values(6 * num_factor_rows);
+            let case = (rows, width, num_factor_rows);
+            check!(case, add_combinations((rows, width), &x, &factors));
+        }
+    }
+}
+
+fn match_magnitude<B: Backend>(
+    backend: &B,
+    (rows, width): (usize, usize),
+    minimum: f32,
+    x: &[f32],
+    out: &[f32],
+) -> Vec<f32> {
+    let x = matrix(backend, rows, width, x);
+    let mut out = matrix(backend, rows, 3 * width, out);
+    backend.match_magnitude(rows, &x, minimum, &mut out);
+    read(backend, &out, rows * 3 * width)
+}
+
+#[test]
+fn blocks_are_scaled_to_the_magnitude_of_rows() {
+    let mut random = Random::new(15);
+    for (rows, width) in SIZES {
+        let (x, out) = (random.values(rows * width), random.values(rows * 3 * width));
+        for minimum in [1e-5, 10.0] {
+            let case = (rows, width, minimum);
+            check!(case, match_magnitude((rows, width), minimum, &x, &out));
+        }
+    }
+    let found =
+        match_magnitude(&simplest(), (1, 2), 1e-5, &[3.0, 4.0], &[0.0, 0.5, 1.0, 1.0, 0.0, 0.0]);
+    for (found, expected) in found.iter().zip([0.0, 5.0, 3.5355, 3.5355, 0.0, 0.0]) {
+        assert!((found - expected).abs() < 1e-3, "{found} instead of {expected}");
+    }
+}
+
+fn sparsify<B: Backend>(
+    backend: &B,
+    (rows, cols): (usize, usize),
+    num_deviations: f32,
+    x: &[f32],
+) -> Vec<f32> {
+    let mut x = matrix(backend, rows, cols, x);
+    backend.sparsify(rows, num_deviations, &mut x);
+    read(backend, &x, rows * cols)
+}
+
+#[test]
+fn values_far_above_the_mean_remain() {
+    let mut random = Random::new(16);
+    for (rows, cols) in SIZES {
+        let x = random.values(rows * cols);
+        for num_deviations in [0.5, -0.3] {
+            check!((rows, cols, num_deviations), sparsify((rows, cols), num_deviations, &x));
+        }
+    }
+    // The mean is 4, the deviation 2.
+    let found = sparsify(&simplest(), (1, 4), 0.5, &[2.0, 6.0, 2.0, 6.0]);
+    assert_eq!(found, [0.0, 1.0, 0.0, 1.0]);
+}
+
 /// Norms of whole rows of heads or with a weight per head, after or before rotation, and query factors.
 fn normed_rope<B: Backend>(
     backend: &B,
@@ -146,6 +232,9 @@ fn normed_rope<B: Backend>(
     let pairing = RopePairing::Halves;
     let rotation = Rotation { pairing, angles: Some(&angles), query_factors: Some(&factors) };
     backend.rope(rows, layout, Some(norm), Some(rotation), &mut buffer);
+    // Factors alone.
+    let rotation = Rotation { pairing, angles: None, query_factors: Some(&factors) };
+    backend.rope(rows, layout, None, Some(rotation), &mut buffer);
     read(backend, &buffer, qkv.len())
 }
 

@@ -145,6 +145,55 @@ fn biased_experts_of_the_best_groups_agree_with_the_reference() {
     }
 }
 
+/// Experts whose weights are factors on their inputs.
+fn input_weighted<B: Backend>(
+    backend: &B,
+    rows: usize,
+    params: &ExpertParams,
+    logits: &[f32],
+    x: &[f32],
+) -> Vec<f32> {
+    let mut random = Random::new(29);
+    let ExpertParams { num_experts, num_experts_used: used, .. } = *params;
+    let gate_up = [(); 2].map(|()| random.weight(DType::F32, num_experts, INNER, HIDDEN));
+    let down = random.weight(DType::F32, num_experts, HIDDEN, INNER);
+    let (gate_up, down) = (
+        backend.load_weight(&gate_up).expect("a weight"),
+        backend.load_weight(&[down]).expect("a weight"),
+    );
+    let logits = matrix(backend, rows, num_experts, logits);
+    let x = matrix(backend, rows, HIDDEN, x);
+    let mut routing = backend.alloc_routing(rows, params).expect("memory");
+    let mut inner = backend.alloc(rows * used, INNER).expect("memory");
+    let mut outer = backend.alloc(rows * used, HIDDEN).expect("memory");
+    let mut out = backend.alloc(rows, HIDDEN).expect("memory");
+    backend.route_experts(rows, &logits, None, params, &mut routing);
+    backend.weigh_expert_inputs(rows, &x, &mut routing, &mut outer);
+    let input = (&outer, ExpertInput::PerSlot);
+    backend.expert_linear_gated(&routing, input, &gate_up, None, SILU, &mut inner).expect("memory");
+    backend.expert_linear(&routing, &inner, &down, None, &mut outer).expect("memory");
+    backend.combine_experts(rows, &routing, &outer, true, &mut out);
+    read(backend, &out, rows * HIDDEN)
+}
+
+#[test]
+fn experts_with_weighted_inputs_agree_with_the_reference() {
+    let mut random = Random::new(30);
+    for (rows, used) in [(1, 1), (7, 2), (70, 3)] {
+        let params =
+            ExpertParams { gating: Gating::Sigmoid, ..ExpertParams::softmax(5, used, false) };
+        let (logits, x) = (random.values(rows * 5), random.values(rows * HIDDEN));
+        let expected = input_weighted(&simplest(), rows, &params, &logits, &x);
+        let reference = input_weighted(&ReferenceBackend::new(), rows, &params, &logits, &x);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 2e-6, "{rows}: {error}");
+        for backend in all() {
+            let found = input_weighted(&backend, rows, &params, &logits, &x);
+            assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
+        }
+    }
+}
+
 #[test]
 fn a_token_alone_is_bit_identical_to_one_in_a_batch() {
     let mut random = Random::new(2);

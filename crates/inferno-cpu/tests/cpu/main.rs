@@ -10,3 +10,4 @@ mod normed;
 mod products;
 mod recurrent;
 mod scratch;
+mod selective_scan;

@@ -179,8 +179,8 @@ impl GenerationCore {
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
     /// [`EngineError::EngineStopped`], a device that fails.
     pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
-        let state = self.lock()?;
-        saved_prefixes::save(&state, path.as_ref())
+        let mut state = self.lock()?;
+        saved_prefixes::save(&mut state, path.as_ref())
     }
 
     /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`.

@@ -255,6 +255,11 @@ impl Scheduler {
     /// before `plan` is computed.
     pub fn take_window_updates(&mut self, plan: &Plan) -> Vec<WindowUpdate> {
         self.use_windows(plan);
+        self.take_pending_window_updates()
+    }
+
+    /// Returns the changes of blocks within windows since the last call, when nothing is about to be computed.
+    pub(crate) fn take_pending_window_updates(&mut self) -> Vec<WindowUpdate> {
         self.blocks.windows.take_updates()
     }
 

@@ -38,7 +38,8 @@ fn state_bytes(runner: &dyn Runner) -> usize {
 }
 
 /// Writes the prefix cache to `path`, and returns the number of blocks.
-pub(super) fn save(core: &CoreState, path: &Path) -> Result<usize, EngineError> {
+pub(super) fn save(core: &mut CoreState, path: &Path) -> Result<usize, EngineError> {
+    core.apply_window_updates();
     let CoreState { scheduler, runner, .. } = core;
     let blocks = scheduler.cached_blocks();
     let layout = runner.kv_layout();

@@ -91,8 +91,8 @@ impl KvBlocks {
         (path, num_usable.map_or(0, |last| last + 1))
     }
 
-    /// Whether `running` will compute more of the blocks that `waiting` begins with than the `num_usable` first ones,
-    /// and store their state. If it computes them, it does.
+    /// Whether `running` will compute more of the blocks that `waiting` begins with than the `num_usable` first ones.
+    /// If so, requests a checkpoint at their end.
     pub(super) fn will_checkpoint(
         &self,
         running: &mut Scheduled,
@@ -105,7 +105,8 @@ impl KvBlocks {
         let num_blocks = self.num_shareable(waiting).min(num_common / self.block_tokens);
         let position = num_blocks * self.block_tokens;
         let will_compute = num_blocks > num_usable && running.sequence.num_computed() < position;
-        if !self.shares || !will_compute {
+        let is_kept = running.retention != Retention::ParkedUncomputed;
+        if !self.shares || !is_kept || !will_compute {
             return false;
         }
         self.add_branch(running, num_blocks);
@@ -152,12 +153,13 @@ impl KvBlocks {
         let begins_alike = depth == 0 || running.path.get(depth - 1) == path.last();
         let next = depth * self.block_tokens..(depth + 1) * self.block_tokens;
         self.shares
+            && running.retention != Retention::ParkedUncomputed
             && depth < self.num_shareable(waiting)
             && begins_alike
             && running.sequence.tokens().get(next.clone()) == Some(&tokens[next])
     }
 
-    /// Gives a sequence without blocks those of `path`, which cannot be evicted from then on.
+    /// Assigns the blocks of `path` to a sequence that has none, and pins them.
     pub(super) fn adopt(&mut self, scheduled: &mut Scheduled, path: Vec<PrefixNode>) {
         self.cache.acquire(&path);
         scheduled.sequence.adopt(path.iter().map(|&node| self.cache.block(node)));
@@ -337,7 +339,10 @@ impl KvBlocks {
     /// Truncates `scheduled` to its first `len` tokens and releases the blocks that only the others
     /// needed.
     pub(super) fn truncate(&mut self, scheduled: &mut Scheduled, len: usize) {
-        if len < scheduled.sequence.num_computed() {
+        if len == 0 {
+            // Blocks and a state that were being restored are not computed yet.
+            self.release(scheduled);
+        } else if len < scheduled.sequence.num_computed() {
             self.rewind(scheduled, len);
         }
         scheduled.sequence.truncate(len, &mut self.pool);

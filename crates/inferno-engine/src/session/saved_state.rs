@@ -29,7 +29,7 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
         };
         let layout = &session.info().layout;
         let copy = |first: usize, copied: &[BlockId], bytes: &mut Vec<u8>| {
-            let state = core.lock()?;
+            let mut state = core.lock()?;
             if state.computed_blocks(sequence) != (num_computed, &blocks[..]) {
                 return Ok(false);
             }
@@ -39,7 +39,7 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
             Ok(true)
         };
         let copy_state = |bytes: &mut Vec<u8>| {
-            let state = core.lock()?;
+            let mut state = core.lock()?;
             if state.computed_blocks(sequence) != (num_computed, &blocks[..]) {
                 return Ok(false);
             }

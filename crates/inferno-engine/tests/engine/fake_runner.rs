@@ -47,6 +47,7 @@ pub struct FakeRunner {
     logits: Vec<f32>,
     hook: Hook,
     fails_hidden_passes: bool,
+    fails_state_writes: bool,
     passes: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -92,6 +93,7 @@ impl FakeRunner {
             logits: Vec::new(),
             hook: Box::new(|_| Outcome::Runs),
             fails_hidden_passes: false,
+            fails_state_writes: false,
             passes: Arc::default(),
         }
     }
@@ -179,6 +181,11 @@ impl FakeRunner {
     /// Calls `hook` before each pass.
     pub fn with_hook(self, hook: impl FnMut(usize) -> Outcome + Send + 'static) -> Self {
         Self { hook: Box::new(hook), ..self }
+    }
+
+    /// Makes restoring a recurrent state fail.
+    pub fn with_failing_state_writes(self) -> Self {
+        Self { fails_state_writes: true, ..self }
     }
 
     /// Makes every pass for hidden states fail.
@@ -278,6 +285,10 @@ impl Runner for FakeRunner {
 
     fn write_state(&mut self, slot: StateSlot, bytes: &[u8]) -> Result<(), EngineError> {
         assert_eq!(Some(bytes.len()), self.state_layout.map(|layout| layout.slot_bytes()));
+        if self.fails_state_writes {
+            let reason = "as the test requested".to_owned();
+            return Err(BackendError::Device { reason }.into());
+        }
         let words = bytes.chunks_exact(4);
         let words = words.map(|word| u32::from_le_bytes(word.try_into().expect("four")));
         let words: Vec<u32> = words.collect();

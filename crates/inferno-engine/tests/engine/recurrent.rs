@@ -278,6 +278,27 @@ fn sessions_are_truncated_saved_and_loaded() {
 }
 
 #[test]
+fn a_failed_load_leaves_no_state_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    let open = |core: &GenerationCore| {
+        Session::new(core.clone(), SessionOptions::default()).expect("room for it")
+    };
+    let mut saved = open(&core(runner(64, 3)));
+    tokens_of(&mut saved, &[5; 20], &greedy(7));
+    saved.save(&path).expect("it can be written");
+
+    let core = core(runner(64, 4).with_failing_state_writes());
+    let prompt: Vec<u32> = (2..32).collect();
+    let expected = tokens_of(&mut open(&core), &prompt, &greedy(5));
+    let mut session = open(&core);
+    session.load(&path).expect_err("the state cannot be written");
+    assert_eq!(session.tokens(), [0; 0]);
+    // The prompt resumes from a checkpoint, not from what the slot held.
+    assert_eq!(tokens_of(&mut session, &prompt, &greedy(5)), expected);
+}
+
+#[test]
 fn checkpoints_are_saved_with_the_prefix_cache() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");

@@ -71,6 +71,23 @@ fn a_prefix_is_shared_while_the_window_before_its_end_exists() {
 }
 
 #[test]
+fn blocks_that_replaced_others_are_saved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (state, prefixes) = (folder.path().join("state"), folder.path().join("prefixes"));
+    let core = core(runner().with_window(20));
+    let open = || Session::new(core.clone(), SessionOptions::default()).expect("a sound core");
+    tokens_of(&mut open(), &prompt(400), &params(4));
+    // The window of the cached beginning is released, so that the last step computes its blocks again.
+    let mut session = open();
+    tokens_of(&mut session, &prompt(200), &params(1));
+    core.save_prefixes(&prefixes).expect("it can be written");
+    session.save(&state).expect("it can be written");
+    let mut loaded = open();
+    loaded.load(&state).expect("it can be read");
+    assert_eq!(tokens_of(&mut loaded, &[7], &params(5)), tokens_of(&mut session, &[7], &params(5)));
+}
+
+#[test]
 fn saved_state_has_the_window_and_no_more() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (state, prefixes) = (folder.path().join("state"), folder.path().join("prefixes"));

@@ -7,8 +7,14 @@ use crate::EngineError;
 use crate::scheduler::SequenceId;
 
 impl CoreState {
+    /// Applies the changes of window memory since the last step, so that blocks can be read.
+    pub(crate) fn apply_window_updates(&mut self) {
+        self.runner.update_windows(&self.scheduler.take_pending_window_updates());
+    }
+
     /// Positions of a session's sequence that are computed, and the blocks that hold them.
-    pub(crate) fn computed_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
+    pub(crate) fn computed_blocks(&mut self, id: SequenceId) -> (usize, &[BlockId]) {
+        self.apply_window_updates();
         self.scheduler.parked_blocks(id)
     }
 

@@ -9,6 +9,7 @@ mod conversation;
 mod embedded;
 mod ember;
 mod generate;
+mod hybrid;
 mod inspect;
 mod loaded_model;
 mod logits;

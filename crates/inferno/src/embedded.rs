@@ -7,6 +7,9 @@ use inferno_gguf::Gguf;
 
 use crate::Error;
 
+/// The name of the model, which is accepted in any case wherever a model is.
+pub(crate) const NAME: &str = "ember";
+
 /// The file, if it is built in.
 const EMBER: Option<&'static [u8]> = {
     #[cfg(feature = "embedded-model")]

@@ -59,7 +59,8 @@ pub(crate) const CATALOG: [CatalogEntry; 38] = [
     entry("hermes3:8b", "NousResearch/Hermes-3-Llama-3.1-8B-GGUF", "Q4_K_M", 4.9),
 ];
 
-/// The largest model that the name of a family without a size selects, if there is a choice. It runs well on a laptop.
+/// The largest model that the name of a family without a size selects, if there is a choice, in gigabytes. It runs well on
+/// a laptop.
 const MAX_DEFAULT_GIGABYTES: f32 = 3.0;
 
 const fn entry(
@@ -81,6 +82,11 @@ impl CatalogEntry {
     fn family(&self) -> &'static str {
         self.name.split_once(':').map_or(self.name, |(family, _)| family)
     }
+
+    /// Returns whether the name has more than a size, as in `qwen3:4b-thinking`. Such a model is selected by this name only.
+    fn is_variant(&self) -> bool {
+        self.name.split_once(':').is_some_and(|(_, size)| size.contains('-'))
+    }
 }
 
 /// Returns the model with a short name, in any case: `qwen3:4b`; `qwen3:4b:Q8_0` or `qwen3:4b-q8_0` for another
@@ -89,7 +95,7 @@ impl CatalogEntry {
 pub(crate) fn find(text: &str) -> Option<HubReference> {
     let text = text.to_ascii_lowercase();
     let family = text.strip_suffix(":latest").unwrap_or(&text);
-    let members = || CATALOG.iter().filter(|entry| entry.family() == family);
+    let members = || CATALOG.iter().filter(|it| it.family() == family && !it.is_variant());
     let default = members().rfind(|entry| entry.gigabytes <= MAX_DEFAULT_GIGABYTES);
     if let Some(entry) = default.or_else(|| members().next()) {
         return Some(entry.reference(None));
@@ -141,6 +147,9 @@ mod tests {
             ("qwen3:4b:Q8_0", "hf:Qwen/Qwen3-4B-GGUF:Q8_0"),
             ("qwen3:4b-q8_0", "hf:Qwen/Qwen3-4B-GGUF:Q8_0"),
             ("qwen3:4b-instruct-q8_0", "hf:unsloth/Qwen3-4B-Instruct-2507-GGUF:Q8_0"),
+            ("qwen3", "hf:Qwen/Qwen3-4B-GGUF:Q4_K_M"),
+            ("QWEN3:latest", "hf:Qwen/Qwen3-4B-GGUF:Q4_K_M"),
+            ("qwen3-coder", "hf:unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF:Q4_K_M"),
             ("llama3.2", "hf:bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M"),
             ("llama3.2:latest", "hf:bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M"),
             ("mistral", "hf:bartowski/Mistral-7B-Instruct-v0.3-GGUF:Q4_K_M"),

@@ -166,6 +166,24 @@ fn short_names_are_accepted_wherever_a_model_is() {
     assert!(file.contains("model.gguf is not a model on the Hugging Face Hub"), "{file}");
 }
 
+#[cfg(feature = "embedded-model")]
+#[test]
+fn the_built_in_model_is_listed_and_named_in_any_case() {
+    let cache = tempfile::tempdir().unwrap();
+    let listed = inferno(cache.path(), &["list", "--catalog"]).success().stdout;
+    assert!(listed.lines().any(|line| line.starts_with("ember ")), "{listed}");
+    let shown = |name: &str| inferno(cache.path(), &["inspect", name]).success().stdout;
+    assert_eq!(shown("EMBER"), shown("ember"));
+}
+
+#[test]
+fn a_family_is_its_plain_model() {
+    let cache = tempfile::tempdir().unwrap();
+    let run = inferno(cache.path(), &["run", "QWEN3", "hi"]).env("HF_HUB_OFFLINE", "1");
+    let stderr = run.failure(1).stderr;
+    assert!(stderr.contains("hf:Qwen/Qwen3-4B-GGUF:Q4_K_M is not in the cache"), "{stderr}");
+}
+
 #[test]
 fn a_file_takes_precedence_over_a_short_name() {
     let folder = tempfile::tempdir().unwrap();

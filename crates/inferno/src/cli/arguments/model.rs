@@ -37,7 +37,7 @@ impl SourceArgs {
     /// Returns the model's name: its file name, its repository on the Hugging Face Hub, or `ember`.
     pub(crate) fn name(&self) -> Option<String> {
         match &self.model {
-            None => Some("ember".to_owned()),
+            None => Some(embedded::NAME.to_owned()),
             Some(ModelSource::Hub(reference)) => Some(reference.repo().to_owned()),
             Some(ModelSource::File(path)) => Some(path.file_stem()?.to_str()?.to_owned()),
         }
@@ -132,10 +132,11 @@ pub(crate) fn open(source: Option<&ModelSource>, advice: &str) -> Result<Gguf, E
     }
 }
 
-/// Whether a model is the built-in one by its name. A file of that name takes precedence.
+/// Whether a model is the built-in one by its name, in any case. A file of that name takes precedence.
 fn is_built_in(source: &ModelSource) -> bool {
-    cfg!(feature = "embedded-model")
-        && matches!(source, ModelSource::File(path) if path.as_os_str() == "ember" && !path.exists())
+    let is_named =
+        |path: &Path| path.as_os_str().eq_ignore_ascii_case(embedded::NAME) && !path.exists();
+    embedded::IS_BUILT_IN && matches!(source, ModelSource::File(path) if is_named(path))
 }
 
 /// Returns the path of a model file, with a progress bar during the download if there is one.

@@ -13,7 +13,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::hub::catalog::{CATALOG, short_name};
-use crate::{CachedModel, Error, Hub, HubReference, ModelSource};
+use crate::{CachedModel, Error, Hub, HubReference, ModelSource, embedded};
 
 /// List the downloaded models
 ///
@@ -27,7 +27,8 @@ Examples:
   inferno list --json | jq -r '.[].path'
 
 Short names may be followed by a quantization (qwen3:4b:Q8_0). A name without a
-size selects the largest model of at most 3 GB.")]
+size selects the largest model of the family of at most 3 GB, or its smallest
+model if all are larger.")]
 pub(crate) struct ListArgs {
     /// List the short names that -m, run and pull accept
     #[arg(long)]
@@ -97,6 +98,11 @@ type Rows = Vec<[String; 3]>;
 fn catalog() -> (Value, Rows) {
     let mut rows = vec![["NAME", "SIZE", "MODEL"].map(str::to_owned)];
     let mut list = Vec::new();
+    if let Ok(checkpoint) = embedded::checkpoint() {
+        let gigabytes = format!("{:.3} GB", checkpoint.file_bytes() as f64 / 1e9);
+        list.push(json!({"name": embedded::NAME, "model": embedded::NAME}));
+        rows.push([embedded::NAME.to_owned(), gigabytes, "built in".to_owned()]);
+    }
     for entry in CATALOG {
         let reference = entry.reference(None).to_string();
         list.push(json!({"name": entry.name, "model": reference}));

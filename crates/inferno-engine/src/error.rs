@@ -143,7 +143,8 @@ pub enum EngineError {
     },
     /// The prompt does not fit the context.
     #[error(
-        "the prompt has {prompt_tokens} tokens, but the context holds {context_length}{}",
+        "the prompt has {prompt_tokens} token{}, but the context holds {context_length}{}",
+        if *prompt_tokens == 1 { "" } else { "s" },
         context_usage(*session_tokens, *room)
     )]
     PromptTooLong {

@@ -90,8 +90,8 @@ pub enum GgufError {
     },
     /// A count exceeds what the rest of the file could contain.
     #[error(
-        "the number of {what} at byte {offset} is {count}, but the remaining {available} bytes can contain at most \
-         {max}"
+        "the file is truncated or damaged: the number of {what} at byte {offset} is {count}, but the remaining \
+         {available} bytes can contain at most {max}; download the file again"
     )]
     CountTooLarge {
         /// The counted items.

@@ -155,9 +155,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         },
         Error::Engine(error) => match &**error {
             EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
-                return Some(
-                    "increase --context (up to the maximum of the model), or shorten the input",
-                );
+                return Some("increase --context, up to the maximum of the model");
             }
             EngineError::RecommendationOutOfRange { .. } => {
                 return Some("--greedy ignores the recommendations of the model file");

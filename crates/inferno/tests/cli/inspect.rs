@@ -106,10 +106,18 @@ fn a_truncated_file_is_rejected_with_both_sizes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.gguf");
     std::fs::write(&path, &bytes[..bytes.len() - 1000]).unwrap();
-    let stderr = Run::inferno().args(["inspect"]).args([path]).failure(1).stderr;
+    let inspect = || Run::inferno().args(["inspect"]).args([&path]);
+    let stderr = inspect().failure(1).stderr;
     let sizes = format!("expected {} bytes, found {}", bytes.len(), bytes.len() - 1000);
     assert!(stderr.contains("part.gguf: the file is truncated: "), "{stderr}");
     assert!(stderr.contains(&sizes) && stderr.contains("download the file again"), "{stderr}");
+    // In the header, some of these cuts are in the middle of the vocabulary.
+    for length in [100, 1000, 2000, 4000] {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let stderr = inspect().failure(1).stderr;
+        assert!(stderr.contains("the file is truncated"), "{stderr}");
+        assert!(stderr.contains("download the file again"), "{stderr}");
+    }
 }
 
 const COMMANDS: [&str; 12] = [

@@ -82,7 +82,7 @@ pub enum Error {
     /// The model has no chat template, and none was specified.
     #[error(
         "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE \
-         or --chat-template chatml, or use inferno generate without --chat"
+         or --chat-template chatml"
     )]
     NoChatTemplate,
     /// There is neither a file nor a built-in chat template with this name.

@@ -70,6 +70,25 @@ fn a_conversation_is_read_from_a_file() {
 }
 
 #[test]
+fn fields_for_servers_are_ignored_with_a_note() {
+    let (_folder, template) = template();
+    let mut request = json!({"messages": [{"role": "user", "content": "Hi"}]});
+    let chat = |request: &serde_json::Value| {
+        let run = greedy().args(["--chat", "--input", "-", "--chat-template"]).args([&template]);
+        run.stdin(request.to_string()).success()
+    };
+    let plain = chat(&request);
+    assert_eq!(plain.stderr, "");
+    request["max_tokens"] = 2.into();
+    request["stop"] = json!(["H"]);
+    request["seed"] = serde_json::Value::Null;
+    let noted = chat(&request);
+    assert_eq!(noted.stdout, plain.stdout);
+    let note = "note: ignoring fields of the input that options set: max_tokens, stop; use --max-tokens, --stop\n";
+    assert_eq!(noted.stderr, note);
+}
+
+#[test]
 fn conversations_that_no_model_knows_are_rejected() {
     let (_folder, template) = template();
     for (messages, expected) in [

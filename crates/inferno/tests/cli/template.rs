@@ -60,6 +60,19 @@ fn the_request_is_read_from_a_file() {
 }
 
 #[test]
+fn the_prompt_of_a_reply_is_added_after_other_messages() {
+    let folder = Folder::with_template(TEMPLATE);
+    let user = json!({"role": "user", "content": "Hi"});
+    let assistant = json!({"role": "assistant", "content": "Ho"});
+    let rendered = |fields: Value| folder.render(&fields).success().stdout;
+    assert_eq!(rendered(json!({"messages": [user]})), "<user>Hi\n<assistant>");
+    let explicit = json!({"messages": [user], "add_generation_prompt": false});
+    assert_eq!(rendered(explicit), "<user>Hi\n");
+    let answered = json!({"messages": [user, assistant]});
+    assert_eq!(rendered(answered), "<user>Hi\n<assistant>Ho\n");
+}
+
+#[test]
 fn special_tokens_and_the_date_are_read_from_the_request() {
     let folder = Folder::with_template("{{ bos_token }}{{ pad_token }}{{ strftime_now('%Y') }}");
     let fields = json!({
@@ -137,6 +150,8 @@ fn real_templates_render_as_in_jinja() {
         let mut fields = fields.clone();
         fields["special_tokens"] = answers["special"].clone();
         fields["strftime_now"] = answers["strftime_now"].clone();
+        let fields_of_case = fields.as_object_mut().unwrap();
+        fields_of_case.entry("add_generation_prompt").or_insert(false.into());
         let run = Run::inferno().args(["template", "--input", "-", "--template-file"]);
         let run = run.args([&template]).stdin(fields.to_string());
         match answers["expected"][case]["ok"].as_str() {

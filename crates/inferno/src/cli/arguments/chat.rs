@@ -10,6 +10,7 @@ use crate::Error;
 use crate::cli::arguments::values::{OrDefault, or_default, whole};
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, template_of};
+use crate::cli::terminal::note::print_note;
 
 /// The template variable that switches reasoning on or off, for models that support it.
 pub(crate) const ENABLE_THINKING: &str = "enable_thinking";
@@ -76,6 +77,7 @@ impl ChatArgs {
             Some(path) => {
                 let conversation = ChatInput::read(path, true)?;
                 conversation.check_messages()?;
+                note_ignored(&conversation);
                 conversation
             }
             None => {
@@ -99,6 +101,19 @@ impl ChatArgs {
     /// See [`ChatSetupArgs::template`].
     pub(crate) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
         self.setup.template(metadata)
+    }
+}
+
+/// Notes the fields of a request that are ignored, with the options to use instead.
+fn note_ignored(conversation: &ChatInput) {
+    let (fields, mut options): (Vec<_>, Vec<_>) = conversation.server_fields().unzip();
+    options.dedup();
+    if !fields.is_empty() {
+        print_note(&format!(
+            "note: ignoring fields of the input that options set: {}; use {}",
+            fields.join(", "),
+            options.join(", ")
+        ));
     }
 }
 

@@ -11,9 +11,10 @@ use crate::cli::terminal::output::Output;
 /// Render a conversation with a chat template
 ///
 /// Prints the prompt exactly as the model would receive it; no newline is added. The conversation is a JSON object with
-/// the fields messages, tools and add_generation_prompt, and any other template variable, such as enable_thinking. Two
-/// more fields are supported: special_tokens ({"bos_token": "<s>"}) defines special tokens that the model file lacks,
-/// and strftime_now fixes the current date.
+/// the fields messages, tools and add_generation_prompt, and any other template variable, such as enable_thinking. The
+/// prompt ends with the beginning of a reply unless the last message is the assistant's or add_generation_prompt is
+/// false. Two more fields are supported: special_tokens ({"bos_token": "<s>"}) defines special tokens that the model file
+/// lacks, and strftime_now fixes the current date.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

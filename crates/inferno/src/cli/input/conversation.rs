@@ -13,6 +13,24 @@ use crate::cli::input::{STDIN_PATH, read_conversation, read_file};
 /// The roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
+/// Fields of chat requests that do not describe the conversation, with the options that have the same effect.
+const SERVER_FIELDS: [(&str, &str); 14] = [
+    ("max_tokens", "--max-tokens"),
+    ("max_completion_tokens", "--max-tokens"),
+    ("temperature", "--temperature"),
+    ("top_p", "--top-p"),
+    ("top_k", "--top-k"),
+    ("min_p", "--min-p"),
+    ("repetition_penalty", "--repetition-penalty"),
+    ("frequency_penalty", "--frequency-penalty"),
+    ("presence_penalty", "--presence-penalty"),
+    ("logit_bias", "--logit-bias"),
+    ("seed", "--seed"),
+    ("stop", "--stop"),
+    ("response_format", "--json-schema"),
+    ("structured_outputs", "--json-schema, --regex or --grammar"),
+];
+
 /// A conversation, with the overrides for its rendering.
 #[derive(Default)]
 pub(crate) struct ChatInput {
@@ -51,10 +69,10 @@ impl RenderedConversation {
 
 impl ChatInput {
     /// Reads a JSON object with the fields of the request, `special_tokens` and `strftime_now`, or a list of messages.
-    /// `add_generation_prompt` is the default of the field with this name.
+    /// The field `add_generation_prompt` is true by default; after a message of the assistant, it is `after_reply`.
     ///
     /// **Errors**: an unreadable file; a file that is not a JSON object; a field of the wrong type.
-    pub(crate) fn read(path: &Path, add_generation_prompt: bool) -> Result<Self, Error> {
+    pub(crate) fn read(path: &Path, after_reply: bool) -> Result<Self, Error> {
         let mut fields: Map<String, Value> = read_conversation(path)?;
         let special_tokens = match fields.shift_remove("special_tokens") {
             None | Some(Value::Null) => Vec::new(),
@@ -65,8 +83,10 @@ impl ChatInput {
             Some(Value::String(text)) => Some(text),
             Some(_) => return Err(mismatch("strftime_now", "a string")),
         };
-        let name = "add_generation_prompt";
-        fields.entry(name).or_insert(add_generation_prompt.into());
+        let messages = fields.get("messages").and_then(Value::as_array);
+        let last = messages.and_then(|messages| messages.last());
+        let is_reply = last.is_some_and(|message| message["role"] == "assistant");
+        fields.entry("add_generation_prompt").or_insert((!is_reply || after_reply).into());
         Ok(Self { request: ChatRequest::from_json(fields)?, special_tokens, strftime_now })
     }
 
@@ -84,6 +104,12 @@ impl ChatInput {
             }
         }
         Ok(())
+    }
+
+    /// Returns the fields of the request that only servers read, each with the option that does the same.
+    pub(crate) fn server_fields(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let is_set = |name: &str| self.request.variables.get(name).is_some_and(|it| !it.is_null());
+        SERVER_FIELDS.into_iter().filter(move |(name, _)| is_set(name))
     }
 
     /// Renders the conversation exactly as the template does.

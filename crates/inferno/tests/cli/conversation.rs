@@ -76,6 +76,14 @@ fn every_reply_depends_on_the_whole_conversation() {
 }
 
 #[test]
+fn triple_quotes_enclose_a_message_of_several_lines() {
+    let setup = Setup::new();
+    let reply = setup.answer(None, &["Hi\n/exit\n\nHo"]);
+    let outcome = setup.chat(&["\"\"\"", "Hi", "/exit", "", "Ho", "\"\"\""]).success();
+    assert_eq!(outcome.stdout, reply + "\n");
+}
+
+#[test]
 fn only_new_tokens_are_computed() {
     let setup = Setup::new();
     let outcome = setup.chat(&["Hi", "/stats", "Ho", "/stats"]).success();

@@ -36,7 +36,8 @@ pub(crate) use commands::CommandError;
 
 /// Chat with a model in the terminal
 ///
-/// Type a message to get a reply; type /help for a list of commands. If standard input is not a terminal, every line is
+/// Type a message to get a reply; type /help for a list of commands. Start and end a message of several lines with
+/// triple quotes ("""). If standard input is not a terminal, every line is
 /// a message or a command, and only the replies are printed.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -73,6 +73,23 @@ const ALIASES: [(&str, &str, &str); 12] = [
     ("/set verbose", "/stats", ""),
 ];
 
+/// Encloses a message of several lines, as in Ollama.
+const BLOCK: &str = "\"\"\"";
+
+/// Returns whether a text starts with triple quotes that are not closed at its end.
+pub(super) fn is_open_block(text: &str) -> bool {
+    text.strip_prefix(BLOCK)
+        .is_some_and(|rest| !rest.trim_end_matches([' ', '\t']).ends_with(BLOCK))
+}
+
+/// Returns the message in a block, the end of which may be missing at the end of input.
+fn block_message(text: &str) -> Option<&str> {
+    let text = text.strip_prefix(BLOCK)?.trim_end();
+    let text = text.strip_suffix(BLOCK).unwrap_or(text);
+    let text = text.strip_prefix('\n').unwrap_or(text);
+    Some(text.strip_suffix('\n').unwrap_or(text))
+}
+
 /// Returns the name and the argument of a command.
 fn name_and_argument(line: &str) -> (&str, &str) {
     let alias = ALIASES.iter().find_map(|(alias, name, argument)| {
@@ -87,10 +104,11 @@ fn name_and_argument(line: &str) -> (&str, &str) {
 ///
 /// **Errors**: [`CommandError`].
 pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
-    if !line.starts_with('/') {
-        return Ok(match line.trim() {
+    let message = block_message(line).or_else(|| (!line.starts_with('/')).then_some(line));
+    if let Some(message) = message {
+        return Ok(match message.trim() {
             "" => Line::Blank,
-            _ => Line::Message(line),
+            _ => Line::Message(message),
         });
     }
     let (name, argument) = name_and_argument(line);
@@ -126,8 +144,9 @@ pub(super) fn help() -> String {
         format!("  {usage:<16}{purpose}\n")
     });
     let end = "\
-End a line with \\ to continue the message on the next line. Pasted lines are
-kept together. Tab completes commands. Ctrl-C stops the reply.";
+Start and end a message of several lines with \"\"\", or end each line but the
+last with \\. Pasted lines are kept together. Tab completes commands. Ctrl-C
+stops the reply.";
     commands.chain([end.to_owned()]).collect()
 }
 
@@ -159,8 +178,20 @@ mod tests {
         for message in ["Hi", " /exit", "two\nlines", "1/2 ", "\\"] {
             assert_eq!(parse(message), Ok(Line::Message(message)));
         }
-        for blank in ["", " \t", "\n"] {
+        for blank in ["", " \t", "\n", "\"\"\"\"\"\"", "\"\"\"\n \n\"\"\""] {
             assert_eq!(parse(blank), Ok(Line::Blank));
+        }
+    }
+
+    #[test]
+    fn triple_quotes_enclose_a_message() {
+        for (text, message) in [
+            ("\"\"\"one\"\"\"", "one"),
+            ("\"\"\"\none\n\n/exit\n\"\"\" ", "one\n\n/exit"),
+            ("\"\"\"/exit\"\"\"", "/exit"),
+            ("\"\"\"\none\n", "one"),
+        ] {
+            assert_eq!(parse(text), Ok(Line::Message(message)), "{text}");
         }
     }
 

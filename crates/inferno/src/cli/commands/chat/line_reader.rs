@@ -12,6 +12,7 @@ use rustyline::{
     KeyEvent, Movement, RepeatCount,
 };
 
+use super::commands::is_open_block;
 use super::completion::CommandCompleter;
 use crate::Error;
 use crate::cli::input::into_text;
@@ -47,7 +48,7 @@ impl LineReader {
         matches!(self, Self::Terminal(_))
     }
 
-    /// Returns the next line, joined with its continuation lines; `None` at the end of input.
+    /// Returns the next line, joined with its continuation lines or with those of its block; `None` at the end of input.
     ///
     /// **Errors**: a failed read; input that is not UTF-8.
     pub(super) fn next_line(&mut self) -> Result<Option<String>, Error> {
@@ -76,21 +77,20 @@ fn piped_line(input: &mut impl BufRead) -> Result<Option<String>, Error> {
     })
 }
 
-/// Joins lines for as long as they end with a backslash.
+/// Joins lines for as long as they end with a backslash, or up to the end of a block.
 fn join<E>(mut next: impl FnMut() -> Result<Option<String>, E>) -> Result<Option<String>, E> {
     let mut joined: Option<String> = None;
     while let Some(line) = next()? {
         let joined = joined.get_or_insert_default();
-        match line.strip_suffix(CONTINUES) {
-            Some(line) => {
-                joined.push_str(line);
-                joined.push('\n');
-            }
-            None => {
-                joined.push_str(&line);
+        let is_in_block = is_open_block(joined);
+        joined.push_str(&line);
+        if !is_open_block(joined) {
+            if is_in_block || !joined.ends_with(CONTINUES) {
                 return Ok(Some(std::mem::take(joined)));
             }
+            joined.pop();
         }
+        joined.push('\n');
     }
     Ok(joined)
 }
@@ -216,6 +216,14 @@ mod tests {
         assert_eq!(lines(b"one\\\ntwo\\\r\nthree\nfour\n"), ["one\ntwo\nthree", "four"]);
         assert_eq!(lines(b"one\\"), ["one\n"]);
         assert_eq!(lines(b""), [""; 0]);
+    }
+
+    #[test]
+    fn lines_between_triple_quotes_are_joined() {
+        let block = "\"\"\"one\n\ntwo\\\n\"\"\"";
+        assert_eq!(lines(format!("{block}\nthree").as_bytes()), [block, "three"]);
+        assert_eq!(lines(b"\"\"\"one\"\"\"\ntwo\""), ["\"\"\"one\"\"\"", "two\""]);
+        assert_eq!(lines(b"\"\"\"\none\r\n"), ["\"\"\"\none\n"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::Error;
+use crate::cli::arguments::values::TokenIds;
 use crate::cli::terminal::note::print_note;
 
 const STDIN: &str = "standard input";
@@ -127,9 +128,11 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// Parses a JSON array of token ids.
+/// Parses token ids: a JSON array, or numbers separated by commas.
 pub(super) fn parse_ids(text: &str) -> Result<Vec<u32>, Error> {
-    serde_json::from_str(text)
+    let parsed: Result<TokenIds, _> = text.parse();
+    parsed
+        .map(|TokenIds(ids)| ids)
         .map_err(|source| Error::InvalidIds { input: "the input".to_owned(), source })
 }
 

@@ -248,7 +248,10 @@ fn invalid_options_exit_with_2_and_a_hint() {
         (&["--max-tokens", "0"][..], "expected a number of at least 1"),
         (&["--max-tokens", "-2"], "expected a number of at least 1"),
         (&["--temperature", "-1"], "temperature must be 0 or more, but is -1"),
-        (&["--top-p", "1.5"], "top_p must be above 0 and at most 1, but is 1.5"),
+        (&["--top-p", "1.5"], "--top-p must be above 0 and at most 1, but is 1.5"),
+        (&["--temperature", "inf"], "expected a finite number"),
+        (&["--min-p", "x"], "expected a finite number"),
+        (&["--top-k", "-2"], "expected a number of at least 0, or -1 to disable it"),
         (
             &["--greedy", "--temperature", "0.5"],
             "--greedy and --temperature cannot be used together",
@@ -321,6 +324,9 @@ fn invalid_prompts_are_rejected() {
     }
     let context = greedy("4").args(["--context", "64"]).stdin("x".repeat(100)).failure(1);
     assert!(context.stderr.contains("\nhint: increase --context"), "{}", context.stderr);
+    let single = greedy("4").args(["--context", "1", "x"]).failure(1).stderr;
+    assert!(single.contains("the prompt has 1 token, but the context holds 1,"), "{single}");
+    assert_eq!(single.matches("shorten").count(), 1, "{single}");
     let twice = greedy("4").args(["--prompt-file", "x", PROMPT]).failure(2);
     assert!(
         twice.stderr.contains("both a prompt and --prompt-file were specified"),

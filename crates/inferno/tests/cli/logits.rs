@@ -84,6 +84,11 @@ fn a_file_without_a_tokenizer_has_logits() {
 }
 
 #[test]
+fn tokens_may_be_a_json_array() {
+    assert_eq!(logits(&model(), "[104, 105]", &[]), logits(&model(), "104,105", &[]));
+}
+
+#[test]
 fn invalid_tokens_are_rejected() {
     let run =
         |tokens: &str| Run::inferno().args(["logits", "--tokens", tokens, "-m"]).args([model()]);
@@ -93,8 +98,10 @@ fn invalid_tokens_are_rejected() {
         "{}",
         unknown.stderr
     );
-    run("1,,2").failure(2);
-    run("").failure(2);
+    for text in ["1,,2", "", "a", "-1", "[1"] {
+        let refused = run(text).failure(2).stderr;
+        assert!(refused.contains("expected token ids such as 1,2,3 or [1, 2, 3]"), "{refused}");
+    }
     let long = run(&vec!["1"; 257].join(",")).failure(2);
     assert!(long.stderr.contains("the context length is 257"), "{}", long.stderr);
 }

@@ -29,6 +29,7 @@ fn ids_are_converted_to_text() {
     let text = "the \u{1f525} of\ntime";
     let ids = tokenize(&[]).stdin(text).success().stdout;
     assert_eq!(tokenize(&["--decode"]).stdin(ids).success().stdout, text);
+    assert_eq!(tokenize(&["--decode", "104,105"]).success().stdout, "hi");
 }
 
 #[test]

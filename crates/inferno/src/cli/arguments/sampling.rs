@@ -1,10 +1,10 @@
 //! Options that choose how tokens are sampled.
 
-use inferno_engine::SamplingParams;
+use inferno_engine::{EngineError, SamplingParams};
 use inferno_gguf::Metadata;
 
 use crate::Error;
-use crate::cli::arguments::values::{OrDefault, or_default, whole};
+use crate::cli::arguments::values::{OrDefault, finite, or_default, whole, whole_or_off};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
@@ -18,30 +18,30 @@ pub(crate) struct SamplingArgs {
     #[arg(long)]
     greedy: bool,
     /// Sampling temperature; higher values are more random [default: from the model, else 1]
-    #[arg(long, visible_alias = "temp", value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "temp", value_name = "T", allow_negative_numbers = true, value_parser = finite)]
     temperature: Option<f32>,
-    /// Sample from the K most probable tokens; 0 disables the limit [default: from the model, else 0]
-    #[arg(long, value_name = "K")]
+    /// Sample from the K most probable tokens; 0 or -1 disables the limit [default: from the model, else 0]
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = whole_or_off)]
     top_k: Option<usize>,
     /// Sample from the most probable tokens whose probabilities add up to P [default: from the model, else 1]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = finite)]
     top_p: Option<f32>,
     /// Exclude tokens less probable than P times the most probable one [default: from the model, else 0]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = finite)]
     min_p: Option<f32>,
     /// Sample from the locally typical tokens whose probabilities add up to P; 1 disables it
-    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().typical_p, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().typical_p, allow_negative_numbers = true, value_parser = finite)]
     typical_p: f32,
     /// Penalty factor for tokens already in the prompt or the output; 1 disables it [default: from the model, else 1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     repetition_penalty: Option<f32>,
     /// Subtract X from the logit of a token for each time it was generated
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().frequency_penalty)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(allow_negative_numbers = true, value_parser = finite)]
     frequency_penalty: f32,
     /// Subtract X from the logit of every token that was generated
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().presence_penalty)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(allow_negative_numbers = true, value_parser = finite)]
     presence_penalty: f32,
     /// Add BIAS to the logit of token ID; can be repeated
     #[arg(long, value_name = "ID=BIAS", value_parser = logit_bias)]
@@ -66,7 +66,7 @@ impl SamplingArgs {
                 "--greedy and --temperature cannot be used together; remove one of them".to_owned(),
             ));
         }
-        Ok(self.merge(SamplingParams::default()).validate()?)
+        self.merge(SamplingParams::default()).validate().map_err(with_option)
     }
 
     /// Returns the sampling parameters: these options, then the recommendations of the model file. Greedy decoding
@@ -102,6 +102,17 @@ impl SamplingArgs {
             seed: OrDefault::value_of(self.seed),
             logprobs: base.logprobs,
         }
+    }
+}
+
+/// Names the option instead of the parameter.
+fn with_option(error: EngineError) -> Failure {
+    match error {
+        EngineError::ParamOutOfRange { field, range, value } => {
+            let option = field.replace('_', "-");
+            Failure::Usage(format!("--{option} must be {range}, but is {value}"))
+        }
+        error => error.into(),
     }
 }
 

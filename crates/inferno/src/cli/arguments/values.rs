@@ -52,6 +52,39 @@ pub(crate) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "expected a number of at least 0".to_owned())
 }
 
+/// Parses a whole number that is not negative; -1 is 0, which other programs write as -1.
+pub(crate) fn whole_or_off(text: &str) -> Result<usize, String> {
+    match text {
+        "-1" => Ok(0),
+        text => whole(text).map_err(|error| format!("{error}, or -1 to disable it")),
+    }
+}
+
+/// Parses a number that is finite.
+pub(crate) fn finite(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+    number.ok_or_else(|| "expected a finite number such as 0.8".to_owned())
+}
+
+/// Token ids, written as `1,2,3` or as the JSON array that `inferno tokenize` prints.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenIds(pub(crate) Vec<u32>);
+
+impl FromStr for TokenIds {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_array = !text.trim_start().starts_with(|first: char| first.is_ascii_digit());
+        let array = if is_array { text } else { &format!("[{text}]") };
+        serde_json::from_str(array).map(Self)
+    }
+}
+
+/// Parses token ids.
+pub(crate) fn token_ids(text: &str) -> Result<TokenIds, String> {
+    text.parse().map_err(|_| "expected token ids such as 1,2,3 or [1, 2, 3]".to_owned())
+}
+
 /// Returns a parser for numbers in this range.
 pub(crate) fn number_in(
     range: RangeInclusive<usize>,
@@ -71,6 +104,16 @@ pub(crate) const MAX_SECONDS: usize = 365 * 24 * 60 * 60;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn token_ids_are_separated_by_commas_or_a_json_array() {
+        for text in ["1,2", "1, 2 ", "[1,2]", " [1, 2]\n"] {
+            assert_eq!(token_ids(text).map(|TokenIds(ids)| ids), Ok(vec![1, 2]), "{text}");
+        }
+        for text in ["", "a", "1 2", "1,,2", "1,", "-1", "1.5", "4294967296", "[1", "{}"] {
+            assert!(token_ids(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn an_out_of_range_number_is_rejected_with_the_range() {

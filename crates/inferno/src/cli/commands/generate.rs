@@ -93,7 +93,7 @@ pub(crate) struct GenerateArgs {
     /// Print timings, rates and memory usage to standard error
     #[arg(long)]
     stats: bool,
-    /// Write timings, rates and memory usage to this file as JSON
+    /// Write timings, rates and memory usage to this file as JSON; an existing file is overwritten
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
     /// Prompt, which standard input follows if that is not a terminal; - reads only standard input

@@ -8,7 +8,7 @@ use inferno_model::ModelSpec;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
-use crate::cli::arguments::values::positive;
+use crate::cli::arguments::values::{TokenIds, positive, token_ids};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
@@ -25,9 +25,9 @@ Examples:
 pub(crate) struct LogitsArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Token ids, separated by commas
-    #[arg(long, value_name = "IDS", value_delimiter = ',', num_args = 1)]
-    tokens: Vec<u32>,
+    /// Token ids, as 1,2,3 or as the array that inferno tokenize prints
+    #[arg(long, value_name = "IDS", value_parser = token_ids)]
+    tokens: Vec<TokenIds>,
     /// Maximum number of tokens per forward pass; the logits do not depend on it [default: up to 64 MiB of logits]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch_tokens: Option<usize>,
@@ -37,7 +37,8 @@ pub(crate) struct LogitsArgs {
 
 impl LogitsArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if self.tokens.is_empty() {
+        let tokens: Vec<u32> = self.tokens.into_iter().flat_map(|TokenIds(ids)| ids).collect();
+        if tokens.is_empty() {
             return Err(Failure::Usage(
                 "no tokens specified; pass --tokens, for example --tokens 1,2,3".to_owned(),
             ));
@@ -45,26 +46,26 @@ impl LogitsArgs {
         let checkpoint = self.source.open()?;
         let spec = ModelSpec::from_checkpoint(&checkpoint)?;
         let limit = spec.context_length;
-        if self.tokens.len() > limit {
-            return Err(EngineError::ContextTooLong { asked_for: self.tokens.len(), limit }.into());
+        if tokens.len() > limit {
+            return Err(EngineError::ContextTooLong { asked_for: tokens.len(), limit }.into());
         }
         let vocab_size = spec.vocab_size;
-        if let Some(&token) = self.tokens.iter().find(|&&token| token as usize >= vocab_size) {
+        if let Some(&token) = tokens.iter().find(|&&token| token as usize >= vocab_size) {
             return Err(
                 EngineError::TokenOutOfRange { field: "--tokens", token, vocab_size }.into()
             );
         }
         let rows = self.batch_tokens.unwrap_or_else(|| num_logit_rows(vocab_size));
-        let rows = rows.min(self.tokens.len());
+        let rows = rows.min(tokens.len());
         let limits = BatchLimits { max_num_tokens: rows, max_num_logit_rows: rows };
-        let options = self.compute.options(&checkpoint, Some(self.tokens.len()), limits);
+        let options = self.compute.options(&checkpoint, Some(tokens.len()), limits);
         let model = Model::from(checkpoint).with_options(options.for_one_sequence());
         if self.compute.dry_run {
             return dry_run::report(&model, "pass fewer --tokens");
         }
         let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
         let mut output = Output::new();
-        write_logits(&mut *runner, &self.tokens, rows, &mut output)?;
+        write_logits(&mut *runner, &tokens, rows, &mut output)?;
         output.flush()?;
         Ok(())
     }

@@ -19,10 +19,10 @@ Examples:
 pub(crate) struct TokenizeArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Text, or with --decode a JSON array of ids; - reads standard input [default: standard input]
+    /// Text, or with --decode the ids as 1,2,3 or [1, 2, 3]; - reads standard input [default: standard input]
     #[arg(value_name = "TEXT")]
     input: Option<String>,
-    /// Convert a JSON array of ids to text; no newline is added
+    /// Convert ids to text; no newline is added
     #[arg(long)]
     decode: bool,
     /// Do not add special tokens such as BOS; with --decode, do not remove them

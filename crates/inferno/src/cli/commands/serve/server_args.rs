@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inferno_server::{Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
-use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
+use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive, whole};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 
@@ -21,7 +21,7 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = address_of, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
     /// Port to listen on; 0 chooses a free port
-    #[arg(long, value_name = "PORT", default_value_t = 8080)]
+    #[arg(long, value_name = "PORT", value_parser = port, default_value_t = 8080)]
     port: u16,
     /// API key that clients must send; can be repeated [default: no authentication]
     #[arg(long, value_name = "KEY", hide_env_values = true)]
@@ -56,7 +56,7 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_choices)]
     max_choices: usize,
     /// Memory for stored responses of /v1/responses, in bytes; the oldest are evicted first, and 0 disables storage
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_stored_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<usize>, default_value_t = Limits::default().max_stored_bytes)]
     response_store: usize,
     /// Time limit for receiving the headers of a request, and again for its body, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 30)]
@@ -78,8 +78,23 @@ pub(super) struct ServerArgs {
     tls_key: Option<PathBuf>,
 }
 
+/// Parses a port.
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+}
+
+/// Splits `HOST:PORT`. An IPv6 address with a port is in brackets.
+fn with_port(text: &str) -> Option<(&str, u16)> {
+    let (name, port) = text.rsplit_once(':')?;
+    let is_address = text.parse::<IpAddr>().is_ok();
+    port.parse().ok().filter(|_| !is_address && !name.is_empty()).map(|port| (name, port))
+}
+
 /// Resolves an address or host name, preferring IPv4.
 fn address_of(host: &str) -> Result<IpAddr, String> {
+    if let Some((name, port)) = with_port(host) {
+        return Err(format!("expected an address without a port; use --host {name} --port {port}"));
+    }
     let name = host.trim_start_matches('[').trim_end_matches(']');
     let found: Vec<_> = (name, 0)
         .to_socket_addrs()

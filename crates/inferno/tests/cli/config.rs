@@ -93,11 +93,33 @@ fn mistakes_are_rejected_with_line_and_reason() {
             "[quantize]\nthreads = \"2\"",
             "inferno.toml, line 2: `threads` expects an integer, found string",
         ),
+        (
+            "[serve]\nport = \"abc\"",
+            "inferno.toml, line 2: `port` expects an integer, found string",
+        ),
         ("a = ", "inferno.toml, line 1: not valid TOML"),
     ] {
         let outcome = tokenize(folder(config).path()).failure(2);
         assert!(outcome.stderr.contains(expected), "{config}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn the_window_of_perplexity_is_not_the_context_of_other_commands() {
+    let shared = folder("context = 16");
+    let window = |folder: &Path, variable: &str| {
+        let run = Run::inferno().args(["perplexity", "--dry-run", "-m", &model(), "text.txt"]);
+        let outcome = run.current_dir(folder).env("INFERNO_CONTEXT", variable).outcome();
+        outcome.stdout + &outcome.stderr
+    };
+    let default = window(tempfile::tempdir().unwrap().path(), "");
+    assert!(default.contains("512"), "{default}");
+    assert_eq!(window(shared.path(), "32"), default);
+    let own = folder("[perplexity]\ncontext = 16");
+    assert!(window(own.path(), "").contains("for 16 tokens"));
+    let generated = Run::inferno().args(["generate", "--dry-run", "-m", &model(), "hi"]);
+    let generated = generated.current_dir(shared.path()).success().stdout;
+    assert!(generated.contains("for 16 tokens"), "{generated}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) struct PerplexityArgs {
     /// Text file to score; - reads standard input
     #[arg(value_name = "FILE")]
     text: PathBuf,
-    /// Window length in tokens
+    /// Window length in tokens; not set by the context of other commands in the environment or in inferno.toml
     #[arg(short, long, value_name = "N", value_parser = positive, default_value = "512")]
     context: usize,
     /// Tokens from the start of one window to the start of the next [default: the window length]

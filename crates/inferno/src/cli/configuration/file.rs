@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::ModelSource;
-use crate::cli::arguments::values::OrDefault;
+use crate::cli::arguments::values::{OrDefault, TokenIds};
 use crate::cli::input::{STDIN_PATH, expand_home};
 
 /// Name of the file in the current directory and in the user's configuration directory.
@@ -142,7 +142,8 @@ impl ConfigFile<'_> {
         let with_flag = |name: &str| -> Vec<(&Command, &Arg)> {
             let find =
                 |command| flags(command).find(|arg| is_named(arg, name)).map(|arg| (command, arg));
-            self.command.get_subcommands().filter_map(find).collect()
+            let is_shared = |(command, arg): &(&Command, &Arg)| !is_own(command.get_name(), arg);
+            self.command.get_subcommands().filter_map(find).filter(is_shared).collect()
         };
         let found = with_flag(name);
         match &found[..] {
@@ -275,10 +276,12 @@ impl ValueType {
         let is_one_of = |types: &[TypeId]| types.iter().any(|known| value_type == *known);
         let integers = [
             TypeId::of::<usize>(),
+            TypeId::of::<u16>(),
             TypeId::of::<u32>(),
             TypeId::of::<u64>(),
             TypeId::of::<OrDefault<usize>>(),
             TypeId::of::<OrDefault<u64>>(),
+            TypeId::of::<TokenIds>(),
         ];
         if !arg.get_action().takes_values() {
             Self::Boolean
@@ -303,6 +306,15 @@ impl ValueType {
             Self::Text | Self::Path | Self::Model => "a string",
         }
     }
+}
+
+/// Options, with their commands, that have another meaning than those of the same name in other commands. They are set by
+/// the command line and the table of their command only.
+const OWN_OPTIONS: [(&str, &str); 1] = [("perplexity", "context")];
+
+/// Returns whether an option of a command is independent of the options of the same name.
+pub(super) fn is_own(command: &str, arg: &Arg) -> bool {
+    OWN_OPTIONS.contains(&(command, arg.get_id().as_str()))
 }
 
 /// Returns the options of a command that the file may set.

@@ -135,8 +135,9 @@ for '-', or in inferno.toml. See 'inferno help'.";
 fn with_environment(command: Command) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.after_help(format!("{examples}\n\n{ENVIRONMENT_HELP}"));
+    let name = command.get_name().to_owned();
     command.mut_args(|arg| {
-        let Some(variable) = variable(&arg) else {
+        let Some(variable) = variable(&arg).filter(|_| !file::is_own(&name, &arg)) else {
             return arg;
         };
         let is_empty = std::env::var_os(&variable).is_some_and(|value| value.is_empty());
@@ -160,7 +161,8 @@ fn variable(arg: &Arg) -> Option<String> {
 ///
 /// **Errors**: a value that the option's own parser rejects.
 fn check_environment(subcommand: &Command) -> Result<(), Failure> {
-    for arg in subcommand.get_arguments() {
+    let name = subcommand.get_name();
+    for arg in subcommand.get_arguments().filter(|arg| !file::is_own(name, arg)) {
         let Some(variable) = variable(arg) else { continue };
         if let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) {
             file::check_value(arg, &value).map_err(|problem| {

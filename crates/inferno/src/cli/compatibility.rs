@@ -1,7 +1,8 @@
 //! Accepts command lines written for llama.cpp, Ollama, llm, vLLM and mistral.rs.
 //!
 //! Invariant: a valid command line is never changed. One that clap rejects is translated by the tables and parsed again;
-//! what has no equivalent is reported with advice.
+//! what has no equivalent is reported with advice. An option of another program such as `-md`, which clap reads as
+//! `-m d`, is rejected unless there is such a model file.
 
 mod advice;
 mod commands;
@@ -15,7 +16,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command};
 
 use crate::cli::terminal::note::print_note;
-use advice::with_advice;
+use advice::{misread_model, unknown_argument, with_advice};
 use translation::translate;
 
 /// Parses a command line, the first argument of which is the program. Returns the arguments, translated if necessary,
@@ -26,7 +27,7 @@ pub(super) fn parse(
     command: &Command,
     arguments: Vec<OsString>,
 ) -> Result<(Vec<OsString>, ArgMatches), clap::Error> {
-    let error = match command.clone().try_get_matches_from(&arguments) {
+    let error = match matches_of(command, &arguments) {
         Ok(matches) => return Ok((arguments, matches)),
         Err(error) => error,
     };
@@ -34,12 +35,21 @@ pub(super) fn parse(
     if translated.arguments == arguments {
         return Err(with_advice(command, &arguments, error));
     }
-    match command.clone().try_get_matches_from(&translated.arguments) {
+    match matches_of(command, &translated.arguments) {
         Ok(matches) => {
             translated.notes.iter().for_each(|note| print_note(note));
             Ok((translated.arguments, matches))
         }
         Err(error) => Err(with_advice(command, &translated.arguments, error)),
+    }
+}
+
+/// Parses a command line, and rejects options of other programs that would be read as `-m` with a model.
+fn matches_of(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let matches = command.clone().try_get_matches_from(arguments)?;
+    match misread_model(command, arguments) {
+        Some(option) => Err(unknown_argument(command, option)),
+        None => Ok(matches),
     }
 }
 

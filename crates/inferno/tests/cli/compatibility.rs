@@ -37,6 +37,7 @@ fn equivalent_options_have_the_same_effect() {
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--mirostat", "0", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--dtype", "auto", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--max-model-len", "auto", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--top-k", "-1", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-e", "Once"],
     ] {
         let outcome = typed(line).success();
@@ -53,7 +54,7 @@ fn options_without_an_effect_are_ignored_with_a_warning() {
         (&["-fa", "on"], "warning: -fa has no effect"),
         (&["-fa"], "warning: -fa has no effect"),
         (&["--mlock", "-b", "512"], "warning: -b has no effect"),
-        (&["-no-cnv", "--jinja"], "warning: --jinja has no effect"),
+        (&["-no-cnv", "--jinja"], "warning: --jinja has no effect: chat templates are always"),
         (&["--repeat-last-n", "64"], "warning: --repeat-last-n has no effect: penalties cover"),
         (&["--think"], "warning: --think has no effect: reasoning is enabled by default"),
         (&["--numa", "distribute"], "warning: --numa has no effect"),
@@ -113,6 +114,8 @@ fn options_with_an_equivalent_in_another_form_are_accepted() {
     assert_eq!(generated(&["tokenize", "-m", "MODEL", "-p", "hi"]), "[104,105]\n");
     assert_eq!(generated(&["tokenize", "-m", "MODEL", "--decode", "[104, 105]"]), "hi");
     let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(model(), folder.path().join("d")).unwrap();
+    typed(&["generate", "-md", "-n", "1", "hi"]).current_dir(folder.path()).success();
     typed(&["quantize", "MODEL", "out.gguf", "Q8_0"]).current_dir(folder.path()).success();
     assert!(folder.path().join("out.gguf").is_file());
 }
@@ -151,6 +154,11 @@ fn other_options_are_rejected_with_advice() {
         (&["generate", "-m", "owner/repo", "hi"], "here hf:owner/repo"),
         (&["generate", "-m", "https://example.com/m.gguf", "hi"], "download the file first"),
         (&["generate", "-md", "draft.gguf", "hi"], "use --speculate N, which needs no draft model"),
+        (&["generate", "-md", "draft.gguf", "-p", "hi"], "use --speculate N, which needs no draft"),
+        (&["generate", "--stop", "-n", "3", "hi"], "--stop requires a value; -n after it was read"),
+        (&["serve", "--host", "0.0.0.0:8123"], "use --host 0.0.0.0 --port 8123"),
+        (&["help", "generat"], "a similar subcommand exists: 'generate'"),
+        (&["genrate"], "a similar subcommand exists: 'generate'"),
         (&["generate", "--format", "json", "hi"], "use --json-schema"),
         (&["run", "-m", "x", "hi"], "the model is the first argument"),
         (&["chat", "-o", "temperature", "0.7"], "for example --temperature 0.7"),

@@ -1,15 +1,16 @@
 //! Error messages with what to do instead.
 
 use std::ffi::OsString;
+use std::path::Path;
 
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
 
 use super::commands::{self, names_model};
 use super::options::{Meaning, meaning};
-use super::spelling::is_misspelling;
-use super::translation::{find_option, other_spelling};
+use super::spelling::{is_misspelling, similarity};
+use super::translation::{find_option, other_spelling, takes_value};
 
 /// Replaces the suggestions of clap by better ones, if there are any.
 pub(super) fn with_advice(
@@ -19,12 +20,12 @@ pub(super) fn with_advice(
 ) -> clap::Error {
     let subcommand = super::subcommand(command, arguments);
     let mut error = match misread_option(subcommand.as_ref(), arguments, &error) {
-        Some(option) => unknown_argument(command, option, &error),
+        Some(option) => unknown_argument(command, option),
         None => error,
     };
     let advice = match subcommand {
         Some(subcommand) => advice(&subcommand, arguments, &error),
-        None => advice_without_command(&error),
+        None => advice_without_command(command, &error),
     };
     if let Some(advice) = advice {
         // The usage contains the argument that clap would have suggested.
@@ -67,13 +68,25 @@ fn misread_option<'a>(
     }
 }
 
-/// Returns the error for an unknown option, with the usage of another error.
-fn unknown_argument(command: &Command, option: &str, error: &clap::Error) -> clap::Error {
+/// Returns an option of another program such as `-md`, which clap reads as `-m d`, unless there is such a file.
+pub(super) fn misread_model<'a>(command: &Command, arguments: &'a [OsString]) -> Option<&'a str> {
+    let subcommand = super::subcommand(command, arguments)?;
+    let is_misread = |text: &str| {
+        let model = text.strip_prefix("-m").filter(|model| !model.is_empty());
+        model.is_some_and(|model| !Path::new(model).exists())
+            && meaning(subcommand.get_name(), text).is_some()
+    };
+    let mut options = pairs(arguments).take_while(|(_, text)| *text != "--");
+    let found = options.find(|(before, text)| {
+        is_misread(text) && !find_option(&subcommand, before).is_some_and(takes_value)
+    });
+    found.map(|(_, option)| option)
+}
+
+/// Returns the error for an unknown option.
+pub(super) fn unknown_argument(command: &Command, option: &str) -> clap::Error {
     let mut unknown = clap::Error::new(ErrorKind::UnknownArgument).with_cmd(command);
     unknown.insert(ContextKind::InvalidArg, ContextValue::String(option.to_owned()));
-    if let Some(usage) = error.get(ContextKind::Usage) {
-        unknown.insert(ContextKind::Usage, usage.clone());
-    }
     unknown
 }
 
@@ -127,7 +140,12 @@ fn advice_for_word(subcommand: &Command, arguments: &[OsString]) -> Option<Strin
     match subcommand.get_name() {
         "generate" | "tokenize" => Some(match model_without_option(subcommand, arguments) {
             Some(model) => format!("pass the model with -m {model}"),
-            None => "put a prompt of several words in quotes".to_owned(),
+            None => match option_as_value(subcommand, arguments) {
+                Some((option, value)) => {
+                    format!("{option} requires a value; {value} after it was read as this value")
+                }
+                None => "put a prompt of several words in quotes".to_owned(),
+            },
         }),
         "pull" => Some(
             "a file of a repository is hf:OWNER/REPO:FILE; pull one model at a time".to_owned(),
@@ -140,10 +158,7 @@ fn advice_for_word(subcommand: &Command, arguments: &[OsString]) -> Option<Strin
 
 /// Returns the first argument that is a model but not the value of an option.
 fn model_without_option<'a>(subcommand: &Command, arguments: &'a [OsString]) -> Option<&'a str> {
-    let takes_value = |arg: &Arg| arg.get_action().takes_values();
-    let mut pairs =
-        arguments.windows(2).filter_map(|pair| Some((pair[0].to_str()?, pair[1].to_str()?)));
-    let found = pairs.find(|(before, word)| {
+    let found = pairs(arguments).find(|(before, word)| {
         !word.starts_with('-')
             && names_model(word)
             && !find_option(subcommand, before).is_some_and(takes_value)
@@ -151,10 +166,40 @@ fn model_without_option<'a>(subcommand: &Command, arguments: &'a [OsString]) -> 
     found.map(|(_, model)| model)
 }
 
+/// Returns an option whose value is another option, because its own value was forgotten.
+fn option_as_value<'a>(
+    subcommand: &Command,
+    arguments: &'a [OsString],
+) -> Option<(&'a str, &'a str)> {
+    // Translation joins options with their values.
+    let joined = arguments.iter().filter_map(|argument| argument.to_str()?.split_once('='));
+    joined.chain(pairs(arguments)).find(|(option, value)| {
+        find_option(subcommand, option).is_some_and(takes_value)
+            && find_option(subcommand, value).is_some()
+    })
+}
+
+/// Returns each argument with the next one.
+fn pairs(arguments: &[OsString]) -> impl Iterator<Item = (&str, &str)> {
+    arguments.windows(2).filter_map(|pair| Some((pair[0].to_str()?, pair[1].to_str()?)))
+}
+
 /// Returns what to do instead of what clap rejected at the place of a subcommand.
-fn advice_without_command(error: &clap::Error) -> Option<String> {
+fn advice_without_command(command: &Command, error: &clap::Error) -> Option<String> {
     let advice = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
-        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => commands::advice(name),
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => {
+            // After `help`, clap suggests nothing.
+            let mut known = command.get_subcommands().map(Command::get_name);
+            let similar =
+                known.find(|known| is_misspelling(name, known) && similarity(name, known) > 2);
+            let suggests = error.get(ContextKind::SuggestedSubcommand).is_some();
+            return match (commands::advice(name), similar) {
+                (None, Some(known)) if !suggests => {
+                    Some(format!("a similar subcommand exists: '{known}'"))
+                }
+                (advice, _) => advice.map(str::to_owned),
+            };
+        }
         (ErrorKind::UnknownArgument, _) => {
             let name = invalid_argument(error).filter(|name| name.starts_with('-'))?;
             Some(commands::advice(name).unwrap_or(commands::MISSING))

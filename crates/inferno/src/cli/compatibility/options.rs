@@ -34,7 +34,7 @@ const GENERATING: &[&str] = &["generate", "chat", "run"];
 const TEXT: &[&str] = &["generate", "chat", "run", "serve"];
 const SERVE: &[&str] = &["serve"];
 const NO_GPU: &str = "there is no GPU backend; the model runs on the CPU";
-const AUTOMATIC: &str = "it is not needed";
+const AUTOMATIC: &str = "inferno handles this automatically";
 const ALWAYS: &str = "it is always enabled";
 
 const TABLES: [&[Entry]; 6] = [

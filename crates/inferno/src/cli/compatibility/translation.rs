@@ -192,7 +192,7 @@ pub(super) fn find_option<'c>(command: &'c Command, name: &str) -> Option<&'c Ar
     })
 }
 
-fn takes_value(arg: &Arg) -> bool {
+pub(super) fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values()
 }
 

@@ -134,9 +134,14 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["-p", "--prompt"], &["tokenize"], Argument),
     (&["-f", "--file"], &["tokenize"], Advice("redirect the file to standard input: < FILE")),
     (
-        &["--ids", "--stdin"],
+        &["--ids"],
         &["tokenize"],
-        NoEffect { reason: "the token IDs of standard input are printed", has_value: false },
+        NoEffect { reason: "token IDs are always printed", has_value: false },
+    ),
+    (
+        &["--stdin"],
+        &["tokenize"],
+        NoEffect { reason: "standard input is read if there is no text", has_value: false },
     ),
     (&["-sys", "--system-prompt"], GENERATING, SameAs("--system")),
     (&["-sysf", "--system-prompt-file"], GENERATING, Advice("use --system \"$(cat FILE)\"")),
@@ -172,7 +177,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     (CONVERSATION, &["chat", "run"], NoEffect { reason: "it is the default", has_value: false }),
     (
         &[
-            "--jinja",
             "-co",
             "-cb",
             "--cont-batching",
@@ -192,6 +196,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         ],
         &[],
         NoEffect { reason: AUTOMATIC, has_value: false },
+    ),
+    (
+        &["--jinja"],
+        &[],
+        NoEffect { reason: "chat templates are always rendered with Jinja", has_value: false },
     ),
     (&["--color"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
     (&["--perf"], &[], Advice("use --stats")),

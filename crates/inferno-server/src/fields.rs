@@ -42,8 +42,8 @@ pub(crate) type FieldTable = &'static [UnimplementedField];
 pub(crate) enum Accepts {
     /// Any value: none changes the answer.
     Anything,
-    /// Any value. Other servers may act on it, so it is reported as ignored.
-    Hint,
+    /// Any value. Other servers may act on it, so it is reported as ignored, except for these values.
+    Hint(&'static [NoOp]),
     /// Values that request what this server does anyway.
     Only(&'static [NoOp]),
 }
@@ -67,7 +67,16 @@ const fn anything(path: &'static str, reason: &'static str) -> UnimplementedFiel
 
 /// A field that is ignored and reported.
 const fn hint(path: &'static str, reason: &'static str) -> UnimplementedField {
-    UnimplementedField { path, accepts: Accepts::Hint, reason }
+    hint_unless(path, &[], reason)
+}
+
+/// A field that is ignored and reported unless it has one of these no-op values.
+const fn hint_unless(
+    path: &'static str,
+    values: &'static [NoOp],
+    reason: &'static str,
+) -> UnimplementedField {
+    UnimplementedField { path, accepts: Accepts::Hint(values), reason }
 }
 
 /// A field with these no-op values.
@@ -114,10 +123,11 @@ pub(crate) fn check(
         let Some(value) = found.filter(|value| !value.is_null()) else {
             continue;
         };
+        let is_no_op = |values: &[NoOp]| values.iter().any(|accepted| accepted.matches(value));
         match field.accepts {
             Accepts::Anything => {}
-            Accepts::Hint => unknown.report(field.path),
-            Accepts::Only(values) if values.iter().any(|accepted| accepted.matches(value)) => {}
+            Accepts::Hint(values) | Accepts::Only(values) if is_no_op(values) => {}
+            Accepts::Hint(_) => unknown.report(field.path),
             Accepts::Only(_) => return Err(ApiError::unsupported(field.path, field.reason)),
         }
     }
@@ -138,6 +148,7 @@ mod tests {
     const TABLE: FieldTable = &[
         anything("user", "it is not used"),
         hint("text.verbosity", "it is a hint"),
+        hint_unless("store", &[NoOp::Bool(false)], "nothing is stored"),
         only("penalty", &[NoOp::Number(1.0), NoOp::Bool(false)], "it is not implemented"),
         only("include", &[NoOp::ArrayOf(&["a", "b"])], "only a and b"),
         only("lists", &[NoOp::Empty], "none"),
@@ -179,7 +190,11 @@ mod tests {
     #[test]
     fn hints_are_reported_even_in_strict_mode() {
         let unknown = UnknownFields::new(true);
-        check(&json!({"text": {"verbosity": "low"}, "user": "me"}), &[TABLE], &unknown).unwrap();
+        let hints =
+            |store: bool| json!({"text": {"verbosity": "low"}, "user": "me", "store": store});
+        check(&hints(true), &[TABLE], &unknown).unwrap();
+        assert_eq!(unknown.take(), ["store", "text.verbosity"]);
+        check(&hints(false), &[TABLE], &unknown).unwrap();
         assert_eq!(unknown.take(), ["text.verbosity"]);
     }
 }

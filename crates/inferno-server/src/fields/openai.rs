@@ -1,7 +1,7 @@
 //! Unimplemented fields of OpenAI's endpoints, with those that vLLM, SGLang and llama.cpp add.
 
 use super::NoOp::{ArrayOf, Bool, Empty, Number, Text};
-use super::{FieldTable, anything, hint, only, rejected};
+use super::{FieldTable, anything, hint, hint_unless, only, rejected};
 
 const CACHED: &str = "prompts are always cached, and evicted by recency";
 const IDENTIFIER: &str = "an identifier of the caller, which is not used";
@@ -67,7 +67,7 @@ pub(crate) const CHAT: FieldTable = &[
     only("add_special_tokens", &[Bool(false)], "chat templates write special tokens themselves"),
     rejected("chat_template", "start the server with --chat-template"),
     only("mm_processor_kwargs", &[Empty], "messages must be text"),
-    only("store", &[Bool(false)], "chat completions are not stored; use /v1/responses"),
+    hint_unless("store", &[Bool(false)], "chat completions are not stored; use /v1/responses"),
     only("include_reasoning", &[Bool(true)], REASONING),
     only("separate_reasoning", &[Bool(true)], REASONING),
     only("stream_reasoning", &[Bool(true)], REASONING),

@@ -77,7 +77,6 @@ fn an_invalid_field_is_named() {
         ("response_format", json!({"type": "json_schema"}), "response_format.json_schema.schema"),
         ("frequency_penalty", json!(3), "frequency_penalty"),
         ("audio", json!({"voice": "x"}), "audio"),
-        ("store", json!(true), "store"),
         ("modalities", json!(["text", "audio"]), "modalities"),
         ("functions", json!([{"name": "f"}]), "functions"),
         ("guided_json", json!({}), "guided_json"),

@@ -104,7 +104,6 @@ fn fields_that_would_change_the_answer_are_rejected() {
         (CHAT, "audio", json!({"voice": "x"})),
         (CHAT, "mirostat", json!(2)),
         (CHAT, "best_of", json!(2)),
-        (CHAT, "store", json!(true)),
         ("/v1/completions", "return_token_ids", json!(true)),
         ("/v1/responses", "background", json!(true)),
         ("/v1/responses", "include", json!(["message.output_text.logprobs"])),
@@ -125,6 +124,7 @@ fn hints_are_accepted_by_every_template() {
     for (path, fields, ignored) in [
         (CHAT, json!({"reasoning_effort": "xhigh", "verbosity": "low"}), Some("verbosity")),
         (CHAT, json!({"thinking_budget": 100, "enable_thinking": true}), None),
+        (CHAT, json!({"store": true}), Some("store")),
         (
             "/v1/responses",
             json!({"reasoning": {"effort": "minimal"}, "text": {"verbosity": "low"}}),

@@ -92,7 +92,7 @@ fn field_schema(field: &UnimplementedField) -> Value {
     let reason = field.reason;
     match field.accepts {
         Accepts::Anything => json!({"description": format!("Accepted without effect: {reason}.")}),
-        Accepts::Hint => json!({"description": format!("Ignored and reported: {reason}.")}),
+        Accepts::Hint(_) => json!({"description": format!("Ignored and reported: {reason}.")}),
         Accepts::Only(values) => {
             let accepted = values.iter().flat_map(|&value| value_schemas(value));
             let accepted: Vec<_> = [json!({"type": "null"})].into_iter().chain(accepted).collect();

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::chat::{ENABLE_THINKING, OutputFormat};
 use crate::errors::{ApiError, shortened};
-use crate::fields::UnknownFields;
+use crate::fields::ollama::ANSWER;
+use crate::fields::{UnknownFields, is_listed};
 use crate::llama_sampling::LlamaSampling;
 use crate::request::to_integer;
 
@@ -25,12 +26,15 @@ pub(crate) struct OllamaAnswerFields {
     /// `json` for any JSON object, or a JSON schema.
     format: Option<Value>,
     /// Sampling parameters and limits: `temperature`, `top_k`, `top_p`, `min_p`, `typical_p`, `repeat_penalty`,
-    /// `repeat_last_n`, `presence_penalty`, `frequency_penalty`, `seed`, `stop`, `num_predict`. All others are ignored: how the
-    /// model is loaded is decided when the server starts.
+    /// `repeat_last_n`, `presence_penalty`, `frequency_penalty`, `seed`, `stop`, `num_predict`. Unknown ones are ignored and
+    /// reported, as are those about how the model is loaded.
     options: Option<Map<String, Value>>,
     /// Switches reasoning on or off, or sets its effort: `low`, `medium`, `high` or `max`.
     think: Option<Value>,
 }
+
+/// The option of [`OllamaLimits`].
+const NUM_PREDICT: &str = "num_predict";
 
 /// Limits in `options`.
 #[derive(Debug, Default, Deserialize)]
@@ -46,15 +50,18 @@ impl OllamaAnswerFields {
 
     /// Generation parameters, with the model's recommended defaults.
     ///
-    /// **Errors**: an option of the wrong type, or that is unsupported or out of range.
-    pub fn params(&self, model: &ServedModel) -> Result<GenerationParams, ApiError> {
+    /// **Errors**: an option of the wrong type, or that is unsupported or out of range; in strict mode, an unknown option.
+    pub fn params(
+        &self,
+        model: &ServedModel,
+        unknown: &UnknownFields,
+    ) -> Result<GenerationParams, ApiError> {
         let mut options = self.options.clone().unwrap_or_default();
         options.values_mut().for_each(to_integer);
-        let options = Value::Object(options);
-        // Ollama ignores unknown options.
-        let unknown = UnknownFields::default();
-        let sampling: LlamaSampling = unknown.read(&options, "options")?;
-        let limits: OllamaLimits = unknown.read(&options, "options")?;
+        options.retain(|name, _| !is_listed(&[ANSWER], &format!("options.{name}")));
+        let limits = options.remove(NUM_PREDICT).unwrap_or_default();
+        let limits: OllamaLimits = unknown.read(&json!({NUM_PREDICT: limits}), "options")?;
+        let sampling: LlamaSampling = unknown.read(&Value::Object(options), "options")?;
         let max_tokens = limits.num_predict.filter(|&count| count > 0);
         let stop = StopParams {
             max_tokens: max_tokens.and_then(|count| usize::try_from(count).ok()),

@@ -62,7 +62,7 @@ impl OllamaChatRequest {
             reasoning_effort: answer.effort(),
             add_generation_prompt: !continues_last,
             continue_final_message: continues_last,
-            params: answer.params(model)?,
+            params: answer.params(model, unknown)?,
             num_choices: 1,
             ..ChatJob::default()
         })

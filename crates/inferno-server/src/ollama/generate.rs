@@ -17,7 +17,7 @@ use super::model_named;
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun};
 use crate::errors::ApiError;
-use crate::fields::{self, FieldTable};
+use crate::fields::{self, FieldTable, UnknownFields};
 use crate::fill_in_the_middle::fill_in_the_middle;
 use crate::generation::Job;
 use crate::request::{Body, Reader, RequestBody};
@@ -61,7 +61,7 @@ impl RequestBody for OllamaGenerateRequest {
 }
 
 impl OllamaGenerateRequest {
-    fn job(self, model: &ServedModel) -> Result<GenerateJob, ApiError> {
+    fn job(self, model: &ServedModel, unknown: &UnknownFields) -> Result<GenerateJob, ApiError> {
         let Self { prompt, answer } = self;
         let is_text =
             prompt.raw == Some(true) || prompt.suffix.is_some() || model.template.is_none();
@@ -71,7 +71,7 @@ impl OllamaGenerateRequest {
                 .map_err(|error| ApiError::invalid_grammar("format", &error.to_string()))?;
             return Ok(GenerateJob::Text(Box::new(Job {
                 prompt: prompt.tokens(model)?,
-                params: answer.params(model)?,
+                params: answer.params(model, unknown)?,
                 prompt_logprobs: None,
                 reports_progress: false,
                 num_choices: 1,
@@ -90,7 +90,7 @@ impl OllamaGenerateRequest {
             variables: answer.variables()?,
             reasoning_effort: answer.effort(),
             add_generation_prompt: true,
-            params: answer.params(model)?,
+            params: answer.params(model, unknown)?,
             num_choices: 1,
             ..ChatJob::default()
         })))
@@ -123,7 +123,7 @@ impl OllamaPrompt {
             (OllamaGenerateAnswer = "application/x-ndjson"), (OllamaGenerateAnswer = "application/json")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation, .. }: Body<OllamaGenerateRequest>,
+    Body { request, unknown, preparation }: Body<OllamaGenerateRequest>,
 ) -> Result<Response, ApiError> {
     let model = model_named(&app, request.answer.model.as_deref())?;
     let name = request.answer.model.clone().unwrap_or_else(|| model.name().to_owned());
@@ -133,7 +133,7 @@ pub(crate) async fn create(
     }
     let is_streamed = request.answer.is_streamed();
     let reader = Arc::clone(&model);
-    let run = match preparation.run(move || request.job(&reader)).await? {
+    let run = match preparation.run(move || request.job(&reader, &unknown)).await? {
         GenerateJob::Chat(job) => ChatRun::begin(&app, &model, preparation, *job).await?,
         GenerateJob::Text(job) => ChatRun::begin_text(&app, &model, preparation.arrived(), *job)?,
     };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Reply, connect, get, post, send};
 use crate::fixtures::{conversation, conversations, stories};
-use crate::server::shared;
+use crate::server::{shared, strict};
 
 const CHAT: &str = "/api/chat";
 const GENERATE: &str = "/api/generate";
@@ -203,6 +203,31 @@ fn options_are_honored() {
     let stopped = ask(json!({"temperature": 0, "num_predict": 20, "stop": [word]}));
     assert_eq!(stopped["done_reason"], "stop");
     assert!(!stopped["response"].as_str().unwrap().contains(word));
+}
+
+#[test]
+fn ignored_options_are_reported() {
+    let chat = json!({"messages": [{"role": "user", "content": "Hi"}]});
+    let requests = [(GENERATE, json!({"prompt": "Hi"})), (CHAT, chat)];
+    let ask = |address, more: Value| {
+        requests.clone().map(|(path, mut request)| {
+            request["options"] = with(json!({"num_predict": 1, "top_k": 5}), more.clone());
+            post(address, path, &request)
+        })
+    };
+    let ignored =
+        json!({"num_ctx": 4096, "foo": 1, "num_gpu": 99, "tfs_z": 1, "mirostat": 0, "a": null});
+    for reply in ask(shared(), ignored) {
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        let expected = "options.foo, options.num_ctx, options.num_gpu";
+        assert_eq!(reply.header("x-inferno-ignored-fields"), Some(expected));
+    }
+    for reply in ask(strict(), json!({"num_ctx": 4096})) {
+        assert_eq!(reply.status, 200, "{}", reply.body);
+    }
+    for reply in ask(strict(), json!({"foo": 1})) {
+        assert_eq!(error(&reply, 400), "unknown field options.foo; remove it");
+    }
 }
 
 #[test]

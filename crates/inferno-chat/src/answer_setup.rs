@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::answer::ToolCallRules;
 use crate::answer_grammar::lark;
-use crate::enforcement::compile_enforceable;
+use crate::enforcement::{Enforceable, compile_enforceable};
 use crate::output_format::check_arguments;
 use crate::reasoning::reasoning_tokens;
 use crate::reasoning_budget::ReasoningBudget;
@@ -34,6 +34,8 @@ pub struct AnswerOptions {
 pub struct AnswerSetup {
     /// Restricts the tokens of an answer; `None` if any text is an answer.
     pub constraint: Option<Box<dyn TokenConstraint>>,
+    /// The parts of schemas that are not enforced, such as `tool "search": "not" at /properties/query`.
+    pub unenforced: Vec<String>,
     form: AnswerForm,
     rules: Option<ToolCallRules>,
     is_reasoning: bool,
@@ -83,23 +85,29 @@ impl AnswerSetup {
         let has_tools = tools.are_available();
         let reasoning = Reasoning::after(template, prompt);
         let control = |text: &str| tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id));
-        let constraint = compile_enforceable(options, grammars, |options| {
+        let budget = match *reasoning_budget {
+            Some(limit) => {
+                let delimiters = reasoning_tokens(tokenizer, &form.reasoning);
+                Some((delimiters.ok_or(AnswerSetupError::ReasoningBudgetUnsupported)?, limit))
+            }
+            None => None,
+        };
+        let enforceable = compile_enforceable(options, grammars, |options| {
             let tools = has_tools.then_some(&options.tools);
             let lark = lark(&options.format, form, tools, reasoning, control);
             lark.map(|lark| grammars.compile(lark)).transpose()
         });
-        let mut constraint =
-            constraint.map_err(|failed| diagnosis(&failed.options, grammars, failed.error))?;
+        let Enforceable { compiled: mut constraint, unenforced } =
+            enforceable.map_err(|failed| diagnosis(&failed.options, grammars, failed.error))?;
         let is_reasoning = reasoning == Reasoning::Open;
-        if let Some(budget) = *reasoning_budget {
-            let delimiters = reasoning_tokens(tokenizer, &form.reasoning);
-            let delimiters = delimiters.ok_or(AnswerSetupError::ReasoningBudgetUnsupported)?;
-            let bounded = ReasoningBudget::new(delimiters, budget, is_reasoning, constraint);
+        if let Some((delimiters, limit)) = budget {
+            let bounded = ReasoningBudget::new(delimiters, limit, is_reasoning, constraint);
             constraint = Some(Box::new(bounded));
         }
         let rules = has_tools.then(|| ToolCallRules::new(tools, form));
         let needs_control_tokens = form.has_control_tokens(has_tools, control);
-        Ok(Self { constraint, form: form.clone(), rules, is_reasoning, needs_control_tokens })
+        let form = form.clone();
+        Ok(Self { constraint, unenforced, form, rules, is_reasoning, needs_control_tokens })
     }
 
     /// Creates the parser of one answer.

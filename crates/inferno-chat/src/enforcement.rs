@@ -1,6 +1,6 @@
 //! Reduces the schemas of an answer until its grammar compiles.
 //!
-//! Strict schemas are never reduced. What others lose is logged.
+//! Strict schemas are never reduced. What others lose is logged and returned.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,13 @@ use crate::{AnswerOptions, GrammarCompiler, GrammarError, OutputFormat, Tool};
 /// Time limit for finding out which schemas do not compile. The others then count as too complex.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Requirements that compile.
+pub(crate) struct Enforceable<T> {
+    pub(crate) compiled: T,
+    /// The parts of schemas that are not enforced.
+    pub(crate) unenforced: Vec<String>,
+}
+
 /// Why requirements do not compile.
 pub(crate) struct Failed {
     /// The requirements, reduced as far as they may be.
@@ -22,12 +29,12 @@ pub(crate) struct Failed {
 /// Compiles requirements with `compile`, which sees grammars in Lark only, and reduces the schemas that are not strict
 /// as little as necessary.
 ///
-/// **Errors**: a strict schema or another format that does not compile.
+/// **Errors**: a response schema with an unknown type; a strict schema or another format that does not compile.
 pub(crate) fn compile_enforceable<T>(
     options: &AnswerOptions,
     grammars: &GrammarCompiler,
     compile: impl Fn(&AnswerOptions) -> Result<T, GrammarError>,
-) -> Result<T, Box<Failed>> {
+) -> Result<Enforceable<T>, Box<Failed>> {
     let mut options = options.clone();
     if let OutputFormat::Lark(grammar) = &mut options.format
         && gbnf::is_gbnf(grammar)
@@ -37,20 +44,27 @@ pub(crate) fn compile_enforceable<T>(
             Err(error) => return Err(Box::new(Failed { options, error })),
         }
     }
+    // Without its type, the schema would accept anything. Those of tools are often written by others than the caller.
+    if let OutputFormat::JsonSchema(schema) = &options.format
+        && let Some(found) = reduce(schema, Enforcement::Structure).unknown_type
+    {
+        return Err(Box::new(Failed { options, error: GrammarError(found) }));
+    }
     let options = &options;
     let mut levels = Levels::of(options);
     let attempts: [fn(&mut Levels, &AnswerOptions, &GrammarCompiler); 3] =
         [Levels::fit_each, Levels::limit_to_structure, Levels::limit_to_objects];
     let mut attempts = attempts.into_iter();
     loop {
-        let (reduced, ignored) = levels.reduced(options);
+        let (reduced, unenforced) = levels.reduced(options);
         let error = match compile(&reduced) {
             Ok(compiled) => {
-                for message in ignored {
+                if !unenforced.is_empty() {
                     // As a field, so that line breaks in names are escaped.
-                    tracing::warn!(reduced = message.as_str(), "a schema is enforced in part");
+                    let ignored = unenforced.join("; ");
+                    tracing::warn!(ignored, "parts of a JSON schema cannot be enforced");
                 }
-                return Ok(compiled);
+                return Ok(Enforceable { compiled, unenforced });
             }
             Err(error) => error,
         };
@@ -81,36 +95,29 @@ impl Levels {
         }
     }
 
-    /// The requirements at these levels, and messages about what they ignore.
+    /// The requirements at these levels, and what they ignore, with the schema that it is in.
     fn reduced(&self, options: &AnswerOptions) -> (AnswerOptions, Vec<String>) {
-        let (mut reduced, mut messages) = (options.clone(), Vec::new());
+        let (mut reduced, mut unenforced) = (options.clone(), Vec::new());
         let mut reduce =
             |schema: &mut serde_json::Value, level: Option<Enforcement>, what: &str| {
                 let Some(level) = level else { return };
                 let result = reduce(schema, level);
-                if !result.ignored.is_empty() {
-                    /// Keywords that are named in a message.
-                    const MAX_NAMES: usize = 8;
-                    let mut names: Vec<_> = result.ignored.into_iter().collect();
-                    let num_more = names.len().saturating_sub(MAX_NAMES);
-                    names.truncate(MAX_NAMES);
-                    let more =
-                        if num_more > 0 { format!(" and {num_more} more") } else { String::new() };
-                    messages.push(format!(
-                        "{what} is not fully enforced: ignored {}{more}",
-                        names.join(", ")
-                    ));
-                }
+                /// Keywords of a schema that are named.
+                const MAX_NAMES: usize = 8;
+                let num_more = result.ignored.len().saturating_sub(MAX_NAMES);
+                let names = result.ignored.into_iter().take(MAX_NAMES);
+                let more = (num_more > 0).then(|| format!("{num_more} more"));
+                unenforced.extend(names.chain(more).map(|name| format!("{what}: {name}")));
                 *schema = result.schema;
             };
         if let OutputFormat::JsonSchema(schema) = &mut reduced.format {
-            reduce(schema, self.format, "the response schema");
+            reduce(schema, self.format, "response schema");
         }
         for (tool, &level) in reduced.tools.list.iter_mut().zip(&self.tools) {
-            let what = format!("the schema of tool {:?}", tool.name);
+            let what = format!("tool {:?}", tool.name);
             reduce(&mut tool.parameters, level, &what);
         }
-        (reduced, messages)
+        (reduced, unenforced)
     }
 
     /// Reduces each schema that does not compile by itself.

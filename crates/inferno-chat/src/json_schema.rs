@@ -33,24 +33,28 @@ pub(crate) struct Reduced {
     pub(crate) schema: Value,
     /// What was left out: keywords and where they were.
     pub(crate) ignored: BTreeSet<String>,
+    /// The error for the first `type` that neither JSON Schema nor another language has.
+    pub(crate) unknown_type: Option<String>,
 }
 
 /// Reduces `schema` to what is enforced.
 pub(crate) fn reduce(schema: &Value, enforcement: Enforcement) -> Reduced {
     if enforcement == Enforcement::Object {
         let ignored = BTreeSet::from(["everything but \"type\": \"object\"".to_owned()]);
-        return Reduced { schema: json!({"type": "object"}), ignored };
+        return Reduced { schema: json!({"type": "object"}), ignored, unknown_type: None };
     }
     let declarations = Declarations::of(schema);
-    let mut reduction = Reduction { declarations, enforcement, ignored: BTreeSet::new() };
+    let ignored = BTreeSet::new();
+    let mut reduction = Reduction { declarations, enforcement, ignored, unknown_type: None };
     let schema = reduction.schema(schema, &mut String::new());
-    Reduced { schema, ignored: reduction.ignored }
+    Reduced { schema, ignored: reduction.ignored, unknown_type: reduction.unknown_type }
 }
 
 struct Reduction<'a> {
     declarations: Declarations<'a>,
     enforcement: Enforcement,
     ignored: BTreeSet<String>,
+    unknown_type: Option<String>,
 }
 
 impl Reduction<'_> {
@@ -68,6 +72,9 @@ impl Reduction<'_> {
                 Repair::Keep => value.clone(),
                 Repair::Replace(value) => value,
                 Repair::Drop => {
+                    if name == "type" && rules::unknown_type(value) {
+                        self.unknown_type.get_or_insert_with(|| unknown_type(value, path));
+                    }
                     self.ignore(&format!("\"{name}\""), path);
                     continue;
                 }
@@ -132,6 +139,17 @@ impl Reduction<'_> {
     fn ignore(&mut self, what: &str, path: &str) {
         self.ignored.insert(format!("{what}{}", place(path)));
     }
+}
+
+/// The error for an unknown type at `path`.
+fn unknown_type(value: &Value, path: &str) -> String {
+    /// Characters of a value that are shown.
+    const MAX_LEN: usize = 80;
+    let value: String = value.to_string().chars().take(MAX_LEN).collect();
+    let place = place(path);
+    format!(
+        "unknown \"type\"{place}: {value}; use null, boolean, object, array, number, string or integer"
+    )
 }
 
 /// Where something is in a schema, for a message; nothing at the top.

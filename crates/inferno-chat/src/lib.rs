@@ -47,7 +47,7 @@ pub use answer_setup::{AnswerOptions, AnswerSetup, AnswerSetupError};
 pub use error::ChatTemplateError;
 pub use form::{AnswerForm, REASONING_CLOSE, REASONING_OPEN};
 pub use grammar::{GRAMMAR_STACK_BYTES, GrammarCompiler, GrammarError};
-pub use output_format::OutputFormat;
+pub use output_format::{CompiledFormat, OutputFormat};
 pub use reasoning::Reasoning;
 pub use rendered_prompt::RenderedPrompt;
 pub use request::ChatRequest;

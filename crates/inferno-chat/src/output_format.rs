@@ -26,22 +26,31 @@ pub enum OutputFormat {
     Lark(String),
 }
 
+/// The compiled format of an output.
+pub struct CompiledFormat {
+    /// Restricts the tokens of an output; `None` if it is unconstrained.
+    pub constraint: Option<Box<dyn TokenConstraint>>,
+    /// The parts of a schema that are not enforced, such as `response schema: "not" at /properties/a`.
+    pub unenforced: Vec<String>,
+}
+
 impl OutputFormat {
     /// Any JSON object.
     pub fn json_object() -> Self {
         Self::JsonSchema(serde_json::json!({"type": "object"}))
     }
 
-    /// Compiles the format of a complete output; `None` if the output is unconstrained.
+    /// Compiles the format of a complete output.
     ///
     /// **Errors**: an invalid or too complex schema, expression or grammar.
-    pub fn compile(
-        &self,
-        grammars: &GrammarCompiler,
-    ) -> Result<Option<Box<dyn TokenConstraint>>, GrammarError> {
+    pub fn compile(&self, grammars: &GrammarCompiler) -> Result<CompiledFormat, GrammarError> {
         let options = AnswerOptions { format: self.clone(), ..AnswerOptions::default() };
         let compiled = compile_enforceable(&options, grammars, |options| {
             lark_of_text(&options.format).map(|lark| grammars.compile(lark)).transpose()
+        });
+        let compiled = compiled.map(|format| CompiledFormat {
+            constraint: format.compiled,
+            unenforced: format.unenforced,
         });
         compiled.map_err(|failed| match self {
             Self::Lark(_) => failed.error,

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferno_chat::{ChatTemplate, GrammarCompiler};
+use inferno_chat::{ChatTemplate, GrammarCompiler, OutputFormat};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
-use inferno_tokenizer::Tokenizer;
+use inferno_tokenizer::{TokenConstraint, Tokenizer};
 
 use crate::ModelFile;
+use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 use crate::time::unix_seconds;
 
 /// A loaded model with its engine, names, template and defaults.
@@ -120,6 +122,22 @@ impl ServedModel {
         }
         self.prefix_cache_file = Some(path);
         Ok(self)
+    }
+
+    /// Compiles the format of an answer, which the request sets in `field`; `None` if any text is an answer.
+    ///
+    /// **Errors**: 400 for a format that does not compile.
+    pub(crate) fn constraint(
+        &self,
+        format: &OutputFormat,
+        field: &str,
+        unknown: &UnknownFields,
+    ) -> Result<Option<Box<dyn TokenConstraint>>, ApiError> {
+        let compiled = format.compile(&self.grammars);
+        let compiled =
+            compiled.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))?;
+        unknown.report_unenforced(&compiled.unenforced);
+        Ok(compiled.constraint)
     }
 
     /// Whether a request may use this name.

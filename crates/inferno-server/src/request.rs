@@ -14,7 +14,7 @@ pub(crate) use api_key::require_api_key;
 pub(crate) use body::{Body, Reader, RequestBody, to_integer};
 pub(crate) use host::{is_loopback, require_allowed_host};
 pub(crate) use id::with_request_id;
-pub(crate) use ignored_fields::{IGNORED_FIELDS, report_ignored_fields};
+pub(crate) use ignored_fields::{IGNORED_FIELDS, UNENFORCED_SCHEMA, report_ignored_fields};
 pub(crate) use inferno_chat::unique_id as fresh_id;
 pub(crate) use origin::RequestOrigin;
 pub(crate) use preparation::{

@@ -14,8 +14,8 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::errors::ApiError;
 use crate::request::{
-    IGNORED_FIELDS, is_loopback, report_ignored_fields, require_allowed_host, require_api_key,
-    with_request_id,
+    IGNORED_FIELDS, UNENFORCED_SCHEMA, is_loopback, report_ignored_fields, require_allowed_host,
+    require_api_key, with_request_id,
 };
 use crate::state::App;
 use crate::{anthropic, llama_server, ollama, openai, operation, page, tokens};
@@ -121,6 +121,7 @@ fn cors(origins: &[String]) -> CorsLayer {
         .expose_headers([
             HeaderName::from_static("x-request-id"),
             IGNORED_FIELDS,
+            UNENFORCED_SCHEMA,
             header::RETRY_AFTER,
         ]);
     match origins {

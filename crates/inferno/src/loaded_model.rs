@@ -149,7 +149,8 @@ impl LoadedModel {
         format: &OutputFormat,
     ) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
         with_grammars(&self.grammars, |grammars| {
-            format.compile(grammars).map_err(AnswerSetupError::Format)
+            let compiled = format.compile(grammars).map_err(AnswerSetupError::Format)?;
+            Ok(compiled.constraint)
         })
     }
 

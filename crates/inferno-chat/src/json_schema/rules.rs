@@ -171,11 +171,25 @@ fn keep_if(is_sound: bool) -> Repair {
     if is_sound { Repair::Keep } else { Repair::Drop }
 }
 
-fn check_type(value: &Value, _: &Declarations<'_>) -> Repair {
-    let canonical = |name: &Value| {
-        let name = name.as_str()?.to_ascii_lowercase();
-        TYPES.iter().find(|(other, _)| *other == name).map(|&(_, canonical)| canonical)
+/// The type of JSON that a name means.
+fn canonical(name: &Value) -> Option<&'static str> {
+    let name = name.as_str()?.to_ascii_lowercase();
+    TYPES.iter().find(|(other, _)| *other == name).map(|&(_, canonical)| canonical)
+}
+
+/// Whether a type is neither known nor written for any type.
+pub(super) fn unknown_type(value: &Value) -> bool {
+    let is_known = |name: &Value| {
+        let is_any = name.as_str().is_some_and(|name| name.eq_ignore_ascii_case("any"));
+        is_any || name.is_null() || canonical(name).is_some()
     };
+    match value {
+        Value::Array(names) => !names.iter().all(is_known),
+        name => !is_known(name),
+    }
+}
+
+fn check_type(value: &Value, _: &Declarations<'_>) -> Repair {
     match value {
         Value::Array(names) => {
             let known: Option<Vec<_>> = names.iter().map(canonical).collect();

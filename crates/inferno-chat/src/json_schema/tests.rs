@@ -3,7 +3,7 @@ use crate::matching::matches;
 
 /// The schema after a reduction, and what was ignored.
 fn reduced(schema: &Value) -> (Value, Vec<String>) {
-    let Reduced { schema, ignored } = reduce(schema, Enforcement::Keywords);
+    let Reduced { schema, ignored, .. } = reduce(schema, Enforcement::Keywords);
     (schema, ignored.into_iter().collect())
 }
 
@@ -48,6 +48,23 @@ fn types_of_other_languages_are_understood_and_unknown_ones_ignored() {
     check(&json!({"type": ["str", "null"]}), &[], &["\"a\"", "null"], &["1"]);
     check(&json!({"type": ["string", "any"]}), &["\"type\""], &["\"a\"", "1"], &["x"]);
     check(&json!({"type": null}), &["\"type\""], &["1"], &["x"]);
+}
+
+#[test]
+fn the_first_unknown_type_is_named() {
+    let unknown = |schema: &Value| reduce(schema, Enforcement::Structure).unknown_type;
+    for known in [json!("int"), json!("any"), json!(null), json!(["string", "Any", null])] {
+        assert_eq!(unknown(&json!({"type": known})), None, "{known}");
+    }
+    // Neither a property nor a value is a type.
+    let schema = json!({"properties": {"type": {"enum": ["objct"]}}, "const": {"type": "objct"}});
+    assert_eq!(unknown(&schema), None);
+    let types = "use null, boolean, object, array, number, string or integer";
+    let schema = json!({"properties": {"a": {"items": {"type": ["string", "nul"]}}}});
+    let expected =
+        format!("unknown \"type\" at /properties/a/items: [\"string\",\"nul\"]; {types}");
+    assert_eq!(unknown(&schema), Some(expected));
+    assert_eq!(unknown(&json!({"type": 7})), Some(format!("unknown \"type\": 7; {types}")));
 }
 
 #[test]
@@ -123,7 +140,7 @@ fn structure_alone_has_no_bounds() {
         "type": "object", "minProperties": 1,
         "properties": {"a": {"type": "string", "maxLength": 100_000}, "b": {"type": "integer", "minimum": 3}},
     });
-    let Reduced { schema, ignored } = reduce(&schema, Enforcement::Structure);
+    let Reduced { schema, ignored, .. } = reduce(&schema, Enforcement::Structure);
     let expected = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});
     assert_eq!(schema, expected);
     assert_eq!(ignored.len(), 3);

@@ -81,6 +81,7 @@ impl ChatRun {
     ) -> Result<Self, ApiError> {
         let shared = Arc::clone(model);
         let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
+        preparation.unknown.report_unenforced(&prepared.answers.unenforced);
         let params = job.params(&prepared.answers);
         let script = app.options.scripted.as_ref();
         let script = script.map(|script| script.constraint(&job, model.tokenizer()));

@@ -1,4 +1,4 @@
-//! Fields of one request that the API does not define.
+//! What the server ignores in one request: fields that the API does not define, and parts of schemas.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,19 +9,25 @@ use serde_json::Value;
 use super::{is_given, mismatch, path_notation};
 use crate::errors::{ApiError, shortened};
 
-/// Names that are reported for one request.
+/// Names that are reported for one request, and as many parts of schemas.
 const MAX_NAMES: usize = 32;
 
-/// Unknown fields of one request: rejected in strict mode, otherwise ignored and collected. Clones share the collection.
+/// Unknown fields of one request: rejected in strict mode, otherwise ignored and collected, as are the parts of schemas
+/// that cannot be enforced. Clones share the collection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UnknownFields {
     is_strict: bool,
-    ignored: Arc<Mutex<BTreeSet<String>>>,
+    ignored: Names,
+    unenforced: Names,
 }
+
+/// A bounded set of names that clones share.
+#[derive(Debug, Clone, Default)]
+struct Names(Arc<Mutex<BTreeSet<String>>>);
 
 impl UnknownFields {
     pub fn new(is_strict: bool) -> Self {
-        Self { is_strict, ignored: Arc::default() }
+        Self { is_strict, ..Self::default() }
     }
 
     /// An unknown field was found at this path.
@@ -37,16 +43,22 @@ impl UnknownFields {
 
     /// The field at this path was ignored.
     pub fn report(&self, path: &str) {
-        let mut ignored = self.ignored.lock().unwrap_or_else(PoisonError::into_inner);
-        if ignored.len() < MAX_NAMES {
-            ignored.insert(shortened(&without_indices(path)));
-        }
+        self.ignored.insert(&without_indices(path));
+    }
+
+    /// These parts of schemas are not enforced.
+    pub fn report_unenforced(&self, parts: &[String]) {
+        parts.iter().for_each(|part| self.unenforced.insert(part));
     }
 
     /// The ignored fields so far, sorted.
     pub fn take(&self) -> Vec<String> {
-        let mut ignored = self.ignored.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *ignored).into_iter().collect()
+        self.ignored.take()
+    }
+
+    /// The parts of schemas that are not enforced so far, sorted.
+    pub fn take_unenforced(&self) -> Vec<String> {
+        self.unenforced.take()
     }
 
     /// Reads the object at `path` as a `T`, which its `type` determines.
@@ -71,6 +83,21 @@ impl UnknownFields {
             self.found(&format!("{path}.{name}"))?;
         }
         Ok(found)
+    }
+}
+
+impl Names {
+    fn insert(&self, name: &str) {
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < MAX_NAMES {
+            names.insert(shortened(name));
+        }
+    }
+
+    /// The names so far, sorted.
+    fn take(&self) -> Vec<String> {
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *names).into_iter().collect()
     }
 }
 

@@ -90,10 +90,10 @@ pub(super) async fn complete(
     sampling: LlamaSampling,
 ) -> Result<Response, ApiError> {
     let is_streamed = answer.stream == Some(true);
-    let reader = Arc::clone(model);
+    let (reader, unknown) = (Arc::clone(model), preparation.unknown.clone());
     let prepared = preparation.run(move || {
         let prompts = read(&reader)?;
-        let jobs = answer.jobs(&prompts.tokens, &sampling, &reader)?;
+        let jobs = answer.jobs(&prompts.tokens, &sampling, &reader, &unknown)?;
         let params = jobs.first().map_or_else(GenerationParams::default, |job| job.params.clone());
         let format = AnswerFormat::new(&prompts.tokens, answer, &params, &reader);
         Ok((prompts.are_many, jobs, format))

@@ -66,9 +66,7 @@ impl OllamaGenerateRequest {
         let is_text =
             prompt.raw == Some(true) || prompt.suffix.is_some() || model.template.is_none();
         if is_text {
-            let constraint = answer.format()?.compile(&model.grammars);
-            let constraint = constraint
-                .map_err(|error| ApiError::invalid_grammar("format", &error.to_string()))?;
+            let constraint = model.constraint(&answer.format()?, "format", unknown)?;
             return Ok(GenerateJob::Text(Box::new(Job {
                 prompt: prompt.tokens(model)?,
                 params: answer.params(model, unknown)?,

@@ -16,7 +16,7 @@ use super::sampling::{SamplingFields, check_num_choices};
 use super::token_limit::TokenLimit;
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::fields::{self, FieldTable};
+use crate::fields::{self, FieldTable, UnknownFields};
 use crate::generation::Job;
 use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
@@ -83,7 +83,12 @@ impl CompletionRequest {
     /// Reads the request and encodes the prompts.
     ///
     /// **Errors**: an invalid or unsupported field.
-    fn jobs(&self, app: &App, model: &ServedModel) -> Result<Vec<(EncodedPrompt, Job)>, ApiError> {
+    fn jobs(
+        &self,
+        app: &App,
+        model: &ServedModel,
+        unknown: &UnknownFields,
+    ) -> Result<Vec<(EncodedPrompt, Job)>, ApiError> {
         let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
         let echo = self.text.echo == Some(true);
         self.text.check()?;
@@ -120,9 +125,7 @@ impl CompletionRequest {
             model,
         )?;
         let (format, field) = self.sampling.format()?;
-        let constraint = format.compile(&model.grammars);
-        let constraint =
-            constraint.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))?;
+        let constraint = model.constraint(&format, field, unknown)?;
         let jobs = prompts.into_iter().map(|prompt| {
             let job = Job {
                 prompt: prompt.tokens.clone(),
@@ -145,8 +148,13 @@ impl CompletionRequest {
     /// The tokens of each prompt, checked like a request.
     ///
     /// **Errors**: an invalid or unsupported field.
-    pub fn prompts(&self, app: &App, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
-        Ok(self.jobs(app, model)?.into_iter().map(|(prompt, _)| prompt.tokens).collect())
+    pub fn prompts(
+        &self,
+        app: &App,
+        model: &ServedModel,
+        unknown: &UnknownFields,
+    ) -> Result<Vec<Vec<u32>>, ApiError> {
+        Ok(self.jobs(app, model, unknown)?.into_iter().map(|(prompt, _)| prompt.tokens).collect())
     }
 
     fn returned(&self) -> Returned {
@@ -209,7 +217,7 @@ pub(crate) async fn create(
         ])?;
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
-    let jobs = preparation.run(move || request.jobs(&reader_app, &reader_model)).await?;
+    let jobs = preparation.run(move || request.jobs(&reader_app, &reader_model, &unknown)).await?;
     let run = TextRun::begin(&app, &model, preparation, jobs, returned)?;
     let id = fresh_id("cmpl-");
     match streaming {

@@ -51,10 +51,10 @@ pub(crate) async fn chat(
     responses((status = 200, body = RenderedCompletions)))]
 pub(crate) async fn completion(
     State(app): State<Arc<App>>,
-    Body { request, preparation, .. }: Body<CompletionRequest>,
+    Body { request, unknown, preparation }: Body<CompletionRequest>,
 ) -> Result<Json<RenderedCompletions>, ApiError> {
     let model = app.model_named(request.model_name())?;
-    let prompts = preparation.run(move || request.prompts(&app, &model)).await?;
+    let prompts = preparation.run(move || request.prompts(&app, &model, &unknown)).await?;
     let encoded = prompts.into_iter().map(|token_ids| EncodedTokens { token_ids });
     Ok(Json(RenderedCompletions(encoded.collect())))
 }

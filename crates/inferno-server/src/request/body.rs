@@ -36,7 +36,7 @@ pub(crate) trait RequestBody: Sized + Send + 'static {
 /// A received, checked and parsed body.
 pub(crate) struct Body<T> {
     pub request: T,
-    /// Unknown fields of the request, for parts that are read later.
+    /// What is ignored in the request, for parts that are read later.
     pub unknown: UnknownFields,
     /// Runs the remaining preparation, and holds the memory reservation until it is dropped.
     pub preparation: Preparation,
@@ -109,6 +109,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
         check_content_type(request.headers())?;
         let unknown = request.extensions().get::<UnknownFields>().cloned().unwrap_or_default();
         let mut preparation = app.preparation.begin();
+        preparation.unknown = unknown.clone();
         let bytes = receive(request.into_body(), app.options.limits, &mut preparation).await?;
         let is_small = bytes.len() <= UNRESERVED_BYTES;
         if bytes.is_empty() {

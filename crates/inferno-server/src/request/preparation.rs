@@ -20,9 +20,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
+use tracing::Span;
 
 use crate::Limits;
 use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 pub(crate) use json_size::parsed_bytes;
 pub(super) use memory::UNRESERVED_BYTES;
 use memory::{Reservations, ReservedBytes};
@@ -51,6 +53,8 @@ pub(crate) struct PreparationStage {
 pub(crate) struct Preparation {
     stage: Arc<PreparationStage>,
     arrived: Instant,
+    /// Collects what the preparation ignores.
+    pub unknown: UnknownFields,
     body: Option<ReservedBytes>,
     parsed: Option<ReservedBytes>,
     stored: Option<ReservedBytes>,
@@ -71,6 +75,7 @@ impl PreparationStage {
         Preparation {
             stage: Arc::clone(self),
             arrived: Instant::now(),
+            unknown: UnknownFields::default(),
             body: None,
             parsed: None,
             stored: None,
@@ -96,12 +101,14 @@ impl Preparation {
             ApiError::overloaded("too many requests are being prepared; try again in a moment")
         })?;
         let threads = Arc::clone(&self.stage.threads);
+        // Log lines of the work contain the id of the request.
+        let span = Span::current();
         let done = async {
             let thread = threads.acquire_owned().await;
             // Abandoned work occupies its place and its thread until it ends.
             let done = tokio::task::spawn_blocking(move || {
                 let _held = (place, thread);
-                work()
+                span.in_scope(work)
             });
             done.await.map_err(|error| ApiError::internal(error.to_string()))?
         };

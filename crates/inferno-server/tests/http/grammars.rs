@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use crate::client::post;
 use crate::server::shared;
 
+const CHAT: &str = "/v1/chat/completions";
+const UNENFORCED: &str = "x-inferno-unenforced-schema";
+
 fn ask(fields: Value) -> Value {
     let mut request = json!({
         "messages": [{"role": "user", "content": "Tell me about a dragon."}],
@@ -127,6 +130,70 @@ fn grammars_that_do_not_compile_are_rejected() {
     assert_eq!(error["param"], "tools[1]");
     let message = error["message"].as_str().unwrap();
     assert_eq!(message, "tools[1] does not compile: the schema of \"bad\": Invalid type: nonsense");
+}
+
+#[test]
+fn an_unknown_type_is_an_error_in_response_schemas_only() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "objct"}}});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
+    let hello = json!([{"role": "user", "content": "Hello!"}]);
+    for (path, fields, field) in [
+        (CHAT, json!({"messages": hello, "response_format": format}), "response_format"),
+        (
+            CHAT,
+            json!({"messages": hello, "structured_outputs": {"json": schema}}),
+            "structured_outputs",
+        ),
+        (
+            "/v1/completions",
+            json!({"prompt": "Hi", "structured_outputs": {"json": schema}}),
+            "structured_outputs",
+        ),
+        ("/completion", json!({"prompt": "Hi", "json_schema": schema}), "json_schema"),
+        ("/api/chat", json!({"messages": hello, "format": schema}), "format"),
+        ("/api/generate", json!({"prompt": "Hi", "raw": true, "format": schema}), "format"),
+    ] {
+        let reply = post(shared(), path, &fields);
+        assert_eq!(reply.status, 400, "{path} {field}: {}", reply.body);
+        let expected =
+            "does not compile: unknown \\\"type\\\" at /properties/a: \\\"objct\\\"; use null,";
+        assert!(reply.body.contains(&format!("{field} {expected}")), "{}", reply.body);
+    }
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": schema}});
+    let reply = post(shared(), CHAT, &ask(json!({"tools": [tool], "max_tokens": 1})));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let expected = "tool \"f\": \"type\" at /properties/a";
+    assert_eq!(reply.header(UNENFORCED), Some(expected));
+}
+
+#[test]
+fn parts_of_schemas_that_are_not_enforced_are_reported() {
+    let schema = json!({"type": "object", "not": {"required": ["x"]}, "properties": {"a": {"pattern": "(?=a)"}}});
+    let expected = "response schema: \"not\"; response schema: \"pattern\" at /properties/a";
+    let chat = ask(json!({"structured_outputs": {"json": schema}, "max_tokens": 1}));
+    for (path, request) in [
+        (CHAT, chat.clone()),
+        (CHAT, {
+            let mut chat = chat;
+            chat["stream"] = json!(true);
+            chat
+        }),
+        (
+            "/v1/completions",
+            json!({"prompt": "Hi", "max_tokens": 1, "structured_outputs": {"json": schema}}),
+        ),
+        ("/completion", json!({"prompt": "Hi", "n_predict": 1, "json_schema": schema})),
+        (
+            "/api/generate",
+            json!({"prompt": "Hi", "raw": true, "options": {"num_predict": 1}, "format": schema}),
+        ),
+    ] {
+        let reply = post(shared(), path, &request);
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        assert_eq!(reply.header(UNENFORCED), Some(expected), "{path}");
+    }
+    let whole = ask(json!({"structured_outputs": {"json": {"type": "integer"}}, "max_tokens": 1}));
+    assert_eq!(post(shared(), CHAT, &whole).header(UNENFORCED), None);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::logit_bias::logit_bias;
 use crate::ServedModel;
 use crate::chat::OutputFormat;
 use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 use crate::generation::Job;
 use crate::llama_sampling::LlamaSampling;
 use crate::openai::sampling::grammar_format;
@@ -59,6 +60,7 @@ impl LlamaAnswerFields {
         prompts: &[Vec<u32>],
         sampling: &LlamaSampling,
         model: &ServedModel,
+        unknown: &UnknownFields,
     ) -> Result<Vec<Job>, ApiError> {
         let num_places = model.handle.options().max_num_waiting;
         if prompts.len() > num_places {
@@ -69,7 +71,7 @@ impl LlamaAnswerFields {
             return Err(ApiError::invalid("prompt", message));
         }
         let params = self.params(sampling, model)?;
-        let constraint = self.constraint(model)?;
+        let constraint = self.constraint(model, unknown)?;
         // The engine only reads the prompt if its log-probabilities are requested.
         let prompt_logprobs = (params.stop.max_tokens == Some(0)).then_some(0);
         let job = |prompt: &Vec<u32>| Job {
@@ -117,6 +119,7 @@ impl LlamaAnswerFields {
     fn constraint(
         &self,
         model: &ServedModel,
+        unknown: &UnknownFields,
     ) -> Result<Option<Box<dyn TokenConstraint>>, ApiError> {
         let grammar = self.grammar.as_ref().filter(|grammar| !grammar.is_empty());
         let (format, field) = match (&self.json_schema, grammar) {
@@ -128,7 +131,6 @@ impl LlamaAnswerFields {
                 return Err(ApiError::invalid("grammar", message));
             }
         };
-        let constraint = format.compile(&model.grammars);
-        constraint.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))
+        model.constraint(&format, field, unknown)
     }
 }

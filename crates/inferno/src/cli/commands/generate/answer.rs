@@ -29,7 +29,8 @@ impl Answer {
     /// **Errors**: [`Error::AnswerSetup`].
     pub(super) fn plain(format: &OutputFormat, session: &Session) -> Result<Self, Error> {
         let constraint = with_grammars(&grammars_of(session), |grammars| {
-            format.compile(grammars).map_err(AnswerSetupError::Format)
+            let compiled = format.compile(grammars).map_err(AnswerSetupError::Format)?;
+            Ok(compiled.constraint)
         })?;
         Ok(Self { constraint, ..Self::default() })
     }

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command};
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,13 @@ fn requests_are_logged_with_method_path_and_tokens() {
     let generated = line.split("generated_tokens=").nth(1).and_then(|rest| rest.split(' ').next());
     let generated: usize = generated.expect("it is logged").parse().expect("it is a number");
     assert!(line.contains("outcome=\"abort\"") && (5..900).contains(&generated), "{line}");
+
+    answer.clear();
+    let schema =
+        "\"max_tokens\": 1, \"structured_outputs\": {\"json\": {\"not\": {\"type\": \"null\"}}}";
+    post(schema).read_to_string(&mut answer).expect("an answer comes");
+    let line = server.logged("parts of a JSON schema cannot be enforced");
+    assert!(line.contains("response schema: ") && line.contains("req_"), "{line}");
     server.stop();
 }
 
@@ -134,4 +142,32 @@ fn an_endless_certificate_is_rejected() {
     let run = Run::inferno().args(["serve", "--port", "0", "-m"]).args([model()]);
     let refused = run.args(["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"]).failure(1);
     assert!(refused.stderr.contains("too large to be a certificate"), "{}", refused.stderr);
+}
+
+#[test]
+fn files_are_checked_before_the_server_listens() {
+    for (option, path, message) in [
+        ("--chat-template", "nosuch.jinja", "nosuch.jinja"),
+        (
+            "--prefix-cache-file",
+            "nosuch/prefixes.bin",
+            "cannot write nosuch/prefixes.bin: the directory nosuch does not exist; create it first",
+        ),
+    ] {
+        let run = Run::inferno().args(["serve", "--port", "0", option, path]);
+        let failed = run.current_dir(Path::new(env!("CARGO_TARGET_TMPDIR"))).failure(1);
+        assert!(failed.stderr.contains(message), "{}", failed.stderr);
+        assert!(!failed.stderr.contains("listening"), "{}", failed.stderr);
+    }
+}
+
+#[test]
+fn hosts_and_origins_that_match_nothing_are_errors() {
+    for (option, value, message) in [
+        ("--cors-origin", "foo.com", "expected an origin with its scheme: https://foo.com"),
+        ("--allowed-host", "http://x.com", "expected a host name or address without a scheme"),
+    ] {
+        let failed = Run::inferno().args(["serve", option, value]).failure(2);
+        assert!(failed.stderr.contains(message), "{}", failed.stderr);
+    }
 }

@@ -1,12 +1,14 @@
 //! `inferno serve`: serves a model over HTTP.
 
+mod access;
 mod server_args;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use inferno_engine::{EngineOptions, Pooling};
+use inferno_chat::ChatTemplate;
+use inferno_engine::{EngineHandle, EngineOptions, Pooling};
 use inferno_gguf::Gguf;
 use inferno_server::{
     LogFormat, ModelFile, ServedModel, Server, ServerError, init_logs, print_line,
@@ -22,6 +24,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::template_of;
 use crate::cli::terminal::note::print_note;
+use crate::output_file::ensure_creatable;
 use crate::{BatchLimits, Error, LoadOptions, Model};
 use server_args::ServerArgs;
 
@@ -165,6 +168,7 @@ impl ServeArgs {
         if self.compute.dry_run {
             return dry_run::report(&model, "reduce --kv-cache-tokens or --context");
         }
+        let template = self.checked_files(&model)?;
         let logs = init_logs(match self.log_format {
             LogFormatArg::Text => LogFormat::Text,
             LogFormatArg::Json => LogFormat::Json,
@@ -174,7 +178,7 @@ impl ServeArgs {
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
         self.print_address(scheme, server.address(), has_keys);
-        server.run(move || self.load(&model)).map_err(|error| match error {
+        server.run(move || self.load(&model, template)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {
                 Ok(error) => Failure::from(*error),
@@ -182,6 +186,15 @@ impl ServeArgs {
             },
             error => Failure::from(Error::from(error)),
         })
+    }
+
+    /// Returns the chat template, and checks that the prefix cache can be saved, before the server listens.
+    fn checked_files(&self, model: &Model) -> Result<Option<ChatTemplate>, Error> {
+        if let Some(path) = &self.prefix_cache_file {
+            ensure_creatable(path)?;
+            EngineHandle::check_save_prefixes(path)?;
+        }
+        template_of(self.chat_template.as_deref(), model.checkpoint().metadata())
     }
 
     /// Opens the model, with options for many sequences.
@@ -232,9 +245,8 @@ impl ServeArgs {
     }
 
     /// Loads the model and starts its engine.
-    fn load(&self, model: &Model) -> Result<ServedModel, Error> {
+    fn load(&self, model: &Model, template: Option<ChatTemplate>) -> Result<ServedModel, Error> {
         let checkpoint = model.checkpoint();
-        let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
         let sampling = self.sampling.params(checkpoint.metadata())?;
         let pooling = match self.pooling {
             Some(PoolingArg::Last) => Pooling::Last,

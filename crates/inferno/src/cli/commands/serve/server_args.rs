@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inferno_server::{Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
+use super::access::{host_of, origin_of};
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive, whole};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
@@ -31,11 +32,11 @@ pub(super) struct ServerArgs {
     api_key_file: Option<PathBuf>,
     /// Accept requests with this Host header, such as the public name behind a reverse proxy, or * for any; can be repeated
     /// [default: any; on a loopback address only localhost, 127.0.0.0/8 and ::1]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_of)]
     allowed_host: Vec<String>,
-    /// Web origin allowed to send cross-origin requests, or * for all; can be repeated
+    /// Web origin allowed to send cross-origin requests, such as https://app.example.com, or * for all; can be repeated
     /// [default: pages served from this machine]
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin_of)]
     cors_origin: Vec<String>,
     /// Reject requests with unknown fields instead of ignoring the fields
     #[arg(long)]

@@ -87,25 +87,47 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &layer_norms::STABLELM,
 ];
 
+/// Encoders, of embedding models and others.
+const ENCODERS: &[&str] = &[
+    "bert",
+    "eurobert",
+    "gemma-embedding",
+    "jina-bert-v2",
+    "jina-bert-v3",
+    "modern-bert",
+    "neo-bert",
+    "nomic-bert",
+    "nomic-bert-moe",
+    "t5encoder",
+];
+
 /// Returns the architecture with the given `general.architecture` name.
 ///
-/// **Errors**: [`ModelError::UnknownArchitecture`], which lists the supported ones.
+/// **Errors**: [`ModelError::UnknownArchitecture`], which lists the supported ones; [`ModelError::Encoder`].
 pub fn architecture(name: &str) -> Result<&'static Architecture, ModelError> {
     ARCHITECTURES.iter().copied().find(|known| known.name == name).ok_or_else(|| {
-        ModelError::UnknownArchitecture {
-            found: name.to_owned(),
-            nearest: nearest(name),
-            known: ARCHITECTURES.iter().map(|known| known.name).collect(),
+        match ENCODERS.contains(&name) {
+            true => ModelError::Encoder { found: name.to_owned() },
+            false => ModelError::UnknownArchitecture {
+                found: name.to_owned(),
+                nearest: nearest(name),
+                known: ARCHITECTURES.iter().map(|known| known.name).collect(),
+            },
         }
     })
 }
 
-/// The supported name that shares the longest beginning with `name`, of at least three letters.
+/// The letters that an architecture's name begins with, such as `qwen` for `qwen3moe`.
+fn family(name: &str) -> &str {
+    name.split(|char: char| !char.is_ascii_alphabetic()).next().unwrap_or_default()
+}
+
+/// The supported name of the same family that shares the longest beginning with `name`.
 fn nearest(name: &str) -> Option<&'static str> {
     let common = |known: &str| name.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
     let names = ARCHITECTURES.iter().map(|known| known.name);
     // Of equally similar ones, the shortest.
     names
-        .filter(|known| common(known) >= 3)
+        .filter(|known| !family(name).is_empty() && family(known) == family(name))
         .max_by_key(|known| (common(known), std::cmp::Reverse(known.len())))
 }

@@ -11,16 +11,25 @@ pub enum ModelError {
     /// The file's `general.architecture` is not implemented.
     #[error(
         "unsupported architecture {found:?}{}; supported: {}",
-        nearest.map(|name| format!(" (the nearest supported one is {name:?})")).unwrap_or_default(),
+        nearest.map(|name| format!(" (of this family, {name:?} is supported)")).unwrap_or_default(),
         known.join(", ")
     )]
     UnknownArchitecture {
         /// The architecture in the file.
         found: String,
-        /// The supported architecture with the most similar name.
+        /// The supported architecture of the same family with the most similar name.
         nearest: Option<&'static str>,
         /// Every supported architecture.
         known: Vec<&'static str>,
+    },
+    /// The file's `general.architecture` is an encoder, which cannot generate text.
+    #[error(
+        "architecture {found:?} is an encoder for embeddings, which is not supported; use an embedding model that is based \
+         on a decoder, such as Qwen3-Embedding"
+    )]
+    Encoder {
+        /// The architecture in the file.
+        found: String,
     },
     /// The file has no tensors.
     #[error(

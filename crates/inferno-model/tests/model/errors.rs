@@ -61,9 +61,15 @@ fn an_unknown_architecture_error_lists_the_supported_ones() {
 
 #[test]
 fn an_unknown_architecture_error_names_the_nearest_supported_one() {
-    for (name, nearest) in
-        [("qwen36", Some("qwen3")), ("gemma5", Some("gemma")), ("xl", None), ("rwkv7", None)]
-    {
+    for (name, nearest) in [
+        ("qwen36", Some("qwen3")),
+        ("gemma5", Some("gemma")),
+        ("xl", None),
+        ("rwkv7", None),
+        // GPT-NeoX is another family.
+        ("gptj", None),
+        ("", None),
+    ] {
         let checkpoint = rewritten(
             |metadata| {
                 metadata.insert("general.architecture", name);
@@ -74,6 +80,22 @@ fn an_unknown_architecture_error_names_the_nearest_supported_one() {
             ModelError::UnknownArchitecture { nearest: found, .. } => assert_eq!(found, nearest),
             other => panic!("{name}: {other}"),
         }
+    }
+}
+
+#[test]
+fn an_encoder_error_suggests_an_embedding_model_that_is_supported() {
+    for name in ["bert", "nomic-bert", "gemma-embedding"] {
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert("general.architecture", name);
+            },
+            unchanged,
+        );
+        let message = load_error(&checkpoint).to_string();
+        let expected =
+            format!("architecture {name:?} is an encoder for embeddings, which is not supported");
+        assert!(message.starts_with(&expected) && message.len() < 200, "{message}");
     }
 }
 

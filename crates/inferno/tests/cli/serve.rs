@@ -86,8 +86,9 @@ fn requests_are_logged_with_method_path_and_tokens() {
     let mut server = Server::start();
     let line = server.logged("in a browser to chat");
     assert!(line.contains(&format!("open http://{} in", server.address)), "{line}");
+    let address = server.address;
     let post = |fields: &str| {
-        let mut stream = TcpStream::connect(server.address).expect("the server listens");
+        let mut stream = TcpStream::connect(address).expect("the server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
         let body = format!("{{\"prompt\": \"Once\", \"ignore_eos\": true, {fields}}}");
         let head = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close";
@@ -155,7 +156,8 @@ fn files_are_checked_before_the_server_listens() {
         ),
     ] {
         let run = Run::inferno().args(["serve", "--port", "0", option, path]);
-        let failed = run.current_dir(Path::new(env!("CARGO_TARGET_TMPDIR"))).failure(1);
+        let failed = run.current_dir(Path::new(env!("CARGO_TARGET_TMPDIR"))).outcome();
+        assert_eq!(failed.code, Some(1), "{}", failed.stderr);
         assert!(failed.stderr.contains(message), "{}", failed.stderr);
         assert!(!failed.stderr.contains("listening"), "{}", failed.stderr);
     }

@@ -269,8 +269,9 @@ impl SpecBuilder<'_> {
         let weights = match is_unweighted {
             true => None,
             false => {
+                let q = vector("attn_q_norm.weight", num_heads)?;
                 let k = has_kv.then(|| vector("attn_k_norm.weight", num_kv_heads)).transpose()?;
-                Some((vector("attn_q_norm.weight", num_heads)?, k))
+                Some((q, k))
             }
         };
         Ok(Some(QkNormSpec {

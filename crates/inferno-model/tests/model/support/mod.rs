@@ -75,7 +75,9 @@ pub fn is_supported(path: &Path) -> bool {
     match ModelSpec::from_checkpoint(&checkpoint) {
         Ok(_) => true,
         Err(
-            error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. }),
+            error @ (ModelError::UnknownArchitecture { .. }
+            | ModelError::Encoder { .. }
+            | ModelError::InvalidConfig { .. }),
         ) => {
             println!("skipped {}: {error}", path.display());
             false

@@ -4,7 +4,7 @@ use inferno_backend::KvWindow;
 
 use super::speculation::MAX_SPECULATIVE_TOKENS;
 
-/// Configures a [`Scheduler`].
+/// Configures a [`Scheduler`](super::Scheduler).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulerLimits {
     /// Blocks of the KV cache.

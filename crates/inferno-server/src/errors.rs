@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 /// A hint for an address that cannot be bound.
 fn bind_hint(kind: io::ErrorKind) -> &'static str {
     match kind {
-        io::ErrorKind::AddrInUse => "pass another --port",
+        io::ErrorKind::AddrInUse => "the port is in use; pass another --port",
         io::ErrorKind::AddrNotAvailable => "this machine does not have the address",
         io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; pass another --port",
         _ => "pass another --host or --port",

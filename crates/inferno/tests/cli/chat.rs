@@ -67,6 +67,11 @@ fn a_conversation_is_read_from_a_file() {
     assert_eq!(chat().args(["-"]).stdin(request.to_string()).success().stdout, answer_to(text));
     let messages = chat().args(["-", "--no-think"]).stdin(request["messages"].to_string());
     assert_eq!(messages.success().stdout, answer_to(text));
+    let variables = json!({
+        "messages": request["messages"],
+        "chat_template_kwargs": {"enable_thinking": false},
+    });
+    assert_eq!(chat().args(["-"]).stdin(variables.to_string()).success().stdout, answer_to(text));
 }
 
 #[test]

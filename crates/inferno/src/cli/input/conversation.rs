@@ -69,6 +69,7 @@ impl RenderedConversation {
 
 impl ChatInput {
     /// Reads a JSON object with the fields of the request, `special_tokens` and `strftime_now`, or a list of messages.
+    /// Variables of the template are fields, or fields of `chat_template_kwargs`, as in requests to servers.
     /// The field `add_generation_prompt` is true by default; after a message of the assistant, it is `after_reply`.
     ///
     /// **Errors**: an unreadable file; a file that is not a JSON object; a field of the wrong type.
@@ -83,6 +84,15 @@ impl ChatInput {
             Some(Value::String(text)) => Some(text),
             Some(_) => return Err(mismatch("strftime_now", "a string")),
         };
+        match fields.shift_remove("chat_template_kwargs") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(variables)) => {
+                for (name, value) in variables {
+                    fields.entry(name).or_insert(value);
+                }
+            }
+            Some(_) => return Err(mismatch("chat_template_kwargs", "an object")),
+        }
         let messages = fields.get("messages").and_then(Value::as_array);
         let last = messages.and_then(|messages| messages.last());
         let is_reply = last.is_some_and(|message| message["role"] == "assistant");

@@ -104,6 +104,8 @@ fn name_and_argument(line: &str) -> (&str, &str) {
 ///
 /// **Errors**: [`CommandError`].
 pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
+    // As in llm's chat.
+    let line = if matches!(line.trim(), "exit" | "quit") { "/exit" } else { line };
     let message = block_message(line).or_else(|| (!line.starts_with('/')).then_some(line));
     if let Some(message) = message {
         return Ok(match message.trim() {
@@ -202,6 +204,8 @@ mod tests {
             ("/bye", "/exit"),
             ("/quit", "/exit"),
             ("/q", "/exit"),
+            ("exit", "/exit"),
+            (" quit ", "/exit"),
             ("/?", "/help"),
             ("/clear", "/reset"),
             ("/regen", "/retry"),

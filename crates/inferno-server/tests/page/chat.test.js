@@ -79,8 +79,9 @@ test('an answer is shown while it streams, and Escape stops it', async () => {
   assert.equal(await page.locator('.answer').count(), 1, 'it replaces the first');
 });
 
-test('stopping an answer and leaving the page abort the request', async () => {
+test('stopping an answer and leaving the page abort the request', async (context) => {
   const slow = await startServer('--isa', 'scalar');
+  context.after(() => slow.stop());
   const own = await openPage(browser, slow.address);
   const numAborted = async () => {
     const metrics = await (await fetch(`${slow.address}/metrics`)).text();
@@ -105,7 +106,6 @@ test('stopping an answer and leaving the page abort the request', async () => {
   await comesTo(2);
   own.watched.check();
   await own.context().close();
-  await slow.stop();
 });
 
 test('settings are sent with requests, and stored', async () => {

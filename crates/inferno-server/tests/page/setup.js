@@ -35,15 +35,15 @@ export function usePages(assign, ...options) {
   let opened;
   useServer((created) => (shared = created), options);
   beforeEach(async () => {
-    const line = await startLine(shared.server.address);
-    opened = { ...shared, line, page: await openPage(shared.browser, line.address) };
+    opened = { ...shared, line: await startLine(shared.server.address) };
+    opened.page = await openPage(shared.browser, opened.line.address);
     assign(opened);
   });
   afterEach(async () => {
     try {
-      opened.page.watched.check();
+      opened.page?.watched.check();
     } finally {
-      await opened.page.context().close();
+      await opened.page?.context().close();
       opened.line.close();
     }
   });

@@ -204,8 +204,9 @@ test('an unreachable server is reported, and found again', async () => {
   line.close();
 });
 
-test('the page loads without an API key and requests one', async () => {
+test('the page loads without an API key and requests one', async (context) => {
   const guarded = await startServer('--api-key', 'open sesame');
+  context.after(() => guarded.stop());
   const page = await openPage(browser, guarded.address);
   await page.getByText('This server requires an API key.').waitFor();
   page.watched.expect(/401/);
@@ -228,12 +229,12 @@ test('the page loads without an API key and requests one', async () => {
   await page.getByRole('heading', { name: 'ember' }).waitFor();
   page.watched.check();
   await page.context().close();
-  await guarded.stop();
 });
 
 for (const [width, height] of [[1280, 800], [375, 667], [320, 568]]) {
-  test(`the API key dialog is visible at ${width} by ${height}`, async () => {
+  test(`the API key dialog is visible at ${width} by ${height}`, async (context) => {
     const guarded = await startServer('--api-key', 'open sesame');
+    context.after(() => guarded.stop());
     const page = await openPage(browser, guarded.address, { viewport: { width, height } });
     await page.getByText('This server requires an API key.').waitFor();
     await page.getByLabel('API key').fill('wrong');
@@ -251,6 +252,5 @@ for (const [width, height] of [[1280, 800], [375, 667], [320, 568]]) {
     assert.ok(await isOnTop(page.getByRole('button', { name: 'Connect' })));
     page.watched.check();
     await page.context().close();
-    await guarded.stop();
   });
 }

@@ -46,7 +46,6 @@ pub use row_request::RowRequest;
 pub use state_slots::StateUsage;
 
 use crate::WindowUpdate;
-pub(crate) use kv_blocks::CachedBlock;
 use kv_blocks::KvBlocks;
 use scheduled::{Retention, Scheduled};
 

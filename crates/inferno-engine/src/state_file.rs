@@ -220,10 +220,15 @@ impl<'a> Input<'a> {
         for token in tokens {
             *token = self.read_u32()?;
             if *token as usize >= vocab_size {
-                return Err(damaged(self.path, "a token is not in the vocabulary"));
+                return Err(self.damaged("a token is not in the vocabulary"));
             }
         }
         Ok(())
+    }
+
+    /// Returns the error for damage in this file.
+    pub(crate) fn damaged(&self, what: &'static str) -> EngineError {
+        damaged(self.path, what)
     }
 }
 

@@ -206,23 +206,7 @@ impl<'a> Builder<'a, '_> {
             Expression::Token(id) => {
                 self.character(CharacterSet::of_token(*id), from, to, lexeme.is_some());
             }
-            Expression::Rule(index) if lexeme.is_some() => {
-                self.depth += 1;
-                if self.depth > MAX_DEPTH {
-                    return None;
-                }
-                self.add(&self.rules[*index].expression, from, to, lexeme)?;
-                self.depth -= 1;
-            }
-            Expression::Rule(index) => {
-                if self.ends[*index].is_none() {
-                    self.ends[*index] = Some((self.state(None), self.state(None)));
-                    self.waiting.push(*index);
-                }
-                let (start, end) = self.ends[*index]?;
-                self.connect(from, start);
-                self.connect(end, to);
-            }
+            Expression::Rule(index) => self.rule(*index, from, to, lexeme)?,
             Expression::Sequence(items) => {
                 let mut from = from;
                 for item in items {
@@ -243,6 +227,33 @@ impl<'a> Builder<'a, '_> {
                 self.repeat(expression, (min, max), (from, to), lexeme)?;
             }
         }
+        Some(())
+    }
+
+    /// Adds a rule: its expression inside of a lexeme, else its states, which all uses share.
+    fn rule(
+        &mut self,
+        index: usize,
+        from: usize,
+        to: usize,
+        lexeme: Option<&'a Expression>,
+    ) -> Option<()> {
+        if lexeme.is_some() {
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return None;
+            }
+            self.add(&self.rules[index].expression, from, to, lexeme)?;
+            self.depth -= 1;
+            return Some(());
+        }
+        if self.ends[index].is_none() {
+            self.ends[index] = Some((self.state(None), self.state(None)));
+            self.waiting.push(index);
+        }
+        let (start, end) = self.ends[index]?;
+        self.connect(from, start);
+        self.connect(end, to);
         Some(())
     }
 

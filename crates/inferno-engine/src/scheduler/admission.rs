@@ -4,7 +4,8 @@ use std::ops::Bound;
 
 use super::prefill::share_of_one;
 use super::scheduled::Scheduled;
-use super::{Admission, Plan, Scheduler};
+use super::{Admission, Plan, Scheduler, SequenceId};
+use crate::prefix_cache::PrefixNode;
 
 impl Scheduler {
     /// Admits sequences while the step has fewer than `max_num_tokens` tokens, in their order. None overtakes one that
@@ -29,16 +30,7 @@ impl Scheduler {
                 true => (Vec::new(), 0),
                 false => self.blocks.cached_prefix(candidate),
             };
-            let has_state = self.blocks.states.are_needed();
-            let is_shared = |running: &mut Scheduled| match has_state {
-                true => self.blocks.will_checkpoint(running, num_usable, candidate),
-                false => self.blocks.will_share(running, &path, candidate),
-            };
-            let mut running = plan.chunks.iter().filter_map(|chunk| {
-                let sequence = self.running.get_mut(&chunk.id);
-                sequence.map(is_shared)
-            });
-            if !held_blocks && running.any(|is_shared| is_shared) {
+            if !held_blocks && self.prefix_is_in_progress(plan, id, &path, num_usable) {
                 self.num_deferred += 1;
                 continue;
             }
@@ -49,7 +41,7 @@ impl Scheduler {
             let num_usable = num_usable.min(self.blocks.num_with_window(&path));
             let num_cached = num_usable * self.limits.block_tokens;
             if num_usable < path.len() {
-                if has_state {
+                if self.blocks.states.are_needed() {
                     self.blocks.add_branch(&mut admitted, path.len());
                 }
                 path.truncate(num_usable);
@@ -77,6 +69,27 @@ impl Scheduler {
             plan.push(id, &admitted, share, &self.limits);
             self.running.insert(id, admitted);
         }
+    }
+
+    /// Whether a sequence of the plan will soon have computed more of the beginning of a waiting one than is cached.
+    fn prefix_is_in_progress(
+        &mut self,
+        plan: &Plan,
+        waiting: SequenceId,
+        path: &[PrefixNode],
+        num_usable: usize,
+    ) -> bool {
+        let Self { blocks, running, waiting: candidates, .. } = self;
+        let Some(candidate) = candidates.get(&waiting) else {
+            return false;
+        };
+        let has_state = blocks.states.are_needed();
+        plan.chunks.iter().any(|chunk| {
+            running.get_mut(&chunk.id).is_some_and(|running| match has_state {
+                true => blocks.will_checkpoint(running, num_usable, candidate),
+                false => blocks.will_share(running, path, candidate),
+            })
+        })
     }
 
     /// Ensures that a sequence with blocks has the state of its computed tokens; false if there is no slot.

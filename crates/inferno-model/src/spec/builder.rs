@@ -64,28 +64,7 @@ impl<'a> SpecBuilder<'a> {
         }
         let num_layers = num_blocks - num_predictors;
         let (window, window_pattern) = attention::windows(keys, facts, num_layers)?;
-        let head_dim = match facts.recurrent.map(|facts| facts.layers) {
-            // No layer has heads.
-            Some(RecurrentLayers::All) => 32,
-            _ => attention::head_dim(keys, hidden_size)?,
-        };
-        let full = RotarySpec::from_keys(
-            keys,
-            tensors,
-            RotaryFacts {
-                pairing: facts.attention.pairing,
-                has_log_multiplier: facts.attention.temperature == Temperature::ByKey,
-            },
-            head_dim,
-        )?;
-        let windowed = match facts.attention.windowed_rotary {
-            Some(rotary) if window.is_some() => {
-                let default = rotary.default_base.unwrap_or(full.freq_base);
-                let base = keys.positive_float("rope.freq_base_swa", Some(default))?;
-                Some(full.unscaled(base, attention::windowed_rotary_dim(keys, full.rotary_dim)?))
-            }
-            _ => None,
-        };
+        let rotaries = rotaries(keys, tensors, facts, hidden_size, window.is_some())?;
         let is_parallel = match facts.parallel {
             Parallel::Never => false,
             Parallel::Always => true,
@@ -96,7 +75,6 @@ impl<'a> SpecBuilder<'a> {
             false => 1.0,
         };
         let eps = keys.positive_float(facts.eps_key, Some(DEFAULT_EPS))?;
-        let rotaries = std::iter::once(full).chain(windowed).collect();
         Ok(Self {
             keys,
             tensors,
@@ -367,4 +345,32 @@ impl<'a> SpecBuilder<'a> {
             bias: tensors.optional_vector(&format!("{name}.bias"), len)?,
         })
     }
+}
+
+/// The rotary embedding of the layers, then that of layers with a window if it is another one.
+fn rotaries(
+    keys: &ArchitectureKeys<'_>,
+    tensors: TensorFinder<'_>,
+    facts: &Architecture,
+    hidden_size: usize,
+    has_window: bool,
+) -> Result<Vec<RotarySpec>, ModelError> {
+    let head_dim = match facts.recurrent.map(|facts| facts.layers) {
+        // No layer has heads.
+        Some(RecurrentLayers::All) => 32,
+        _ => attention::head_dim(keys, hidden_size)?,
+    };
+    let rotary_facts = RotaryFacts {
+        pairing: facts.attention.pairing,
+        has_log_multiplier: facts.attention.temperature == Temperature::ByKey,
+    };
+    let mut rotaries = vec![RotarySpec::from_keys(keys, tensors, rotary_facts, head_dim)?];
+    if let Some(rotary) = facts.attention.windowed_rotary.filter(|_| has_window) {
+        let full = &rotaries[0];
+        let default = rotary.default_base.unwrap_or(full.freq_base);
+        let base = keys.positive_float("rope.freq_base_swa", Some(default))?;
+        let dim = attention::windowed_rotary_dim(keys, full.rotary_dim)?;
+        rotaries.push(full.unscaled(base, dim));
+    }
+    Ok(rotaries)
 }

@@ -9,10 +9,10 @@ import { startServer } from './server.js';
 
 /** A browser and a server with these options, for all tests of the file. `close` runs before both are closed. */
 export function useServer(assign, options = [], open = async () => ({}), close = () => {}) {
-  let opened = {};
+  const opened = {};
   before(async () => {
-    const [browser, server] = await Promise.all([startBrowser(), startServer(...options)]);
-    opened = { browser, server };
+    opened.server = await startServer(...options);
+    opened.browser = await startBrowser();
     Object.assign(opened, await open(opened));
     assign(opened);
   });

@@ -82,30 +82,30 @@ test('an answer is shown while it streams, and Escape stops it', async () => {
 test('stopping an answer and leaving the page abort the request', async (context) => {
   const slow = await startServer('--isa', 'scalar');
   context.after(() => slow.stop());
-  const own = await openPage(browser, slow.address);
   const numAborted = async () => {
     const metrics = await (await fetch(`${slow.address}/metrics`)).text();
     return Number(/request_success_total\{[^}]*"abort"[^}]*\} (\d+)/.exec(metrics)[1]);
   };
-  const comesTo = async (count) => {
+  const isAborted = async (leave) => {
+    const before = await numAborted();
+    const own = await openPage(browser, slow.address);
+    // At this temperature, most answers do not end and would take seconds.
+    await setting(own, 'Temperature', '5');
+    await send(own, STORY);
+    await leave(own, own.getByRole('button', { name: 'Stop generating' }));
     const begun = Date.now();
-    while ((await numAborted()) !== count) {
-      assert.ok(Date.now() - begun < 5000, `${await numAborted()} answers were aborted, expected ${count}`);
-      await own.waitForTimeout(10);
-    }
+    while ((await numAborted()) === before && Date.now() - begun < 2000) await own.waitForTimeout(10);
+    own.watched.check();
+    await own.context().close();
+    return (await numAborted()) > before;
   };
-  // At this temperature, answers do not end and would take seconds.
-  await setting(own, 'Temperature', '5');
-  assert.equal(await numAborted(), 0);
-  await send(own, STORY);
-  await own.getByRole('button', { name: 'Stop generating' }).click();
-  await comesTo(1);
-  await send(own, STORY);
-  await own.getByRole('button', { name: 'Stop generating' }).waitFor();
-  await own.goto('about:blank');
-  await comesTo(2);
-  own.watched.check();
-  await own.context().close();
+  const stop = (own, button) => button.click({ timeout: 1000 }).catch(() => {});
+  const goElsewhere = (own) => own.goto('about:blank');
+  for (const leave of [stop, goElsewhere]) {
+    // An answer may end before it is aborted.
+    let attempts = 0;
+    while (!(await isAborted(leave))) assert.ok(++attempts < 5, `${attempts} answers were not aborted`);
+  }
 });
 
 test('settings are sent with requests, and stored', async () => {

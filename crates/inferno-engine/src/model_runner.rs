@@ -6,6 +6,7 @@ use inferno_backend::{
 use inferno_gguf::FileWatch;
 use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelCache, Workspace};
 
+use crate::scheduler::max_num_drafting;
 use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
 
 /// Configures a [`ModelRunner`].
@@ -24,6 +25,9 @@ pub struct RunnerOptions {
     pub max_num_sequences: Option<usize>,
     /// Whether sequences resume from what earlier ones computed, for which checkpoints of recurrent states have memory.
     pub prefix_cache: bool,
+    /// Whether tokens are drafted (speculative decoding), for which recurrent states have more memory. Without it, drafts
+    /// use that of checkpoints.
+    pub speculation: bool,
 }
 
 impl RunnerOptions {
@@ -41,6 +45,10 @@ impl RunnerOptions {
             dtype: self.kv_dtype,
             max_num_batched_tokens: self.limits.max_num_tokens,
             max_num_sequences: self.num_sequences(),
+            max_num_drafting: match self.speculation {
+                true => max_num_drafting(self.num_sequences()),
+                false => 0,
+            },
             prefix_cache: self.prefix_cache,
         }
     }
@@ -57,6 +65,7 @@ impl Default for RunnerOptions {
             limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },
             max_num_sequences: None,
             prefix_cache: true,
+            speculation: false,
         }
     }
 }

@@ -12,7 +12,7 @@
 //! - A prompt gets all its blocks when it is admitted, each further block when it decodes. If none is
 //!   left, the last sequence in the order loses its blocks and is computed again later.
 //! - A step in which every sequence decodes may include drafts of what follows; none of them outlives
-//!   the step unless it was accepted.
+//!   the step unless it was accepted. With a recurrent state, accepted ones may be computed again.
 //! - A session's sequence is parked between the tokens that its caller requests: it keeps its blocks
 //!   until another sequence needs them, and is not computed.
 //! - Computed whole blocks are added to the prefix cache at once, even while their sequence runs. A
@@ -43,6 +43,7 @@ pub use kv_blocks::BlockUsage;
 pub use limits::{SchedulerCounts, SchedulerLimits};
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 pub use row_request::RowRequest;
+pub(crate) use speculation::max_num_drafting;
 pub use state_slots::StateUsage;
 
 use crate::WindowUpdate;

@@ -24,6 +24,8 @@ pub struct CacheUse {
     pub max_num_batched_tokens: usize,
     /// Maximum number of sequences that are computed together.
     pub max_num_sequences: usize,
+    /// Maximum number of sequences with drafts in a pass, which need another slot of recurrent state each.
+    pub max_num_drafting: usize,
     /// Whether sequences resume from what earlier ones computed, which needs checkpoints of recurrent state.
     pub prefix_cache: bool,
 }
@@ -39,8 +41,8 @@ pub struct CacheLayout {
 
 impl ModelSpec {
     /// The dimensions of a cache. Layers with a sliding window have memory for the windows of all sequences and of
-    /// one more, if that is less than the whole; recurrent layers have a slot for the state of each sequence, and some
-    /// for checkpoints.
+    /// one more, if that is less than the whole; recurrent layers have a slot for the state of each sequence, and
+    /// others for the states before drafts and for checkpoints.
     pub fn cache_layout(&self, usage: CacheUse) -> CacheLayout {
         let kv = self.kv_layout(usage.num_tokens, usage.dtype);
         match self.has_state() {
@@ -72,6 +74,7 @@ impl ModelSpec {
             true => (CHECKPOINT_BYTES / slot_bytes).clamp(MIN_NUM_CHECKPOINTS, limit),
             false => 0,
         };
-        self.state_layout(usage.max_num_sequences.saturating_add(num_checkpoints))
+        let numbers = [usage.max_num_sequences, usage.max_num_drafting, num_checkpoints];
+        self.state_layout(numbers.into_iter().fold(0, usize::saturating_add))
     }
 }

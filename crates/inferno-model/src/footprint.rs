@@ -14,7 +14,8 @@ pub struct Footprint {
     pub weight_bytes: usize,
     /// The KV cache, once every block has been written.
     pub kv_cache_bytes: usize,
-    /// The state of recurrent layers, once every slot has been written: that of each sequence, and checkpoints.
+    /// The state of recurrent layers, once every slot has been written: that of each sequence, those before drafts, and
+    /// checkpoints.
     pub state_bytes: usize,
     /// Activations, logits and the backend's scratch memory.
     pub workspace_bytes: usize,

@@ -188,6 +188,7 @@ fn estimate_on<B: Backend>(
         context_length,
         cache_tokens: cache_use.num_tokens,
         max_num_sequences: cache_use.max_num_sequences,
+        max_num_drafting: cache_use.max_num_drafting,
         cache,
         backend: backend.describe(),
         isa: None,

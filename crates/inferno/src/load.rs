@@ -39,6 +39,9 @@ pub struct LoadOptions {
     pub max_num_sequences: Option<usize>,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
+    /// Whether tokens are drafted (speculative decoding), for which the states of recurrent layers have more memory.
+    /// Without it, drafts use that of the prefix cache.
+    pub speculation: bool,
     /// Target for the time between two tokens of running streams while prompts are computed; `None` for the largest
     /// chunks of prompts. Outputs are the same with any value.
     pub target_itl: Option<Duration>,
@@ -46,7 +49,7 @@ pub struct LoadOptions {
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        let RunnerOptions { kv_dtype, limits, .. } = RunnerOptions::default();
+        let RunnerOptions { kv_dtype, limits, speculation, .. } = RunnerOptions::default();
         let CoreOptions { max_num_sequences, prefix_cache, target_itl } = CoreOptions::default();
         Self {
             backend: BackendChoice::default(),
@@ -59,6 +62,7 @@ impl Default for LoadOptions {
             limits: BatchLimits { max_num_logit_rows: DEFAULT_NUM_LOGIT_ROWS, ..limits },
             max_num_sequences,
             prefix_cache,
+            speculation,
             target_itl,
         }
     }
@@ -83,6 +87,7 @@ impl LoadOptions {
             limits: self.limits,
             max_num_sequences: self.max_num_sequences,
             prefix_cache: self.prefix_cache,
+            speculation: self.speculation,
         }
     }
 
@@ -105,6 +110,8 @@ pub struct LoadEstimate {
     pub cache_tokens: usize,
     /// Maximum number of sequences computed together.
     pub max_num_sequences: usize,
+    /// Maximum number of sequences with drafts in a pass, which need another slot of recurrent state each.
+    pub max_num_drafting: usize,
     /// The dimensions of the KV cache and of recurrent state.
     pub cache: CacheLayout,
     /// Description of the backend, for people.

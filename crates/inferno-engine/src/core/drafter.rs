@@ -10,7 +10,8 @@
 //! (Qwen3-0.6B in Q8_0, two cores): the cost of a pass with many rows decides how many drafts pay off.
 //!
 //! A pass with drafts takes longer than one without. So a rejection is followed by passes without
-//! drafts, twice as many each time, until a draft is accepted again.
+//! drafts, twice as many each time, until a draft is accepted again. With a recurrent state, the pass that computes
+//! accepted drafts again has no drafts either.
 
 use super::prompt_lookup::PromptLookup;
 

@@ -6,14 +6,16 @@
 //! - before the last token of a prompt, at the last end of a block: for the same prompt, and for conversations whose
 //!   template changes the answer;
 //! - at the end of the last block of a sequence that is being computed, which moves along with it: for the next turn of
-//!   a conversation, and after a preemption;
+//!   a conversation, and after a preemption. A pass stores it on its way, unless drafts fill the block: it is then a copy
+//!   of the sequence's own state, or that state itself if the sequence has ended;
 //! - where prompts branch: at the end of the common blocks of a running prompt and one that waits for it, or of
 //!   blocks that are cached without a checkpoint.
 
 use inferno_backend::{SequenceState, StateCheckpoint, StateSlot};
 
 use super::scheduled::{Retention, Scheduled};
-use super::{Plan, PlannedChunk, Scheduler};
+use super::state_slots::StateSlots;
+use super::{Plan, PlannedChunk, Scheduler, SequenceId};
 use crate::prefix_cache::PrefixNode;
 
 /// The recurrent state of a sequence.
@@ -23,10 +25,12 @@ pub(super) struct ScheduledState {
     pub(super) slot: Option<StateSlot>,
     /// Ends of blocks at which later prompts branch off, in ascending order.
     pub(super) branches: Vec<usize>,
-    /// The checkpoint of the current step: its position and its slot.
+    /// The checkpoint of the current step: its position and its slot. With drafts, it is the state before them.
     pub(super) next: Option<(usize, StateSlot)>,
     /// The checkpoint that moves along.
     pub(super) moving: Option<PrefixNode>,
+    /// The end of accepted drafts that are computed again, since the state after them is unknown; 0 if there were none.
+    pub(super) recompute_end: usize,
 }
 
 impl ScheduledState {
@@ -48,7 +52,7 @@ impl Scheduled {
 
 /// Whether a chunk ends the prompt, so that its checkpoint stays.
 fn ends_prompt(chunk: &PlannedChunk) -> bool {
-    chunk.is_last && !chunk.decodes()
+    chunk.is_last && !chunk.is_decode
 }
 
 impl Scheduler {
@@ -80,7 +84,7 @@ impl Scheduler {
                 Some(branch) => branch,
                 None => last - last % self.limits.block_tokens,
             };
-            let before = start.checked_sub(1).filter(|_| chunk.decodes());
+            let before = start.checked_sub(1).filter(|_| chunk.is_decode);
             if let Some(&node) = before
                 .filter(|_| start.is_multiple_of(self.limits.block_tokens))
                 .and_then(|last| scheduled.path.get(last / self.limits.block_tokens))
@@ -88,10 +92,9 @@ impl Scheduler {
                 && let Some(own) = scheduled.state.slot
                 && let Some(slot) = self.blocks.states.allocate()
             {
-                // The prompt filled its last block.
+                // The prompt filled its last block, or drafts did.
                 plan.state_copies.push((own, slot));
-                self.blocks.states.attach(node, slot);
-                scheduled.state.moving = Some(node);
+                self.blocks.states.attach_moving(&mut scheduled.state, node, slot);
             }
             if position > start && scheduled.retention != Retention::ParkedUncomputed {
                 let slot = self.blocks.states.allocate();
@@ -109,13 +112,35 @@ impl Scheduler {
             states.release(slot);
             return;
         };
-        let stays = ends_prompt(chunk) || scheduled.state.branches.contains(&position);
-        let is_new = !states.has_checkpoint(node);
-        states.attach(node, slot);
-        if let Some(moved) = scheduled.state.moving.take().filter(|&moved| moved != node) {
-            states.detach(moved);
+        states.attach_moving(&mut scheduled.state, node, slot);
+        if ends_prompt(chunk) || scheduled.state.branches.contains(&position) {
+            scheduled.state.moving = None;
+        }
+    }
+
+    /// Makes the state of a sequence that has ended the checkpoint of its last block, if it ends with that block.
+    pub(super) fn store_last_state(&mut self, id: SequenceId) {
+        let found = self.running.get_mut(&id).or_else(|| self.waiting.get_mut(&id));
+        let Some(Scheduled { sequence, path, state, .. }) = found else { return };
+        if sequence.num_computed() == path.len() * self.limits.block_tokens
+            && let Some(&node) = path.last()
+            && let Some(slot) = state.slot.take()
+        {
+            self.blocks.states.attach_moving(state, node, slot);
+        }
+    }
+}
+
+impl StateSlots {
+    /// Makes `slot` the checkpoint of block `node`, as [`attach`](Self::attach) does. The one that moved along with the
+    /// sequence so far is removed.
+    fn attach_moving(&mut self, state: &mut ScheduledState, node: PrefixNode, slot: StateSlot) {
+        let is_new = !self.has_checkpoint(node);
+        self.attach(node, slot);
+        if let Some(moved) = state.moving.take().filter(|&moved| moved != node) {
+            self.detach(moved);
         }
         // One that was there before belongs to others.
-        scheduled.state.moving = (is_new && !stays).then_some(node);
+        state.moving = is_new.then_some(node);
     }
 }

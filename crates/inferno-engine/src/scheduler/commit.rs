@@ -16,6 +16,7 @@ impl Scheduler {
                 continue;
             };
             scheduled.sequence.advance(chunk.num_tokens);
+            let are_rejected = num_accepted < chunk.num_drafts;
             if chunk.num_drafts > 0 {
                 assert!(num_accepted <= chunk.num_drafts, "more are accepted than were drafted");
                 self.blocks.drop_last(&mut scheduled.sequence, chunk.num_drafts - num_accepted);
@@ -25,6 +26,9 @@ impl Scheduler {
                 }
             }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
+            if chunk.num_drafts > 0 {
+                self.blocks.states.commit_drafts(scheduled, are_rejected);
+            }
             self.blocks.publish(scheduled);
             self.commit_checkpoint(chunk);
             let scheduled = &self.running[&chunk.id];

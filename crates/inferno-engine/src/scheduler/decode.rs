@@ -3,14 +3,17 @@
 use super::{Plan, Scheduler};
 
 impl Scheduler {
-    /// Plans one token for each sequence that has one to compute, with a block for it.
+    /// Plans the last token of each sequence that decodes, with a block for it. Accepted drafts that are computed again
+    /// precede it, as far as a token is left for each other sequence.
     pub(super) fn plan_decodes(&mut self, plan: &mut Plan) {
-        let decodes = self.running.iter().filter(|(_, scheduled)| scheduled.num_left() == 1);
+        let decodes = self.running.iter().filter(|(_, it)| it.is_decoding() && !it.is_held);
         let decodes: Vec<_> = decodes.map(|(&id, _)| id).collect();
-        for id in decodes {
+        for (place, &id) in decodes.iter().enumerate() {
+            let num_others = decodes.len() - place - 1;
             while let Some(scheduled) = self.running.get_mut(&id) {
                 if self.blocks.reserve(&mut scheduled.sequence) {
-                    plan.push(id, scheduled, 1, &self.limits);
+                    let num_left = self.limits.max_num_batched_tokens - plan.num_tokens();
+                    plan.push(id, scheduled, num_left - num_others, &self.limits);
                     break;
                 }
                 if !self.reclaim_idle() {

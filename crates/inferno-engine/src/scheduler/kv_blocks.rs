@@ -346,6 +346,7 @@ impl KvBlocks {
             self.rewind(scheduled, len);
         }
         scheduled.sequence.truncate(len, &mut self.pool);
+        scheduled.state.recompute_end = scheduled.state.recompute_end.min(len);
     }
 
     /// Whole blocks before the first token whose row is wanted.

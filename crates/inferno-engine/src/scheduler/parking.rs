@@ -34,6 +34,7 @@ impl Scheduler {
         let scheduled = self.running.get(&id).or_else(|| self.waiting.get(&id));
         match scheduled.map(|scheduled| scheduled.retention) {
             Some(Retention::Removed) => {
+                self.store_last_state(id);
                 self.remove(id);
             }
             Some(Retention::Parked | Retention::ParkedUncomputed) => self.park(id),
@@ -50,7 +51,7 @@ impl Scheduler {
         let is_first = self.waiting.first_key_value().is_none_or(|(&first, _)| id < first);
         let has_slot = self.running.len() < self.limits.max_num_sequences;
         // The next token gets its block when it is planned, as those of other running sequences do.
-        let continues = scheduled.holds_blocks() && scheduled.num_left() == 1;
+        let continues = scheduled.holds_blocks() && scheduled.is_decoding();
         match is_first && has_slot && continues {
             true => self.running.insert(id, scheduled),
             false => self.waiting.insert(id, scheduled),

@@ -36,13 +36,9 @@ pub struct PlannedChunk {
     pub output: RowKind,
     /// Whether they end with the sequence's last token, after which a token is sampled or the sequence ends.
     pub is_last: bool,
-}
-
-impl PlannedChunk {
-    /// Whether it is one token, with drafts after it, for which the next one is sampled.
-    pub(super) fn decodes(&self) -> bool {
-        self.output == RowKind::Logits && self.is_last && self.num_tokens - self.num_drafts == 1
-    }
+    /// Whether they decode: one new token, of which the row holds logits. Accepted drafts that are computed again may
+    /// precede it, and new drafts may follow.
+    pub is_decode: bool,
 }
 
 /// How a sequence continues after a step.
@@ -71,7 +67,7 @@ impl Plan {
 
     /// Returns the number of tokens of sequences that decode, with drafts.
     pub fn num_decode_tokens(&self) -> usize {
-        let decodes = self.chunks.iter().filter(|chunk| chunk.decodes());
+        let decodes = self.chunks.iter().filter(|chunk| chunk.is_decode);
         decodes.map(|chunk| chunk.num_tokens).sum()
     }
 
@@ -126,7 +122,10 @@ impl Plan {
         let num_tokens = scheduled.fitting(budget.min(max_num_tokens), max_num_rows);
         let num_rows = scheduled.num_rows(num_tokens);
         let is_last = num_tokens == scheduled.num_left();
-        let chunk = PlannedChunk { id, num_tokens, num_drafts: 0, num_rows, output, is_last };
+        let is_decode = is_last && output == RowKind::Logits && scheduled.is_decoding();
+        let num_drafts = 0;
+        let chunk =
+            PlannedChunk { id, num_tokens, num_drafts, num_rows, output, is_last, is_decode };
         (num_tokens > 0).then_some(chunk)
     }
 }

@@ -4,6 +4,7 @@
 //! first, and for new sequences: a short prompt does not wait until a long one is computed. The remainder returns to
 //! the first prompt.
 
+use super::scheduled::Scheduled;
 use super::{Plan, Scheduler};
 
 /// Share of the prompt tokens of a step, as a divisor, that is kept for all prompts but the first.
@@ -19,11 +20,11 @@ impl Scheduler {
     /// Plans chunks of the prompts that are being computed and of those that are admitted.
     pub(super) fn plan_prefills(&mut self, plan: &mut Plan) {
         let num_decodes = plan.num_tokens();
-        let is_decoding = self.running.values().any(|scheduled| scheduled.num_left() <= 1);
+        let is_decoding = self.running.values().any(Scheduled::is_decoding);
         let limit = if is_decoding { self.max_prefill_tokens } else { usize::MAX };
         let room = limit.min(self.limits.max_num_batched_tokens - num_decodes);
         let end = num_decodes + room;
-        let mut prompts: Vec<_> = self.running.iter().filter(|(_, it)| it.num_left() > 1).collect();
+        let mut prompts: Vec<_> = self.running.iter().filter(|(_, it)| !it.is_decoding()).collect();
         let first_prompt = plan.chunks.len();
         if let Some((&first, scheduled)) = prompts.first().copied() {
             let others = prompts.len() > 1 || self.waiting.values().any(|it| !it.is_held);

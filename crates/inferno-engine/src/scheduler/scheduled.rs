@@ -65,6 +65,12 @@ impl Scheduled {
         !self.sequence.block_table().is_empty()
     }
 
+    /// Whether all tokens but the last were computed, some of them perhaps as drafts that are computed again.
+    pub(super) fn is_decoding(&self) -> bool {
+        let num_known = self.sequence.num_computed().max(self.state.recompute_end);
+        self.sequence.tokens().len() <= num_known + 1
+    }
+
     /// Number of tokens that are not computed.
     pub(super) fn num_left(&self) -> usize {
         self.sequence.tokens().len() - self.sequence.num_computed()

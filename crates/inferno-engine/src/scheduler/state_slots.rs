@@ -55,6 +55,11 @@ impl StateSlots {
         }
     }
 
+    /// Whether [`allocate`](Self::allocate) finds a slot.
+    pub(super) fn can_allocate(&self) -> bool {
+        !self.free.is_empty() || !self.checkpoints.is_empty()
+    }
+
     /// Allocates a free slot, or that of the least recently used checkpoint.
     pub(super) fn allocate(&mut self) -> Option<StateSlot> {
         if let Some(slot) = self.free.pop() {

@@ -113,6 +113,14 @@ impl FakeRunner {
         self
     }
 
+    /// Adds a recurrent state if there are slots for it.
+    pub fn with_optional_state(self, num_slots: Option<usize>) -> Self {
+        match num_slots {
+            Some(num_slots) => self.with_state_slots(num_slots),
+            None => self,
+        }
+    }
+
     /// Lets the state of a sequence read the tokens of its chunk.
     fn advance_state(&mut self, batch: &Batch, sequence: usize) {
         let state = batch.states()[sequence].expect("a sequence without a state");

@@ -2,6 +2,9 @@
 //!
 //! The runner fails as soon as a sequence is computed with the state of other tokens.
 
+mod speculation;
+
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 
 use inferno_backend::{LogitRows, ReferenceBackend};
@@ -28,7 +31,6 @@ fn runner(num_blocks: usize, num_slots: usize) -> FakeRunner {
 }
 
 fn start(core: &GenerationCore) -> Engine {
-    // Drafts are never used, as rejected ones could not be removed from the state.
     let options = EngineOptions { num_speculative_tokens: 3, ..EngineOptions::default() };
     Engine::start(core, options).expect("a sound core")
 }
@@ -92,25 +94,28 @@ fn a_conversation_computes_only_new_tokens_and_at_most_one_block() {
         assert_eq!(finished.cached_tokens, expected, "turn {turn}");
         conversation.extend(answer);
     }
-    assert_eq!(core.snapshot().scheduler.drafts, 0);
     shut_down(engine, &core);
+}
+
+/// The hybrids of the reference answers, if `INFERNO_ORACLE` is set.
+fn hybrids() -> Option<Vec<(PathBuf, Gguf)>> {
+    let oracle = std::env::var_os("INFERNO_ORACLE")?;
+    let mut hybrids = Vec::new();
+    for path in checkpoints(&Path::new(&oracle).join("logits")) {
+        let checkpoint = Gguf::open(&path).expect("a sound file");
+        if ModelSpec::from_checkpoint(&checkpoint).is_ok_and(|spec| spec.has_state()) {
+            hybrids.push((path, checkpoint));
+        }
+    }
+    assert!(hybrids.len() >= 12, "only {} hybrids", hybrids.len());
+    Some(hybrids)
 }
 
 /// A conversation with every hybrid of the reference answers, each turn compared bit for bit with a cold run.
 #[test]
 fn hybrids_converse_like_cold_runs() {
-    let Some(oracle) = std::env::var_os("INFERNO_ORACLE") else { return };
-    let folder = std::path::Path::new(&oracle).join("logits");
-    let mut num_models = 0;
-    for path in checkpoints(&folder) {
-        let checkpoint = Gguf::open(&path).expect("a sound file");
-        let is_recurrent =
-            ModelSpec::from_checkpoint(&checkpoint).is_ok_and(|spec| spec.has_state());
-        if !is_recurrent {
-            continue;
-        }
-        num_models += 1;
-        let shared = core(conversation_runner(&checkpoint));
+    for (path, checkpoint) in hybrids().into_iter().flatten() {
+        let shared = core(hybrid_runner(&checkpoint, None));
         let engine = start(&shared);
         let mut params = greedy(7);
         params.sampling.logprobs = Some(3);
@@ -122,7 +127,7 @@ fn hybrids_converse_like_cold_runs() {
             let stream = engine.handle().submit(request).expect("a sound request");
             let (answer, finished) = finish_sampled(stream);
             let mut cold =
-                Session::new(core(conversation_runner(&checkpoint)), SessionOptions::default())
+                Session::new(core(hybrid_runner(&checkpoint, None)), SessionOptions::default())
                     .expect("room for a context");
             let expected = cold.generate(&conversation, &params).expect("a sound request");
             let expected = expected.complete().expect("a sound model");
@@ -135,14 +140,15 @@ fn hybrids_converse_like_cold_runs() {
         }
         shut_down(engine, &shared);
     }
-    assert!(num_models >= 12, "only {num_models} hybrids");
 }
 
-fn conversation_runner(checkpoint: &Gguf) -> ModelRunner<ReferenceBackend> {
+fn hybrid_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> ModelRunner<ReferenceBackend> {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
         context_length: Some(256),
+        cache_tokens,
+        speculation: true,
         limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
         ..RunnerOptions::default()
     };

@@ -252,6 +252,7 @@ proptest! {
     #[test]
     fn other_sessions_do_not_change_what_a_session_generates(
         num_blocks in 16usize..40,
+        num_slots in prop::option::of(1usize..8),
         prefix_cache in any::<bool>(),
         actions in prop::collection::vec((0usize..3, action()), 0..25),
     ) {
@@ -264,7 +265,7 @@ proptest! {
             }
         };
         let options = CoreOptions { prefix_cache, ..CoreOptions::default() };
-        let core = core_with(runner(num_blocks).with_hook(hook), options);
+        let core = core_with(runner(num_blocks).with_optional_state(num_slots).with_hook(hook), options);
         let engine = Engine::start(&core, EngineOptions::default()).expect("a sound engine");
         let mut sessions = [open(&core), open(&core), open(&core)];
         let folder = tempfile::tempdir().expect("a temporary folder");

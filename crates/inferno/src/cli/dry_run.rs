@@ -14,10 +14,10 @@ use crate::{Footprint, LoadEstimate, Model};
 ///
 /// **Errors**: [`Failure::Reported`] if the model does not fit; those of [`Model::estimate`].
 pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
-    let LoadEstimate { footprint, cache_tokens, max_num_sequences, cache, backend, .. } =
-        model.estimate()?;
+    let estimate = model.estimate()?;
+    let LoadEstimate { footprint, cache_tokens, cache, backend, .. } = &estimate;
     let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
-        footprint;
+        *footprint;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
     output
@@ -26,9 +26,9 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     let windows = windows(&cache.kv);
     output
         .line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens{windows}"))?;
-    if let Some(layout) = cache.state {
+    if let Some(layout) = &cache.state {
         let state = BinaryBytes(state_bytes as u64).to_string();
-        let slots = slots(&layout, max_num_sequences);
+        let slots = slots(layout, &estimate);
         output.line(format_args!("state         {state:>12}  {slots}"))?;
     }
     output.line(format_args!(
@@ -63,11 +63,16 @@ fn windows(layout: &KvLayout) -> String {
 }
 
 /// What the slots of recurrent state are for.
-fn slots(layout: &StateLayout, max_num_sequences: usize) -> String {
+fn slots(layout: &StateLayout, estimate: &LoadEstimate) -> String {
+    let &LoadEstimate { max_num_sequences, max_num_drafting, .. } = estimate;
     let sequences = count(max_num_sequences, "sequence");
-    match layout.num_slots - max_num_sequences {
+    let slots = match layout.num_slots - max_num_sequences - max_num_drafting {
         0 => format!("of {sequences}"),
         checkpoints => format!("of {sequences} and {}", count(checkpoints, "checkpoint")),
+    };
+    match max_num_drafting {
+        0 => slots,
+        drafting => format!("{slots}; {drafting} more for speculation"),
     }
 }
 

@@ -44,10 +44,23 @@ fn the_greedy_text_is_that_of_the_reference_backend() {
 }
 
 #[test]
-fn speculation_has_no_effect_and_a_note() {
-    let outcome = greedy("48").args(["--speculate", "8", PROMPT]).success();
-    assert_eq!(outcome.stdout, text());
-    assert!(outcome.stderr.starts_with("note: --speculate has no effect"), "{}", outcome.stderr);
+fn speculation_does_not_change_the_text() {
+    // Mostly two tokens, about equally often, so that drafts are often accepted, and often in part.
+    let run = |flags: &[&str]| {
+        let sampling =
+            ["--temperature", "10", "--logit-bias", "101=100", "--logit-bias", "102=100"];
+        let limits = ["--seed", "1", "--ignore-eos", "-n", "120", "--stats", "-m"];
+        let run = Run::inferno().args(["generate"]).args(sampling).args(limits).args([hybrid()]);
+        run.args(flags).args([PROMPT]).success()
+    };
+    let expected = run(&["--backend", "reference"]).stdout;
+    for flags in [&["--backend", "reference"][..], &["--backend", "scalar"], &["--threads", "3"]] {
+        let outcome = run(&[flags, &["--speculate", "8"]].concat());
+        assert_eq!(outcome.stdout, expected, "{flags:?}");
+        let line = outcome.stderr.lines().find(|line| line.starts_with("drafted"));
+        let line = line.expect("statistics of drafts");
+        assert!(!line.ends_with(", 0 accepted"), "{line}");
+    }
 }
 
 #[test]
@@ -68,12 +81,15 @@ fn a_dry_run_lists_the_states_of_sequences_and_checkpoints() {
         line.unwrap_or_else(|| panic!("no state in {stdout}")).to_owned()
     };
     assert!(state(&["generate"]).ends_with("  of 1 sequence"));
-    assert!(state(&["generate", "--speculate", "8"]).ends_with("  of 1 sequence"));
+    let drafting = state(&["generate", "--speculate", "8"]);
+    assert!(drafting.ends_with("  of 1 sequence; 1 more for speculation"), "{drafting}");
     assert!(state(&["bench", "-p", "16", "-n", "8", "--batch", "4"]).ends_with("  of 4 sequences"));
     // A context of 256 tokens has 16 blocks, and a server four contexts; each checkpoint belongs to a block.
     assert!(state(&["chat"]).ends_with("  of 1 sequence and 16 checkpoints"));
     let served = state(&["serve", "--max-num-seqs", "3"]);
     assert!(served.ends_with("  of 3 sequences and 64 checkpoints"), "{served}");
+    let served = state(&["serve", "--max-num-seqs", "30", "--speculate", "8"]);
+    assert!(served.ends_with("  of 30 sequences and 64 checkpoints; 8 more for speculation"));
     let served = state(&["serve", "--max-num-seqs", "3", "--no-prefix-cache"]);
     assert!(served.ends_with("  of 3 sequences"), "{served}");
 }

@@ -46,19 +46,22 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 fn limits() -> impl Strategy<Value = SchedulerLimits> {
     // A prompt of 29 tokens needs 8 blocks: with 8 blocks, one such prompt runs at a time.
-    let limits = (8usize..30, 1usize..6, 1usize..20, 0usize..6, any::<bool>());
-    limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, more_rows, prefix_cache)| {
-        SchedulerLimits {
-            num_state_slots: 0,
-            num_blocks,
-            block_tokens: BLOCK_TOKENS,
-            max_num_sequences,
-            max_num_batched_tokens: max_num_sequences + more_tokens,
-            max_num_logit_rows: max_num_sequences + more_rows,
-            prefix_cache,
-            window: None,
-        }
-    })
+    let slots = prop_oneof![Just(0), 1usize..12];
+    let limits = (8usize..30, 1usize..6, 1usize..20, 0usize..6, any::<bool>(), slots);
+    limits.prop_map(
+        |(num_blocks, max_num_sequences, more_tokens, more_rows, prefix_cache, num_state_slots)| {
+            SchedulerLimits {
+                num_state_slots,
+                num_blocks,
+                block_tokens: BLOCK_TOKENS,
+                max_num_sequences,
+                max_num_batched_tokens: max_num_sequences + more_tokens,
+                max_num_logit_rows: max_num_sequences + more_rows,
+                prefix_cache,
+                window: None,
+            }
+        },
+    )
 }
 
 proptest! {
@@ -97,5 +100,7 @@ proptest! {
         }
         let usage = machine.scheduler.block_usage();
         prop_assert_eq!(usage.num_free + usage.num_cached, limits.num_blocks);
+        let states = machine.scheduler.state_usage();
+        prop_assert_eq!(states.num_free + states.num_checkpoints, limits.num_state_slots);
     }
 }

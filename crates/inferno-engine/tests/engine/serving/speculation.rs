@@ -1,8 +1,14 @@
 //! Speculative decoding changes the number of steps but no answer.
 
-use inferno_engine::{Completion, Engine, EngineOptions, GenerationParams, Request};
+use std::time::Duration;
+
+use inferno_engine::{
+    Completion, ConstraintError, ConstraintState, Engine, EngineOptions, GenerationParams, Request,
+    TokenConstraint, TokenMask,
+};
 use proptest::prelude::*;
 
+use super::constraints::Alternates;
 use super::{at_rest, events, only, options, put_together};
 use crate::cores::core;
 use crate::fake_runner::FakeRunner;
@@ -31,8 +37,10 @@ proptest! {
         ),
         num_drafts in 1usize..=15,
         num_blocks in 30usize..70,
+        num_slots in prop::option::of(1usize..30),
     ) {
-        let engine = engine(repetitive().with_num_blocks(num_blocks), num_drafts);
+        let runner = repetitive().with_num_blocks(num_blocks).with_optional_state(num_slots);
+        let engine = engine(runner, num_drafts);
         let requests: Vec<_> = requests.into_iter().map(|(sampling, stop, prompt, num_choices)| {
             let params = GenerationParams { sampling, stop, ..GenerationParams::default() };
             (prompt, params, num_choices)
@@ -54,6 +62,8 @@ proptest! {
         let snapshot = at_rest(&engine);
         let blocks = snapshot.blocks;
         prop_assert_eq!(blocks.num_free + blocks.num_cached, num_blocks);
+        let states = snapshot.states;
+        prop_assert_eq!(states.num_free + states.num_checkpoints, num_slots.unwrap_or(0));
         let counts = snapshot.scheduler;
         prop_assert!(counts.accepted_tokens <= counts.drafted_tokens);
         prop_assert_eq!(counts.accepted_at.iter().sum::<u64>(), counts.accepted_tokens);
@@ -78,15 +88,49 @@ fn repetitive_text_needs_fewer_steps() {
     assert!(2 * with < without, "{with} of {without} steps");
 }
 
+/// A constraint of which every third mask takes long, so that the sequence waits for it, also after accepted drafts.
+#[derive(Clone, Default)]
+struct Hesitates {
+    rules: Alternates,
+    num_masks: usize,
+}
+
+impl TokenConstraint for Hesitates {
+    fn fork(&self) -> Box<dyn TokenConstraint> {
+        Box::new(self.clone())
+    }
+
+    fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
+        self.num_masks += 1;
+        if self.num_masks.is_multiple_of(3) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.rules.mask(allowed)
+    }
+
+    fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
+        self.rules.accept(token)
+    }
+}
+
 #[test]
 fn constraints_apply_to_drafts() {
-    // At every other token, the constraint forbids what the model would repeat.
-    let engine = engine(repetitive(), 8);
-    let constraint = Some(Box::new(super::constraints::Alternates::default()) as _);
-    let request = Request::new(vec![2, 3, 4], greedy(60));
-    let request = Request { constraint, ..request };
-    let said = only(engine.handle().submit(request).expect("a sound request")).0;
-    let odd = |place: usize| said.tokens[place] % 2 == place as u32 % 2;
-    assert!((0..60).all(odd), "{:?}", said.tokens);
-    assert!(at_rest(&engine).scheduler.accepted_tokens > 0);
+    for num_slots in [None, Some(4)] {
+        let runs = [false, true].map(|hesitates| {
+            // At every other token, the constraint forbids what the model would repeat.
+            let engine = engine(repetitive().with_optional_state(num_slots), 8);
+            let constraint: Box<dyn TokenConstraint> = match hesitates {
+                true => Box::new(Hesitates::default()),
+                false => Box::new(Alternates::default()),
+            };
+            let request = Request::new(vec![2, 3, 4], greedy(60));
+            let request = Request { constraint: Some(constraint), ..request };
+            let said = only(engine.handle().submit(request).expect("a sound request")).0;
+            let odd = |place: usize| said.tokens[place] % 2 == place as u32 % 2;
+            assert!((0..60).all(odd), "{:?}", said.tokens);
+            assert!(at_rest(&engine).scheduler.accepted_tokens > 0);
+            said
+        });
+        assert_eq!(runs[0], runs[1]);
+    }
 }

@@ -24,7 +24,7 @@ pub fn repetitive() -> FakeRunner {
 }
 
 /// A runner that generates `text`, position by position.
-fn scripted(text: Vec<u32>) -> FakeRunner {
+pub fn scripted(text: Vec<u32>) -> FakeRunner {
     let context_length = text.len() + 1;
     FakeRunner::new(context_length, 64).with_num_logit_rows(64).with_logits(
         move |history, token| {
@@ -33,12 +33,12 @@ fn scripted(text: Vec<u32>) -> FakeRunner {
     )
 }
 
-fn speculating(params: &GenerationParams, num_speculative_tokens: usize) -> GenerationParams {
+pub fn speculating(params: &GenerationParams, num_speculative_tokens: usize) -> GenerationParams {
     GenerationParams { num_speculative_tokens, ..params.clone() }
 }
 
 /// The first `count` steps, and the tokens that the session holds then.
-fn steps(
+pub fn steps(
     session: &mut Session,
     prompt: &[u32],
     params: &GenerationParams,
@@ -109,9 +109,11 @@ proptest! {
         prompt in prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..30),
         num_drafts in 1usize..=15,
         dropped_after in 0usize..100,
+        num_slots in prop::option::of(1usize..6),
     ) {
         let plain = GenerationParams { sampling, stop, ..GenerationParams::default() };
-        let (mut without, mut with) = (session(repetitive()), session(repetitive()));
+        let mut without = session(repetitive());
+        let mut with = session(repetitive().with_optional_state(num_slots));
         let speculating = speculating(&plain, num_drafts);
         let expected = steps(&mut without, &prompt, &plain, dropped_after);
         prop_assert_eq!(&steps(&mut with, &prompt, &speculating, dropped_after), &expected);

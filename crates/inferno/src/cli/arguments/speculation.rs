@@ -1,8 +1,7 @@
 //! The option for speculative decoding.
 
 use crate::cli::arguments::values::number_in;
-use crate::cli::terminal::note::print_note;
-use crate::{BatchLimits, Error, LoadOptions, Model};
+use crate::{BatchLimits, LoadOptions};
 
 /// The largest number of draft tokens. Each needs a row of logits on the device and on the host.
 const MAX_NUM_DRAFTS: usize = 64;
@@ -11,24 +10,20 @@ const MAX_NUM_DRAFTS: usize = 64;
 #[derive(clap::Args)]
 pub(crate) struct SpeculateArgs {
     /// Draft up to N tokens from earlier text and verify them in one pass (speculative decoding). Faster for repetitive
-    /// text; the output is unchanged. Models with recurrent layers do not use it. 0 disables it
+    /// text; the output is unchanged. 0 disables it
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number_in(0..=MAX_NUM_DRAFTS))]
     speculate: usize,
 }
 
 impl SpeculateArgs {
-    /// Returns the number of tokens to draft for `model`: none, with a note, if it has recurrent layers.
-    ///
-    /// **Errors**: an unknown architecture, invalid metadata, missing tensors.
-    pub(crate) fn num_drafts(&self, model: &Model) -> Result<usize, Error> {
-        if self.speculate > 0 && model.spec()?.has_state() {
-            print_note(
-                "note: --speculate has no effect: rejected drafts cannot be removed from the state of this model's \
-                 recurrent layers",
-            );
-            return Ok(0);
-        }
-        Ok(self.speculate)
+    /// Returns the number of tokens to draft.
+    pub(crate) fn num_drafts(&self) -> usize {
+        self.speculate
+    }
+
+    /// Returns whether tokens are drafted.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.speculate > 0
     }
 
     /// Returns batch limits for one sequence with its drafts.

@@ -168,7 +168,8 @@ impl ChatOptions {
         let checkpoint = source.open_for_chat()?;
         let context = self.context.length(&checkpoint)?;
         let options = self.compute.options(&checkpoint, context, self.speculate.limits());
-        let options = LoadOptions { max_num_sequences: Some(1), ..options };
+        let speculation = self.speculate.is_enabled();
+        let options = LoadOptions { max_num_sequences: Some(1), speculation, ..options };
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
             dry_run::report(&model, dry_run::REDUCE_CONTEXT)?;
@@ -178,7 +179,7 @@ impl ChatOptions {
         let params = GenerationParams {
             sampling: self.sampling.params(metadata)?,
             stop,
-            num_speculative_tokens: self.speculate.num_drafts(&model)?,
+            num_speculative_tokens: self.speculate.num_drafts(),
             ..GenerationParams::default()
         };
         let template = self.setup.template(metadata)?;

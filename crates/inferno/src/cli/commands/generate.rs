@@ -26,7 +26,7 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::prompt_bar;
 use crate::output_file::{ensure_creatable, ensure_not_input, ensure_writable};
-use crate::{Error, Model};
+use crate::{Error, LoadOptions, Model};
 use answer::Answer;
 
 /// Generate text from a prompt
@@ -200,6 +200,7 @@ impl GenerateArgs {
             let checkpoint = self.source.open()?;
             let context = self.context.length(&checkpoint)?;
             let options = self.compute.options(&checkpoint, context, self.speculate.limits());
+            let options = LoadOptions { speculation: self.speculate.is_enabled(), ..options };
             Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
         };
         if self.compute.dry_run {
@@ -213,7 +214,7 @@ impl GenerateArgs {
         let mut params = GenerationParams {
             sampling,
             stop,
-            num_speculative_tokens: self.speculate.num_drafts(&model)?,
+            num_speculative_tokens: self.speculate.num_drafts(),
             ..GenerationParams::default()
         };
         let prompt = match prompt {

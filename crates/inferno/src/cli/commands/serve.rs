@@ -220,6 +220,7 @@ impl ServeArgs {
             cache_tokens,
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
+            speculation: self.speculate.is_enabled(),
             target_itl: (self.target_itl > 0)
                 .then(|| Duration::from_millis(self.target_itl as u64)),
             ..load
@@ -256,7 +257,7 @@ impl ServeArgs {
         let engine = with_loading_bar(|on_progress| model.load_with(on_progress))?.engine(
             EngineOptions {
                 max_num_waiting: self.max_num_waiting,
-                num_speculative_tokens: self.speculate.num_drafts(model)?,
+                num_speculative_tokens: self.speculate.num_drafts(),
                 honor_priority: self.allow_priority,
             },
         )?;

@@ -136,8 +136,8 @@ pub enum WriteRule {
 
 /// Gated linear attention: each head reads and writes a matrix that decays from token to token.
 ///
-/// With `step = softplus(gate + bias)`, a token computes `S *= exp(rate * step)`, then writes to the matrix `S` of
-/// `key_dim` x `value_dim` by its [`WriteRule`], and returns `S^T query + skip * value`.
+/// With `step = max(softplus(gate + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
+/// matrix `S` of `key_dim` x `value_dim` by its [`WriteRule`], and returns `S^T query + skip * value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearAttentionParams {
     /// Index of the layer in the recurrent state.
@@ -161,6 +161,8 @@ pub struct LinearAttentionParams {
     pub are_grouped: bool,
     /// The first column of the decay gates in the projection's rows, one per head.
     pub gates: usize,
+    /// The smallest step.
+    pub min_step: f32,
     /// How values are written.
     pub rule: WriteRule,
 }

@@ -20,7 +20,6 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("embedding_scale", &[1.0, 0.0]),
     ("residual_scale", &[1.0, 0.0]),
     ("logit_scale", &[1.0, 0.0]),
-    ("leading_dense_block_count", &[0.0]),
     ("expert_shared_count", &[0.0]),
     ("expert_group_count", &[0.0, 1.0]),
     ("expert_weights_scale", &[1.0, 0.0]),

@@ -173,7 +173,8 @@ fn activate(
     let &LinearAttentionParams { num_heads, num_key_heads, key_dim, queries, keys, .. } = params;
     let gates = projected[params.gates..][..num_heads].iter_mut();
     for (gate, bias) in gates.zip(&weights.gate_bias[[0]]) {
-        *gate = softplus(*gate + bias);
+        let step = softplus(*gate + bias);
+        *gate = if step < params.min_step { params.min_step } else { step };
     }
     let WriteRule::Delta { eps, strengths } = params.rule else { return };
     for strength in &mut projected[strengths..][..num_heads] {

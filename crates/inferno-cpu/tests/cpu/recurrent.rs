@@ -153,6 +153,8 @@ fn layers(num_rows: usize) -> Vec<Layer> {
             values: 2 * keys,
             are_grouped: rule == WriteRule::Additive,
             gates: 940,
+            // More than the steps of some heads.
+            min_step: if rule == WriteRule::Additive { 0.6 } else { 0.0 },
             rule,
         }
     };

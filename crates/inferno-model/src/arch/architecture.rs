@@ -167,8 +167,6 @@ pub(crate) enum Windows {
     Periodic(usize),
     /// Those of the file's pattern.
     ByKey,
-    /// None of them: the key is ignored, as every implementation does.
-    Ignored,
     /// All but the last of each period, in chunks of this length if the file sets no other; none if it sets 0.
     Chunked { len: usize, period: usize },
 }
@@ -184,14 +182,14 @@ pub(crate) enum OutputGate {
 }
 
 /// The recurrent layers of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RecurrentFacts {
     pub(crate) kind: RecurrentKind,
     pub(crate) layers: RecurrentLayers,
 }
 
 /// The mixer of recurrent layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RecurrentKind {
     /// **Source**: Yang et al., Gated Delta Networks: Improving Mamba2 with Delta Rule, section 3.
     DeltaNet,
@@ -202,7 +200,10 @@ pub(crate) enum RecurrentKind {
     /// **Source**: Gu and Dao, Mamba: Linear-Time Sequence Modeling with Selective State Spaces, section 3.
     Mamba1,
     /// **Source**: Dao and Gu, Transformers are SSMs, section 7.
-    Mamba2,
+    Mamba2 {
+        /// The smallest step.
+        min_step: f32,
+    },
 }
 
 /// Which layers are recurrent.

@@ -42,6 +42,7 @@ pub(super) const GEMMA3: Architecture = Architecture {
         hidden_scale_layers: 62,
         ..GEMMA.attention
     },
+    logit_softcap: Softcap::ByKey,
     ..GEMMA
 };
 
@@ -59,7 +60,6 @@ pub(super) const GEMMA4: Architecture = Architecture {
         ..GEMMA3.attention
     },
     experts: ExpertFacts { beside_dense: true, ..BASE.experts },
-    logit_softcap: Softcap::ByKey,
     has_layer_embeddings: true,
     ..GEMMA3
 };

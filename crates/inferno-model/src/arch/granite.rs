@@ -24,7 +24,7 @@ pub(super) const GRANITE_HYBRID: Architecture = Architecture {
     name: "granitehybrid",
     attention: AttentionFacts { unrotated: Unrotated::ByKey, ..GRANITE.attention },
     recurrent: Some(RecurrentFacts {
-        kind: RecurrentKind::Mamba2,
+        kind: RecurrentKind::Mamba2 { min_step: 0.0 },
         layers: RecurrentLayers::WithoutKvHeads,
     }),
     ..GRANITE

@@ -16,7 +16,7 @@ const fn mamba1(layers: RecurrentLayers) -> Option<RecurrentFacts> {
 }
 
 const fn mamba2(layers: RecurrentLayers) -> Option<RecurrentFacts> {
-    Some(RecurrentFacts { kind: RecurrentKind::Mamba2, layers })
+    Some(RecurrentFacts { kind: RecurrentKind::Mamba2 { min_step: 0.0 }, layers })
 }
 
 /// No attention and no feed-forward blocks.
@@ -36,13 +36,17 @@ pub(super) const JAMBA: Architecture = Architecture {
 pub(super) const MAMBA2: Architecture =
     Architecture { name: "mamba2", recurrent: mamba2(RecurrentLayers::All), ..BASE };
 
-/// Every layer is a single block. The key of the epsilon is that of layer norms.
+/// Every layer is a single block. The key of the epsilon is that of layer norms. Files do not contain the smallest step,
+/// which is the same in all models.
 pub(super) const NEMOTRON_H: Architecture = Architecture {
     name: "nemotron_h",
     eps_key: "attention.layer_norm_epsilon",
     norms: NormNames::SHARED,
     attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
-    recurrent: mamba2(RecurrentLayers::WithoutKvHeads),
+    recurrent: Some(RecurrentFacts {
+        kind: RecurrentKind::Mamba2 { min_step: 0.001 },
+        layers: RecurrentLayers::WithoutKvHeads,
+    }),
     has_single_blocks: true,
     activation: Activation::Plain(Function::ReluSquared),
     ..BASE

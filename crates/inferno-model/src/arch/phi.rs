@@ -4,9 +4,7 @@
 
 use inferno_backend::Function;
 
-use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, LAYER_NORMS, NormNames, Parallel, Windows,
-};
+use super::architecture::{Activation, Architecture, BASE, LAYER_NORMS, NormNames, Parallel};
 
 /// One layer norm for both blocks, biases everywhere.
 pub(super) const PHI2: Architecture = Architecture {
@@ -17,9 +15,5 @@ pub(super) const PHI2: Architecture = Architecture {
     ..LAYER_NORMS
 };
 
-/// Phi 3 and 4. Their window is as long as the context they were trained with.
-pub(super) const PHI3: Architecture = Architecture {
-    name: "phi3",
-    attention: AttentionFacts { windows: Windows::Ignored, ..BASE.attention },
-    ..BASE
-};
+/// Phi 3 and 4. Only the window of the models for contexts of 4096 tokens is shorter than the context.
+pub(super) const PHI3: Architecture = Architecture { name: "phi3", ..BASE };

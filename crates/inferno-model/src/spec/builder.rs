@@ -33,6 +33,8 @@ pub(super) struct SpecBuilder<'a> {
     hidden_size: usize,
     eps: f32,
     residual_scale: f32,
+    /// The factor on scores if it is not that of the heads' size.
+    attention_scale: Option<f32>,
     is_parallel: bool,
     /// The sliding window, if the model has one.
     window: Option<AttentionWindow>,
@@ -70,9 +72,9 @@ impl<'a> SpecBuilder<'a> {
             Parallel::Always => true,
             Parallel::ByKey => keys.optional("use_parallel_residual")?.unwrap_or(true),
         };
-        let residual_scale = match facts.has_multipliers {
-            true => keys.optional_float("residual_scale")?.unwrap_or(1.0),
-            false => 1.0,
+        let multiplier = |key| match facts.has_multipliers {
+            true => keys.optional_float(key),
+            false => Ok(None),
         };
         let eps = keys.positive_float(facts.eps_key, Some(DEFAULT_EPS))?;
         Ok(Self {
@@ -81,7 +83,8 @@ impl<'a> SpecBuilder<'a> {
             facts,
             hidden_size,
             eps,
-            residual_scale,
+            residual_scale: multiplier("residual_scale")?.unwrap_or(1.0),
+            attention_scale: multiplier("attention.scale")?,
             is_parallel,
             window,
             window_pattern,

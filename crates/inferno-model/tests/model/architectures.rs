@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::support::synthetic::{synthetic, with_fused_delta_nets};
+use crate::support::synthetic::{synthetic, synthetic_with, with_fused_delta_nets};
 use crate::support::{Feed, logits};
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
@@ -35,6 +35,37 @@ fn every_architecture_runs_and_agrees_with_the_reference_for_every_chunking() {
         let norm: f64 = expected.iter().flatten().map(|&x| square(x)).sum();
         let error = (difference / norm).sqrt();
         assert!(norm.is_finite() && error < 1e-4, "{name}: {error}");
+    }
+}
+
+#[test]
+fn logits_of_gemma3_are_bounded_if_the_file_sets_a_bound() {
+    let tokens: Vec<u32> = (0..9).map(|i| i * 7 % 40).collect();
+    let run = |bytes: Vec<u8>| logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole);
+    let unbounded = run(synthetic("gemma3"));
+    let cap = 0.5_f32;
+    let bounded = run(synthetic_with("gemma3", |metadata| {
+        metadata.insert("gemma3.final_logit_softcapping", cap);
+    }));
+    for (unbounded, bounded) in unbounded.iter().flatten().zip(bounded.iter().flatten()) {
+        let expected = cap * (unbounded / cap).tanh();
+        assert!((bounded - expected).abs() < 1e-5, "{bounded} instead of {expected}");
+    }
+}
+
+#[test]
+fn latent_attention_without_experts_and_hybrids_without_attention_run() {
+    let dense = synthetic_with("deepseek2", |metadata| {
+        metadata.insert("deepseek2.expert_count", 0_u32);
+        metadata.insert("deepseek2.leading_dense_block_count", 3_u32);
+    });
+    let recurrent = synthetic_with("granitehybrid", |metadata| {
+        metadata.insert("granitehybrid.attention.head_count_kv", vec![0_u32; 3]);
+        metadata.insert("granitehybrid.attention.scale", 0.2_f32);
+    });
+    for bytes in [dense, recurrent] {
+        let rows = logits(&load(&bytes, ReferenceBackend::new()), &[3, 5, 7], Feed::Whole);
+        assert!(rows.iter().flatten().all(|logit| logit.is_finite()));
     }
 }
 

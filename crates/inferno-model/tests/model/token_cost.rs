@@ -1,6 +1,7 @@
 //! Token costs of the fixtures, computed by hand from the shapes in `make_fixtures.py`.
 
 use crate::support::fixtures;
+use crate::support::synthetic::synthetic_with;
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_gguf::Gguf;
 use inferno_model::{ModelSpec, ProductCost, Requantize, TokenCost};
@@ -55,4 +56,17 @@ fn tied_embeddings_count_as_the_head_and_the_window_is_reported() {
     let windowed = cost("mistral-window.gguf", None, KvDType::F16);
     assert_eq!(windowed.windows, [Some(7); 2]);
     assert_eq!([3, 6, 100].map(|position| windowed.attended(position)), [4, 7, 7]);
+}
+
+#[test]
+fn a_window_as_long_as_the_context_is_none() {
+    for (len, expected) in [(127_u32, Some(127)), (128, None)] {
+        let bytes = synthetic_with("phi3", |metadata| {
+            metadata.insert("phi3.attention.sliding_window", len);
+        });
+        let checkpoint = Gguf::from_bytes(bytes).expect("a valid file");
+        let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a valid model");
+        let cost = TokenCost::estimate(&spec, &ReferenceBackend::new(), None, KvDType::F16);
+        assert_eq!(cost.expect("a supported format").windows, [expected; 3]);
+    }
 }

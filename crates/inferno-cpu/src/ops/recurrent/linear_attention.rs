@@ -99,7 +99,7 @@ fn check(
     assert!(end <= convolved.cols(), "queries, keys or values beyond a row");
 }
 
-/// `gate = softplus(gate + bias)`, `strength = sigmoid(strength)`.
+/// `gate = max(softplus(gate + bias), min_step)`, `strength = sigmoid(strength)`.
 struct Activate<'a> {
     params: &'a LinearAttentionParams,
     gate_bias: &'a [f32],
@@ -110,11 +110,12 @@ struct Activate<'a> {
 impl Kernel for Activate<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let &LinearAttentionParams { num_heads, gates, rule, .. } = self.params;
+        let &LinearAttentionParams { num_heads, gates, min_step, rule, .. } = self.params;
         for row in self.values.chunks_exact_mut(self.cols) {
             let gates = row[gates..gates + num_heads].chunks_mut(LANES);
             for (gates, bias) in gates.zip(self.gate_bias.chunks(LANES)) {
                 softplus(lanes, lanes.add(lanes.load_part(gates), lanes.load_part(bias)), gates);
+                gates.iter_mut().filter(|gate| **gate < min_step).for_each(|gate| *gate = min_step);
             }
             if let WriteRule::Delta { strengths, .. } = rule {
                 for strengths in row[strengths..strengths + num_heads].chunks_mut(LANES) {

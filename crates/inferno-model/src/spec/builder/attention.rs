@@ -16,17 +16,19 @@ pub(super) fn windows(
     facts: &Architecture,
     num_layers: usize,
 ) -> Result<(Option<AttentionWindow>, Option<Vec<bool>>), ModelError> {
-    if facts.attention.windows == Windows::Ignored {
-        return Ok((None, None));
-    }
     let len = keys.optional::<usize>("attention.sliding_window")?;
     if let Windows::Chunked { len: default, .. } = facts.attention.windows {
         let len = len.unwrap_or(default);
         return Ok(((len > 0).then_some(AttentionWindow::Chunked(len)), None));
     }
     let window = len.filter(|&len| len > 0).map(AttentionWindow::Sliding);
-    if window.is_none() || facts.attention.windows == Windows::All {
-        return Ok((window, None));
+    if facts.attention.windows == Windows::All {
+        let context_length = keys.positive("context_length")?;
+        // Longer windows have no effect.
+        return Ok((window.filter(|window| window.max_len() < context_length), None));
+    }
+    if window.is_none() {
+        return Ok((None, None));
     }
     let pattern = match keys.optional::<Vec<bool>>(WINDOW_PATTERN) {
         Ok(Some(pattern)) if pattern.len() < num_layers => {
@@ -119,7 +121,7 @@ impl SpecBuilder<'_> {
         Ok(AttentionSpec {
             heads,
             cache_layer: shared.unwrap_or(cache_layer),
-            scale: self.scale(&heads)?,
+            scale: self.scale(&heads),
             softcap: self.softcap("attn_logit_softcapping", self.facts.score_softcap)?,
             window,
             rotary,
@@ -228,7 +230,7 @@ impl SpecBuilder<'_> {
         }
     }
 
-    fn scale(&self, heads: &QkvLayout) -> Result<f32, ModelError> {
+    fn scale(&self, heads: &QkvLayout) -> f32 {
         let QkvLayout { num_heads, head_dim, .. } = *heads;
         let facts = &self.facts.attention;
         let head_scale = match self.num_layers == facts.hidden_scale_layers {
@@ -236,10 +238,7 @@ impl SpecBuilder<'_> {
             true => 1.0 / ((self.hidden_size / num_heads) as f32).sqrt(),
             false => 1.0 / (head_dim as f32).sqrt(),
         };
-        match self.facts.has_multipliers {
-            true => Ok(self.keys.optional_float("attention.scale")?.unwrap_or(head_scale)),
-            false => Ok(head_scale),
-        }
+        self.attention_scale.unwrap_or(head_scale)
     }
 
     fn qk_norm(

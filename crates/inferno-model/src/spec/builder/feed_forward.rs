@@ -30,6 +30,7 @@ impl ExpertLayers {
         keys: &ArchitectureKeys<'_>,
         facts: ExpertFacts,
     ) -> Result<Option<Self>, ModelError> {
+        let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
         if matches!(keys.optional("expert_count")?, None | Some(0_usize)) {
             return Ok(None);
         }
@@ -49,7 +50,6 @@ impl ExpertLayers {
             params.scale = keys.optional_float("expert_weights_scale")?.unwrap_or(1.0);
             params.groups = expert_groups(keys, &params)?;
         }
-        let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
         let step = keys.positive_or("interleave_moe_layer_step", 1)?;
         Ok(Some(Self { params, num_dense, step, by_router: facts.by_router }))
     }

@@ -4,8 +4,11 @@ use inferno_backend::QkvLayout;
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::spec::layer::{AttentionSpec, LatentSpec, ProjectionSpec};
+use crate::spec::layer::{AttentionSpec, LatentSpec, NormSpec, ProjectionSpec};
 use crate::spec::tensors::{Presence, TensorFinder};
+
+/// Epsilon of the norms of latent vectors in all models, whatever that of their other norms.
+const EPS: f32 = 1e-6;
 
 impl SpecBuilder<'_> {
     pub(super) fn latent_attention(
@@ -34,7 +37,7 @@ impl SpecBuilder<'_> {
             Some(_) => {
                 let rank = keys.positive("attention.q_lora_rank")?;
                 let down = tensors.linear("attn_q_a", rank, self.hidden_size)?;
-                let norm = self.norm(tensors, "attn_q_a_norm", rank)?;
+                let norm = self.latent_norm(tensors, "attn_q_a_norm", rank)?;
                 let query = tensors.linear("attn_q_b", num_heads * head_dim, rank)?;
                 (Some((down, norm)), query)
             }
@@ -47,7 +50,7 @@ impl SpecBuilder<'_> {
             query_down,
             query,
             kv_down: tensors.linear("attn_kv_a_mqa", latent_dim + rotary_dim, self.hidden_size)?,
-            kv_norm: self.norm(tensors, "attn_kv_a_norm", latent_dim)?,
+            kv_norm: self.latent_norm(tensors, "attn_kv_a_norm", latent_dim)?,
             key_up: per_head("attn_k_b", latent_dim, plain_dim)?,
             value_up: per_head("attn_v_b", value_dim, latent_dim)?,
         };
@@ -67,6 +70,15 @@ impl SpecBuilder<'_> {
             sinks: None,
             gate: None,
         })
+    }
+
+    fn latent_norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        name: &str,
+        len: usize,
+    ) -> Result<NormSpec, ModelError> {
+        Ok(NormSpec { eps: EPS, ..self.norm(tensors, name, len)? })
     }
 
     /// The scale of heads with `head_dim` components: YaRN's temperature applies to it, squared, instead of to

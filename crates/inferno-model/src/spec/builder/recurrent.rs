@@ -108,7 +108,7 @@ impl SpecBuilder<'_> {
             RecurrentKind::DeltaNet => self.delta_net(tensors, index),
             RecurrentKind::ShortConv => self.short_conv(tensors, index),
             RecurrentKind::Mamba1 => self.mamba1(tensors, index),
-            RecurrentKind::Mamba2 => self.mamba2(tensors, index),
+            RecurrentKind::Mamba2 { min_step } => self.mamba2(tensors, index, min_step),
         }
     }
 
@@ -153,6 +153,7 @@ impl SpecBuilder<'_> {
                     values: 2 * sizes.keys_size(),
                     are_grouped,
                     gates,
+                    min_step: 0.0,
                     rule: WriteRule::Delta { eps: DELTA_EPS, strengths: gates + num_heads },
                 },
                 rates: tensors.vector("ssm_a", 1, num_heads)?,
@@ -170,7 +171,12 @@ impl SpecBuilder<'_> {
         })
     }
 
-    fn mamba2(&self, tensors: TensorFinder<'_>, index: usize) -> Result<RecurrentSpec, ModelError> {
+    fn mamba2(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        min_step: f32,
+    ) -> Result<RecurrentSpec, ModelError> {
         let sizes = HeadSizes::from_keys(self.keys)?;
         let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
         let channels = sizes.channels();
@@ -196,6 +202,7 @@ impl SpecBuilder<'_> {
                     values: 0,
                     are_grouped: true,
                     gates: inner_size + channels,
+                    min_step,
                     rule: WriteRule::Additive,
                 },
                 rates: tensors.flat_vector("ssm_a", num_heads, 1)?,

@@ -7,6 +7,9 @@ use crate::ModelError;
 use crate::spec::recurrent::{RecurrentSpec, ScanSpec, SelectionNormsSpec, SelectiveScanSpec};
 use crate::spec::tensors::{TensorFinder, TensorRows};
 
+/// Epsilon of the norms of Falcon Mamba, which files do not contain.
+const UNWEIGHTED_EPS: f32 = 1e-6;
+
 impl SpecBuilder<'_> {
     /// The mixer of the layer that is number `index` of those with one.
     pub(super) fn mamba1(
@@ -57,6 +60,6 @@ impl SpecBuilder<'_> {
             ];
             return Ok(Some(SelectionNormsSpec { weights: Some(weights), eps: self.eps }));
         }
-        Ok(has_norms.then_some(SelectionNormsSpec { weights: None, eps: self.eps }))
+        Ok(has_norms.then_some(SelectionNormsSpec { weights: None, eps: UNWEIGHTED_EPS }))
     }
 }

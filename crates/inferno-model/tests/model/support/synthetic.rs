@@ -152,9 +152,15 @@ fn optional_tensors(architecture: &str) -> Vec<(String, Vec<usize>)> {
     tensors.iter().map(|(name, dims)| ((*name).to_owned(), dims.to_vec())).collect()
 }
 
-/// A file of `architecture` with every required tensor: each is added when it is reported missing.
+/// A file of `architecture` with every required tensor.
 pub fn synthetic(architecture: &str) -> Vec<u8> {
-    let metadata = metadata(architecture);
+    synthetic_with(architecture, |_| ())
+}
+
+/// [`synthetic`] with other metadata. Each tensor is added when it is reported missing.
+pub fn synthetic_with(architecture: &str, change: impl FnOnce(&mut Metadata)) -> Vec<u8> {
+    let mut metadata = metadata(architecture);
+    change(&mut metadata);
     let mut tensors = vec![("token_embd.weight".to_owned(), vec![VOCAB_SIZE, 32])];
     tensors.extend(optional_tensors(architecture));
     loop {

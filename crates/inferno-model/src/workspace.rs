@@ -69,6 +69,8 @@ pub(crate) struct ExpertBuffers<B: Backend> {
     /// Inputs of the experts' down projections.
     pub(crate) hidden: B::Buffer,
     pub(crate) out: B::Buffer,
+    /// Rows of the width that experts read and write, if it is not that of the residual stream.
+    pub(crate) latent: Option<B::Buffer>,
     /// Gates of the shared expert.
     pub(crate) shared_gates: Option<B::Buffer>,
     /// The sum of a dense block and of experts next to it.
@@ -121,6 +123,7 @@ impl<B: Backend> Workspace<B> {
                 routing: backend.alloc_routing(limits.max_num_tokens, &experts.params)?,
                 hidden: alloc(experts.hidden)?,
                 out: alloc(experts.out)?,
+                latent: experts.latent.map(alloc).transpose()?,
                 shared_gates: experts.shared_gates.map(alloc).transpose()?,
                 sum: experts.sum.map(alloc).transpose()?,
             }),
@@ -179,8 +182,8 @@ impl<B: Backend> Workspace<B> {
         let shapes = BufferShapes::new(spec, limits);
         let experts = shapes.experts.map(|experts| {
             let shared_gates = experts.shared_gates.unwrap_or_default();
-            let sum = experts.sum.unwrap_or_default();
-            [experts.router_logits, experts.hidden, experts.out, shared_gates, sum]
+            let [latent, sum] = [experts.latent, experts.sum].map(Option::unwrap_or_default);
+            [experts.router_logits, experts.hidden, experts.out, latent, shared_gates, sum]
         });
         let layer_embeddings = shapes.layer_embeddings.map(|[all, own]| [all, all, own, own]);
         [shapes.x, shapes.x, shapes.logits, shapes.logits]
@@ -232,6 +235,7 @@ struct ExpertBufferShapes {
     router_logits: BufferShape,
     hidden: BufferShape,
     out: BufferShape,
+    latent: Option<BufferShape>,
     shared_gates: Option<BufferShape>,
     sum: Option<BufferShape>,
 }
@@ -277,11 +281,13 @@ impl ExpertBufferShapes {
         let experts = spec.layers.iter().find_map(LayerSpec::experts)?;
         let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
         let slots = limits.max_num_tokens.saturating_mul(experts.params.num_experts_used);
+        let latent = experts.latent.as_ref().map(|latent| latent.width());
         Some(Self {
             params: experts.params,
             router_logits: tokens(experts.params.num_experts),
             hidden: BufferShape { rows: slots, cols: experts.intermediate_size },
-            out: BufferShape { rows: slots, cols: spec.hidden_size },
+            out: BufferShape { rows: slots, cols: latent.unwrap_or(spec.hidden_size) },
+            latent: latent.map(tokens),
             shared_gates: spec.layers.iter().any(LayerSpec::has_shared_gate).then(|| tokens(1)),
             sum: experts.beside_dense.as_ref().map(|_| tokens(spec.hidden_size)),
         })

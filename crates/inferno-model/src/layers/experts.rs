@@ -9,8 +9,10 @@ use super::norm::NormWeights;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::feed_forward::{ActivationSpec, ExpertNormsSpec, ExpertsSpec, SharedExpertSpec};
-use crate::workspace::Workspace;
+use crate::spec::feed_forward::{
+    ActivationSpec, ExpertNormsSpec, ExpertsSpec, LatentExpertsSpec, SharedExpertSpec,
+};
+use crate::workspace::{ExpertBuffers, Workspace};
 
 /// The router and the stacked experts.
 pub(super) struct MixtureOfExperts<B: Backend> {
@@ -21,6 +23,7 @@ pub(super) struct MixtureOfExperts<B: Backend> {
     selection_bias: Option<B::Buffer>,
     up: Linear<B>,
     down: Linear<B>,
+    latent: Option<LatentExperts<B>>,
     shared: Option<SharedExpert<B>>,
     beside_dense: Option<ExpertNorms<B>>,
 }
@@ -48,6 +51,12 @@ impl<B: Backend> ExpertNorms<B> {
     }
 }
 
+/// Projections to the width that experts read and write, and back.
+struct LatentExperts<B: Backend> {
+    down: Linear<B>,
+    up: Linear<B>,
+}
+
 struct SharedExpert<B: Backend> {
     mlp: Mlp<B>,
     gate: Option<Linear<B>>,
@@ -71,6 +80,13 @@ impl<B: Backend> MixtureOfExperts<B> {
             selection_bias: loader.optional_vector(spec.selection_bias.as_ref())?,
             up: Linear::load(loader, &spec.up)?,
             down: Linear::load(loader, &spec.down)?,
+            latent: match &spec.latent {
+                Some(LatentExpertsSpec { down, up }) => Some(LatentExperts {
+                    down: Linear::load(loader, down)?,
+                    up: Linear::load(loader, up)?,
+                }),
+                None => None,
+            },
             shared: shared.map(|shared| SharedExpert::load(loader, shared)).transpose()?,
             beside_dense: match &spec.beside_dense {
                 Some(norms) => Some(ExpertNorms::load(loader, norms)?),
@@ -110,19 +126,26 @@ impl<B: Backend> MixtureOfExperts<B> {
         if let Some(ExpertNorms { scales, .. }) = beside_dense {
             backend.scale_experts(scales, routing);
         }
+        let expert_input = match (&self.latent, &mut experts.latent) {
+            (Some(LatentExperts { down, .. }), Some(latent)) => {
+                backend.linear(rows, input, &down.weight, down.bias(), latent)?;
+                &*latent
+            }
+            _ => input,
+        };
         let (weight, bias) = (&self.up.weight, self.up.bias());
         let inner = &mut experts.hidden;
         let num_used = self.params.num_experts_used;
         if self.weighs_inputs {
-            backend.weigh_expert_inputs(rows, input, routing, &mut experts.out);
+            backend.weigh_expert_inputs(rows, expert_input, routing, &mut experts.out);
         } else if matches!(self.activation, ActivationSpec::Plain(_)) {
-            backend.repeat_rows(rows, num_used, input, &mut experts.out);
+            backend.repeat_rows(rows, num_used, expert_input, &mut experts.out);
         }
         match self.activation {
             ActivationSpec::Gated(gate) => {
                 let input = match self.weighs_inputs {
                     true => (&experts.out, ExpertInput::PerSlot),
-                    false => (input, ExpertInput::PerToken),
+                    false => (expert_input, ExpertInput::PerToken),
                 };
                 backend.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
             }
@@ -156,11 +179,10 @@ impl<B: Backend> MixtureOfExperts<B> {
         let ForwardContext { backend, rows, .. } = *context;
         let Workspace { x, normed, branch, hidden, experts, .. } = workspace;
         let experts = experts.as_mut().expect("the workspace was created for this model");
-        let (routing, out) = (&experts.routing, &experts.out);
         let shared = self.shared.as_ref();
         let is_gated = shared.is_some_and(|shared| shared.gate.is_some());
         if residual.is_direct() && !is_gated {
-            backend.combine_experts(rows, routing, out, true, x);
+            self.combine(context, experts, true, x)?;
             if let Some(SharedExpert { mlp, .. }) = shared {
                 let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
                 backend.linear_add(rows, hidden, &down.weight, down.bias(), x)?;
@@ -177,14 +199,37 @@ impl<B: Backend> MixtureOfExperts<B> {
         }
         if let (Some(norms), Some(sum)) = (&self.beside_dense, &mut experts.sum) {
             backend.norm(rows, branch, norms.dense_output.norm(), sum);
-            backend.combine_experts(rows, routing, out, false, branch);
+            backend.combine_experts(rows, &experts.routing, &experts.out, false, branch);
             backend.norm(rows, branch, norms.output.norm(), normed);
             backend.add_scaled(rows, normed, 1.0, sum);
             residual.add(context, sum, x, normed);
             return Ok(());
         }
-        backend.combine_experts(rows, routing, out, shared.is_some(), branch);
+        self.combine(context, experts, shared.is_some(), branch)?;
         residual.add(context, branch, x, normed);
+        Ok(())
+    }
+
+    /// Computes the weighted sum of the experts' outputs, and adds it to `out` or replaces `out`.
+    fn combine(
+        &self,
+        context: &ForwardContext<'_, B>,
+        experts: &mut ExpertBuffers<B>,
+        accumulate: bool,
+        out: &mut B::Buffer,
+    ) -> Result<(), ModelError> {
+        let ForwardContext { backend, rows, .. } = *context;
+        let ExpertBuffers { routing, out: outputs, latent, .. } = experts;
+        let (Some(LatentExperts { up, .. }), Some(latent)) = (&self.latent, latent) else {
+            backend.combine_experts(rows, routing, outputs, accumulate, out);
+            return Ok(());
+        };
+        backend.combine_experts(rows, routing, outputs, false, latent);
+        let (weight, bias) = (&up.weight, up.bias());
+        match accumulate {
+            true => backend.linear_add(rows, &*latent, weight, bias, out)?,
+            false => backend.linear(rows, &*latent, weight, bias, out)?,
+        }
         Ok(())
     }
 }

@@ -58,9 +58,28 @@ pub(crate) struct ExpertsSpec {
     /// Gate and up projection, or only the latter.
     pub(crate) up: LinearSpec,
     pub(crate) down: LinearSpec,
+    pub(crate) latent: Option<LatentExpertsSpec>,
     pub(crate) shared: Option<SharedExpertSpec>,
     /// Norms around experts that are added to a dense block, which has the norms of the layer.
     pub(crate) beside_dense: Option<ExpertNormsSpec>,
+}
+
+/// Projections around all experts, which read and write rows of another width than the residual stream's.
+#[derive(Debug, Clone)]
+pub(crate) struct LatentExpertsSpec {
+    pub(crate) down: LinearSpec,
+    pub(crate) up: LinearSpec,
+}
+
+impl LatentExpertsSpec {
+    /// Number of values that an expert reads and writes.
+    pub(crate) fn width(&self) -> usize {
+        self.up.weight.cols
+    }
+
+    pub(super) fn linears(&self) -> [&LinearSpec; 2] {
+        [&self.down, &self.up]
+    }
 }
 
 /// Norms and factors of experts next to a dense block.

@@ -2,7 +2,9 @@
 
 use inferno_backend::{AttentionWindow, Function, NormKind, QkvLayout};
 
-use super::feed_forward::{ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec};
+use super::feed_forward::{
+    ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, LatentExpertsSpec, MlpSpec,
+};
 use super::recurrent::RecurrentSpec;
 use super::streams::{LayerStreamsSpec, LowRankSpec};
 use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
@@ -184,6 +186,7 @@ impl LayerSpec {
         linears.extend(embedding.flat_map(|embedding| [&embedding.gate, &embedding.projection]));
         if let Some(experts) = self.experts() {
             linears.extend([&experts.router, &experts.up, &experts.down]);
+            linears.extend(experts.latent.iter().flat_map(LatentExpertsSpec::linears));
             linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
         }
         linears

@@ -7,8 +7,8 @@ use crate::ModelError;
 use crate::arch::architecture::{Activation, ExpertFacts};
 use crate::keys::ArchitectureKeys;
 use crate::spec::feed_forward::{
-    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, SharedExpertSpec,
-    SparseGateSpec,
+    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, LatentExpertsSpec, MlpSpec,
+    SharedExpertSpec, SparseGateSpec,
 };
 use crate::spec::layer::NormSpec;
 use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
@@ -157,6 +157,8 @@ impl SpecBuilder<'_> {
             Some(size) => Some(self.shared_expert(tensors, index, size)?),
             None => None,
         };
+        let latent = self.latent_experts(tensors)?;
+        let width = latent.as_ref().map_or(hidden_size, LatentExpertsSpec::width);
         Ok(ExpertsSpec {
             params,
             activation,
@@ -164,14 +166,30 @@ impl SpecBuilder<'_> {
             router: tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
             weighs_inputs: self.facts.experts.weighs_inputs,
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
-            up: per_expert(up, fused, hidden_size)?,
-            down: per_expert(&[("ffn_down_exps", hidden_size)], None, size)?,
+            up: per_expert(up, fused, width)?,
+            down: per_expert(&[("ffn_down_exps", width)], None, size)?,
+            latent,
             shared,
             beside_dense: match beside_dense {
                 true => Some(self.expert_norms(tensors, num_experts)?),
                 false => None,
             },
         })
+    }
+
+    fn latent_experts(
+        &self,
+        tensors: TensorFinder<'_>,
+    ) -> Result<Option<LatentExpertsSpec>, ModelError> {
+        const KEY: &str = "moe_latent_size";
+        if matches!(self.keys.optional(KEY)?, None | Some(0_usize)) {
+            return Ok(None);
+        }
+        let width = self.keys.positive(KEY)?;
+        Ok(Some(LatentExpertsSpec {
+            down: tensors.linear("ffn_latent_down", width, self.hidden_size)?,
+            up: tensors.linear("ffn_latent_up", self.hidden_size, width)?,
+        }))
     }
 
     fn expert_norms(

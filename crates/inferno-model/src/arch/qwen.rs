@@ -16,11 +16,11 @@ pub(super) const QWEN2: Architecture = Architecture {
     ..BASE
 };
 
-/// The weights of the chosen experts are not normalized.
+/// The weights of the chosen experts are not normalized, and the biases are optional.
 pub(super) const QWEN2_MOE: Architecture = Architecture {
     name: "qwen2moe",
     experts: ExpertFacts { normalize: false, ..BASE.experts },
-    ..QWEN2
+    ..BASE
 };
 
 /// No biases; query and key heads are normalized before rotary embedding.

@@ -14,8 +14,8 @@ pub struct BlockId(pub u32);
 pub enum KvDType {
     /// 4 bytes per value, exact.
     F32,
-    /// 2 bytes per value (16-bit integers) and 4 bytes per row of up to 512 values for their scale. More accurate than F16
-    /// unless the values of a row differ widely in magnitude, and allows attention with exact integer
+    /// 2 bytes per value (16-bit integers) and 4 bytes per row of up to 1024 values for their scale. More accurate than
+    /// F16 unless the values of a row differ widely in magnitude, and allows attention with exact integer
     /// sums.
     #[default]
     I16,
@@ -59,15 +59,51 @@ impl FromStr for KvDType {
     }
 }
 
+/// Where the components of a value head are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KvValues {
+    /// In rows of their own.
+    Separate {
+        /// Number of components.
+        dim: usize,
+    },
+    /// In the rows of the key head: its last components.
+    ///
+    /// **Source**: DeepSeek-AI, DeepSeek-V2, section 2.1: the latent vector is the value of all heads and, next to
+    /// the rotated components, their key.
+    InKeys {
+        /// The first of these components.
+        start: usize,
+    },
+}
+
+impl KvValues {
+    /// Number of components, if key heads have `key_dim`.
+    pub const fn dim(self, key_dim: usize) -> usize {
+        match self {
+            Self::Separate { dim } => dim,
+            Self::InKeys { start } => key_dim.saturating_sub(start),
+        }
+    }
+
+    /// Number of components in rows of their own.
+    pub const fn separate_dim(self) -> usize {
+        match self {
+            Self::Separate { dim } => dim,
+            Self::InKeys { .. } => 0,
+        }
+    }
+}
+
 /// The keys and values of one layer in every position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KvLayer {
     /// Number of key heads, which is also the number of value heads.
     pub num_heads: usize,
-    /// Number of values per key head.
+    /// Number of components per key head.
     pub key_dim: usize,
-    /// Number of values per value head.
-    pub value_dim: usize,
+    /// The components of value heads.
+    pub values: KvValues,
     /// Whether it attends to [`KvLayout::window`] alone.
     pub is_windowed: bool,
 }
@@ -75,20 +111,33 @@ pub struct KvLayer {
 impl KvLayer {
     /// Keys and values of the same width, without a window.
     pub const fn new(num_heads: usize, head_dim: usize) -> Self {
-        Self { num_heads, key_dim: head_dim, value_dim: head_dim, is_windowed: false }
+        let values = KvValues::Separate { dim: head_dim };
+        Self { num_heads, key_dim: head_dim, values, is_windowed: false }
     }
 
     /// Whether the keys and values of rows with this layout fit.
     pub fn fits(&self, layout: &QkvLayout) -> bool {
-        let QkvLayout { num_kv_heads, head_dim, value_dim, .. } = *layout;
-        (self.num_heads, self.key_dim, self.value_dim) == (num_kv_heads, head_dim, value_dim)
+        let QkvLayout { num_kv_heads, head_dim, values, .. } = *layout;
+        (self.num_heads, self.key_dim, self.values) == (num_kv_heads, head_dim, values)
+    }
+
+    /// Size of all rows of a position in a format, in bytes; saturates at `usize::MAX`.
+    ///
+    /// **Errors**: as [`KvLayout::block_bytes`].
+    pub fn position_bytes(&self, dtype: KvDType) -> Result<usize, BackendError> {
+        let key_bytes = dtype.row_bytes(self.key_dim)?;
+        let value_bytes = match self.values {
+            KvValues::Separate { dim } => dtype.row_bytes(dim)?,
+            KvValues::InKeys { .. } => 0,
+        };
+        Ok(key_bytes.saturating_add(value_bytes).saturating_mul(self.num_heads))
     }
 }
 
 /// Dimensions of a paged KV cache.
 ///
 /// A *slot* is one position of one block: `slot = block * block_tokens + offset`. In every slot, each
-/// layer has a key row and a value row for each of its heads.
+/// layer has a key row for each of its heads, and a value row unless values are [in keys](KvValues::InKeys).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KvLayout {
     /// The layers with keys and values of their own.
@@ -131,13 +180,7 @@ impl KvLayout {
 
     fn bytes_of(&self, includes: impl Fn(&KvLayer) -> bool) -> Result<usize, BackendError> {
         self.layers.iter().filter(|layer| includes(layer)).try_fold(0, |bytes: usize, layer| {
-            let row_bytes = self
-                .dtype
-                .row_bytes(layer.key_dim)?
-                .saturating_add(self.dtype.row_bytes(layer.value_dim)?);
-            let layer_bytes = [layer.num_heads, self.block_tokens]
-                .into_iter()
-                .fold(row_bytes, usize::saturating_mul);
+            let layer_bytes = layer.position_bytes(self.dtype)?.saturating_mul(self.block_tokens);
             Ok(bytes.saturating_add(layer_bytes))
         })
     }

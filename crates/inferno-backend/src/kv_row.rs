@@ -5,7 +5,7 @@
 //! whole row.
 //!
 //! An **I16** row is a single-precision scale followed by one integer per value, little-endian. The
-//! largest magnitude becomes [`LARGEST_I16`]; values are rounded to nearest, ties to even. A row with
+//! largest magnitude becomes [`largest_i16`]; values are rounded to nearest, ties to even. A row with
 //! a largest magnitude below 2^-100 becomes zeros.
 
 use half::f16;
@@ -14,13 +14,23 @@ use inferno_tensor::{DType, TensorError};
 
 use crate::{BackendError, KvDType};
 
-/// The largest magnitude of a 16-bit integer in the cache: both of its halves, the lower one signed,
-/// fit a signed byte.
+/// The largest magnitude of a 16-bit integer: both of its halves, the lower one signed, fit a signed byte.
 pub const LARGEST_I16: f32 = (127 * 257) as f32;
 
-/// Maximum number of values in a row of I16: the sum of this many products with one half of an
-/// integer fits 32 bits.
-const MOST_I16: usize = 512;
+/// Maximum number of values in a row of I16. The integers of longer rows would have less than 14 bits.
+pub const MAX_I16_ROW_LEN: usize = 1024;
+
+/// The largest magnitude of the integers in an I16 row of `num_values`.
+///
+/// Attention multiplies them by the halves of other integers, which are -128 to 127, and sums up the products in 32 bits:
+/// the sum of `num_values` products with halves of -128 must be below 2^31. Rows of up to 514 values may contain
+/// [`LARGEST_I16`]; longer ones contain smaller integers, such as 29127 for the 576 values of DeepSeek's keys. The sum of
+/// products with whole integers, without its low 8 bits, is smaller: at most 32639 / 256 = 127.5 times the integers.
+pub fn largest_i16(num_values: usize) -> f32 {
+    const LARGEST_HALF: i32 = 128;
+    let num_values = i32::try_from(num_values.max(1)).unwrap_or(i32::MAX);
+    LARGEST_I16.min((i32::MAX / LARGEST_HALF / num_values) as f32)
+}
 
 /// Size of the scale of an I16 row, in bytes.
 const SCALE_BYTES: usize = size_of::<f32>();
@@ -47,8 +57,8 @@ impl KvDType {
         match self.tensor_format() {
             Some(format) => format.row_bytes(head_dim).map_err(|_| indivisible(format.block_len())),
             None if head_dim % 2 != 0 => Err(indivisible(2)),
-            None if head_dim > MOST_I16 => {
-                Err(BackendError::KvHeadTooWide { dtype, head_dim, most: MOST_I16 })
+            None if head_dim > MAX_I16_ROW_LEN => {
+                Err(BackendError::KvHeadTooWide { dtype, head_dim, most: MAX_I16_ROW_LEN })
             }
             None => Ok(SCALE_BYTES + head_dim * size_of::<i16>()),
         }
@@ -97,7 +107,8 @@ fn encode_i16(values: &[f32], row: &mut [u8]) {
     } else if magnitude < LOWEST {
         (0.0, 0.0)
     } else {
-        (magnitude / LARGEST_I16, LARGEST_I16 / magnitude)
+        let largest = largest_i16(values.len());
+        (magnitude / largest, largest / magnitude)
     };
     let (scale_bytes, integers) = row.split_at_mut(SCALE_BYTES);
     scale_bytes.copy_from_slice(&scale.to_le_bytes());

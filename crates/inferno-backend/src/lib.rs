@@ -44,8 +44,8 @@ mod weight;
 pub use backend::Backend;
 pub use batch::{Batch, BatchBuilder, LogitRows, SequenceChunk};
 pub use error::BackendError;
-pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout};
-pub use kv_row::LARGEST_I16;
+pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvValues};
+pub use kv_row::{LARGEST_I16, MAX_I16_ROW_LEN, largest_i16};
 pub use kv_window::{KvWindow, KvWindowMap};
 pub use memory::DeviceMemory;
 pub use params::{

@@ -2,13 +2,13 @@
 
 use inferno_tensor::DType;
 
-use crate::{KvDType, KvLayer};
+use crate::{KvDType, KvLayer, KvValues};
 
 /// The layout of queries, keys and values in one row of the stacked QKV projection.
 ///
 /// A row is `num_heads` query heads, then `num_kv_heads` key heads, both `head_dim` wide, then
-/// `num_kv_heads` value heads, each `value_dim` wide. Rows of layers that read the cache of another
-/// layer are query heads alone.
+/// `num_kv_heads` value heads, unless the values are components of the keys. Rows of layers that read the cache of
+/// another layer are query heads alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QkvLayout {
     /// Number of query heads.
@@ -17,8 +17,8 @@ pub struct QkvLayout {
     pub num_kv_heads: usize,
     /// Number of values per query or key head.
     pub head_dim: usize,
-    /// Number of values per value head.
-    pub value_dim: usize,
+    /// The components of value heads.
+    pub values: KvValues,
     /// Whether rows have keys and values.
     pub has_kv: bool,
 }
@@ -26,7 +26,13 @@ pub struct QkvLayout {
 impl QkvLayout {
     /// Heads that are all `head_dim` wide.
     pub const fn new(num_heads: usize, num_kv_heads: usize, head_dim: usize) -> Self {
-        Self { num_heads, num_kv_heads, head_dim, value_dim: head_dim, has_kv: true }
+        let values = KvValues::Separate { dim: head_dim };
+        Self { num_heads, num_kv_heads, head_dim, values, has_kv: true }
+    }
+
+    /// Number of components of a value head.
+    pub const fn value_dim(&self) -> usize {
+        self.values.dim(self.head_dim)
     }
 
     /// Number of values of the query heads, of the key heads and of the value heads in a row.
@@ -35,7 +41,7 @@ impl QkvLayout {
         [
             self.num_heads * self.head_dim,
             num_kv_heads * self.head_dim,
-            num_kv_heads * self.value_dim,
+            num_kv_heads * self.values.separate_dim(),
         ]
     }
 
@@ -46,12 +52,12 @@ impl QkvLayout {
 
     /// Number of values in a row of the attention's output.
     pub fn out_len(&self) -> usize {
-        self.num_heads * self.value_dim
+        self.num_heads * self.value_dim()
     }
 
     /// The keys and values of a layer with these heads, without a window.
     pub fn kv_layer(&self) -> KvLayer {
-        KvLayer { value_dim: self.value_dim, ..KvLayer::new(self.num_kv_heads, self.head_dim) }
+        KvLayer { values: self.values, ..KvLayer::new(self.num_kv_heads, self.head_dim) }
     }
 }
 

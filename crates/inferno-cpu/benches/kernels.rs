@@ -6,7 +6,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayer, KvLayout,
+    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayout, KvValues,
     LogitRows, Norm, QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
@@ -143,22 +143,24 @@ fn rope(c: &mut Criterion) {
 /// Attention with each vector instruction set: one token per sequence in all layers of a model, so that the cache is read
 /// from memory, and chunks of a prompt in one layer.
 fn attention(c: &mut Criterion) {
+    // Those of DeepSeek V2 Lite.
+    let latent = QkvLayout { values: KvValues::InKeys { start: 64 }, ..QkvLayout::new(16, 1, 576) };
     for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Scalar) {
-        attention_with(c, isa);
+        attention_with(c, "attention", QkvLayout::new(16, 8, 128), isa);
+        attention_with(c, "latent attention", latent, isa);
     }
 }
 
-fn attention_with(c: &mut Criterion, isa: Isa) {
+fn attention_with(c: &mut Criterion, name: &str, layout: QkvLayout, isa: Isa) {
     let backend = backend_of(isa);
-    let layout = QkvLayout::new(16, 8, 128);
-    let mut group = c.benchmark_group(format!("attention with {isa}"));
+    let mut group = c.benchmark_group(format!("{name} with {isa}"));
     for dtype in KvDType::ALL {
         for (sequences, tokens, start) in [(1, 1, 2047), (16, 1, 135), (1, 512, 0), (1, 512, 3584)]
         {
             let end: usize = start + tokens;
             let (blocks, layers) = (end.div_ceil(16), if tokens == 1 { 28 } else { 1 });
             let cache_layout = KvLayout {
-                layers: vec![KvLayer::new(8, 128); layers],
+                layers: vec![layout.kv_layer(); layers],
                 window: None,
                 block_tokens: 16,
                 num_blocks: sequences * blocks,
@@ -185,10 +187,11 @@ fn attention_with(c: &mut Criterion, isa: Isa) {
             };
             fill(end, 0);
             let (batch, qkv) = fill(tokens, start);
-            let mut out = backend.alloc(sequences * tokens, 16 * 128).expect("memory");
-            let scale = 128f32.powf(-0.5);
+            let mut out = backend.alloc(sequences * tokens, layout.out_len()).expect("memory");
+            let scale = (layout.head_dim as f32).powf(-0.5);
             let cache_bytes = cache_layout.total_bytes().expect("whole blocks") as u64;
-            let operations = (tokens * (start + end + 1) / 2 * 16 * 128 * 4) as u64;
+            let products = layout.num_heads * (layout.head_dim + layout.value_dim());
+            let operations = (tokens * (start + end + 1) / 2 * products * 2) as u64;
             group.throughput(match tokens {
                 1 => Throughput::Bytes(cache_bytes),
                 _ => Throughput::Elements(operations),

@@ -1,21 +1,21 @@
 //! Keys and values in pages, laid out for attention.
 //!
 //! A block holds, for each layer, keys then values, and for each head one *head region* with all its rows in the
-//! cache's format. Within a region, keys are stored component by component (`[head_dim][block_tokens]`), so that
-//! a vector holds neighbouring positions, and values position by position (`[block_tokens][head_dim]`). In Q8_0
-//! the integers come first in that order, then the scales: `[head_dim / 32][block_tokens]` and
-//! `[block_tokens][head_dim / 32]`. In I16, whose dot products take two factors at a time, two components or
-//! positions are adjacent: keys `[head_dim / 2][block_tokens][2]`, values `[block_tokens / 2][head_dim][2]`
-//! (the last position of an odd number by itself); then `[block_tokens]` scales.
+//! cache's format. Values that are components of the keys have no regions. Within a region, keys are stored component
+//! by component (`[head_dim][block_tokens]`), so that a vector holds neighbouring positions, and values position by
+//! position (`[block_tokens][head_dim]`). In Q8_0 the integers come first in that order, then the scales:
+//! `[head_dim / 32][block_tokens]` and `[block_tokens][head_dim / 32]`. In I16, whose dot products take two factors at a
+//! time, two components or positions are adjacent: keys `[head_dim / 2][block_tokens][2]`, values
+//! `[block_tokens / 2][head_dim][2]` (the last position of an odd number by itself); then `[block_tokens]` scales.
 
 mod row_layout;
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvWindowMap};
+use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvValues, KvWindowMap};
 
 use crate::memory::AlignedArray;
-pub(crate) use row_layout::{MAX_I16_HEAD_DIM, MAX_I16_ROW_BYTES, Plane, RowLayout};
+pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
 #[derive(Debug)]
@@ -43,11 +43,13 @@ impl BlockMemory {
     }
 }
 
-/// The locations of a layer's regions in a block of its memory: keys of all heads, then values of all heads.
+/// The locations of a layer's regions in a block of its memory: keys of all heads, then values of all heads, if they
+/// have regions.
 #[derive(Debug, Clone, Copy)]
 struct LayerRegions {
     start: usize,
     num_heads: usize,
+    planes: &'static [Plane],
     key_bytes: usize,
     value_bytes: usize,
     has_window: bool,
@@ -56,6 +58,10 @@ struct LayerRegions {
 impl LayerRegions {
     fn num_bytes(&self) -> usize {
         self.num_heads * (self.key_bytes + self.value_bytes)
+    }
+
+    fn num_regions(&self) -> usize {
+        self.planes.len() * self.num_heads
     }
 
     /// The region of number `number`: keys of each head first, then values of each head.
@@ -82,11 +88,16 @@ impl CpuKvCache {
             let region_bytes = |dim| Ok(block_tokens * layout.dtype.row_bytes(dim)?);
             let has_window = layout.has_window(layer);
             let start = &mut starts[usize::from(has_window)];
+            let (planes, value_bytes): (&[_], _) = match layer.values {
+                KvValues::Separate { dim } => (&[Plane::Keys, Plane::Values], region_bytes(dim)?),
+                KvValues::InKeys { .. } => (&[Plane::Keys], 0),
+            };
             let regions = LayerRegions {
                 start: *start,
                 num_heads: layer.num_heads,
+                planes,
                 key_bytes: region_bytes(layer.key_dim)?,
-                value_bytes: region_bytes(layer.value_dim)?,
+                value_bytes,
                 has_window,
             };
             *start += regions.num_bytes();
@@ -96,7 +107,7 @@ impl CpuKvCache {
         Ok(Self { layout: layout.clone(), layers, blocks, windowed_blocks, windows })
     }
 
-    /// One head's keys or values in one block of one layer.
+    /// One head's keys or values in one block of one layer; empty for values that are components of the keys.
     ///
     /// **Panics** if the layer has a window and the block has no memory for such layers.
     #[inline(always)]
@@ -141,7 +152,7 @@ impl CpuKvCache {
     /// Appends the rows of a block, one after the other, each in the cache's format.
     pub(crate) fn read_block(&self, block: BlockId, part: KvBlockPart, bytes: &mut Vec<u8>) {
         for layer in self.layers_of(part) {
-            for plane in [Plane::Keys, Plane::Values] {
+            for &plane in self.layers[layer].planes {
                 let rows = RowLayout::new(&self.layout, layer, plane);
                 for head in 0..self.layers[layer].num_heads {
                     let region = self.region(block, layer, plane, head);
@@ -173,15 +184,15 @@ impl CpuKvCache {
         }
         for layer in self.layers_of(part) {
             let rows = [Plane::Keys, Plane::Values]
-                .map(|plane| (plane, RowLayout::new(&self.layout, layer, plane)));
-            let num_heads = self.layers[layer].num_heads;
+                .map(|plane| RowLayout::new(&self.layout, layer, plane));
             let (memory, regions) = self.regions_mut(layer);
-            for number in 0..2 * num_heads {
+            for number in 0..regions.len() {
                 let region = &mut memory[regions.at(block.0 as usize, number)];
                 let (source, rest) = bytes.split_at(region.len());
-                let (plane, rows) = &rows[number / num_heads];
+                let (plane, _) = regions.plane_and_head(number);
+                let rows = &rows[plane as usize];
                 for (offset, row) in source.chunks_exact(rows.row_bytes().max(1)).enumerate() {
-                    rows.put(*plane, region, offset, row);
+                    rows.put(plane, region, offset, row);
                 }
                 bytes = rest;
             }
@@ -199,6 +210,17 @@ pub(crate) struct Regions<'a> {
 }
 
 impl Regions<'_> {
+    /// Number of regions in a block.
+    pub(crate) fn len(&self) -> usize {
+        self.layer.num_regions()
+    }
+
+    /// What region `number` holds.
+    pub(crate) fn plane_and_head(&self, number: usize) -> (Plane, usize) {
+        let num_heads = self.layer.num_heads;
+        (self.layer.planes[number / num_heads], number % num_heads)
+    }
+
     /// The bytes of region `number` of block `block`: keys of each head first, then values of each head.
     pub(crate) fn at(&self, block: usize, number: usize) -> Range<usize> {
         let block = self.parts.map_or(block, |parts| parts[block] as usize);

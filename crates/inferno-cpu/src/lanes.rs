@@ -23,6 +23,7 @@
 //! | [`IntegerLanes`] | arithmetic on `i32` |
 //! | [`ConvertLanes`] | loads and stores that convert, between `f32` and other number formats |
 //! | [`ByteLanes`] | bit fields and table lookups in bytes |
+//! | [`ShuffleLanes`] | exchanges of numbers between lanes |
 //! | [`PrefetchLanes`] | prefetches |
 //! | [`DotLanes`] | dot products of bytes |
 //! | [`Int16Lanes`] | dot products of 16-bit integers, and their split into bytes |
@@ -35,6 +36,7 @@ mod float;
 mod int16;
 mod integer;
 mod matrix_unit;
+mod shuffle;
 mod vector;
 
 pub(crate) use bytes::{ByteLanes, PrefetchLanes};
@@ -48,17 +50,24 @@ pub(crate) use matrix_unit::RowTile;
 pub(crate) use matrix_unit::{
     ColumnTile, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, TileSums,
 };
+pub(crate) use shuffle::ShuffleLanes;
 pub(crate) use vector::{GroupBytes, LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};
 
 /// All operations of the 16-lane processor. A value is a proof that this machine has the instructions that
 /// its methods use.
 pub(crate) trait Lanes:
-    ConvertLanes + ByteLanes + PrefetchLanes + DotLanes + Int16Lanes + MatrixLanes
+    ConvertLanes + ByteLanes + ShuffleLanes + PrefetchLanes + DotLanes + Int16Lanes + MatrixLanes
 {
 }
 
 impl<L> Lanes for L where
-    L: ConvertLanes + ByteLanes + PrefetchLanes + DotLanes + Int16Lanes + MatrixLanes
+    L: ConvertLanes
+        + ByteLanes
+        + ShuffleLanes
+        + PrefetchLanes
+        + DotLanes
+        + Int16Lanes
+        + MatrixLanes
 {
 }
 

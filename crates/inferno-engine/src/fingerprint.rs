@@ -72,7 +72,7 @@ impl Fingerprint {
             }
             _ => numbers.extend(layers.iter().flat_map(|layer| {
                 let is_windowed = usize::from(layer.is_windowed);
-                [layer.num_heads, layer.key_dim, layer.value_dim, is_windowed]
+                [layer.num_heads, layer.key_dim, layer.values.separate_dim(), is_windowed]
             })),
         }
         numbers.extend(window.map(|window| window.len));
@@ -123,7 +123,7 @@ impl fmt::Display for Fingerprint {
 
 #[cfg(test)]
 mod tests {
-    use inferno_backend::KvDType;
+    use inferno_backend::{KvDType, KvValues};
     use inferno_gguf::{GgmlType, GgufWriter, Metadata};
 
     use super::*;
@@ -156,14 +156,26 @@ mod tests {
         assert_eq!(of(&model(1e-5, [0; 8]), None, &larger), original);
 
         let q8_0 = KvLayout { dtype: KvDType::Q8_0, ..layout.clone() };
+        let with_values = |values| KvLayout {
+            layers: vec![KvLayer { values, ..layout.layers[0] }],
+            ..layout.clone()
+        };
+        let narrow = with_values(KvValues::Separate { dim: 24 });
+        let in_keys = with_values(KvValues::InKeys { start: 8 });
         for other in [
             of(&model(1e-6, [0; 8]), None, &layout),
             of(&model(1e-5, [0, 0, 0, 0, 0, 0, 0, 1]), None, &layout),
             of(&model(1e-5, [0; 8]), Some(Requantize::Q8_0), &layout),
             of(&model(1e-5, [0; 8]), None, &q8_0),
+            of(&model(1e-5, [0; 8]), None, &narrow),
+            of(&model(1e-5, [0; 8]), None, &in_keys),
         ] {
             assert_ne!(other, original);
         }
+        assert_ne!(
+            of(&model(1e-5, [0; 8]), None, &narrow),
+            of(&model(1e-5, [0; 8]), None, &in_keys)
+        );
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl TokenCost {
         let mut windows: Vec<Option<usize>> = spec.windows().collect();
         windows.sort_unstable_by_key(|window| window.unwrap_or(usize::MAX));
         // Each component of a query is multiplied with one of a key, and each weight with a value.
-        let head_ops = |heads: QkvLayout| 2 * heads.num_heads * (heads.head_dim + heads.value_dim);
+        let head_ops =
+            |heads: QkvLayout| 2 * heads.num_heads * (heads.head_dim + heads.value_dim());
         let position_ops = spec.attentions().map(|attention| head_ops(attention.heads) as u64);
         Ok(Self {
             layers,

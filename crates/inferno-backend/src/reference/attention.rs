@@ -6,8 +6,8 @@ use inferno_tensor::Tensor;
 
 use super::arithmetic::{dot, soft_cap, softmax, zeros};
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, KvBlockPart, KvLayer, KvLayout, KvWindowMap,
-    QkvLayout,
+    AttentionParams, BackendError, Batch, BlockId, KvBlockPart, KvLayer, KvLayout, KvValues,
+    KvWindowMap, QkvLayout,
 };
 
 /// The encoded rows of each layer, by block, [`KEYS`] or [`VALUES`], head and position: the order of
@@ -32,10 +32,7 @@ impl ReferenceKvCache {
                 Some(window) if layer.is_windowed => window.num_blocks,
                 _ => num_blocks,
             };
-            let row_bytes =
-                dtype.row_bytes(layer.key_dim)?.saturating_add(dtype.row_bytes(layer.value_dim)?);
-            let block_bytes = [layer.num_heads, block_tokens];
-            let block_bytes = block_bytes.into_iter().fold(row_bytes, usize::saturating_mul);
+            let block_bytes = layer.position_bytes(dtype)?.saturating_mul(block_tokens);
             zeros(&[num_blocks, block_bytes], "the KV cache")
         });
         let windows =
@@ -98,9 +95,9 @@ impl ReferenceKvCache {
     /// The location of a row in its layer's part of a block.
     fn row_at(&self, layer: usize, plane: usize, head: usize, offset: usize) -> Range<usize> {
         let KvLayout { layers, block_tokens, dtype, .. } = &self.layout;
-        let KvLayer { num_heads, key_dim, value_dim, .. } = layers[layer];
-        let [key_bytes, value_bytes] =
-            [key_dim, value_dim].map(|dim| dtype.row_bytes(dim).expect("the cache was allocated"));
+        let KvLayer { num_heads, key_dim, values, .. } = layers[layer];
+        let [key_bytes, value_bytes] = [key_dim, values.separate_dim()]
+            .map(|dim| dtype.row_bytes(dim).expect("the cache was allocated"));
         let (start, row_bytes) = match plane {
             KEYS => (0, key_bytes),
             _ => (num_heads * block_tokens * key_bytes, value_bytes),
@@ -122,7 +119,7 @@ impl ReferenceKvCache {
             let (block, offset) = (slot / block_tokens, slot % block_tokens);
             let (keys, values) = qkv[[row]][q_len..].split_at(k_len);
             for (plane, heads, dim) in
-                [(KEYS, keys, layout.head_dim), (VALUES, values, layout.value_dim)]
+                [(KEYS, keys, layout.head_dim), (VALUES, values, layout.value_dim())]
             {
                 for (head, values) in heads.chunks_exact(dim).enumerate() {
                     let at = self.row_at(layer, plane, head, offset);
@@ -143,8 +140,8 @@ impl ReferenceKvCache {
         positions: Range<usize>,
     ) -> Tensor<f32> {
         let KvLayout { block_tokens, dtype, .. } = self.layout;
-        let KvLayer { key_dim, value_dim, .. } = self.layout.layers[layer];
-        let dim = if plane == KEYS { key_dim } else { value_dim };
+        let KvLayer { key_dim, values, .. } = self.layout.layers[layer];
+        let dim = if plane == KEYS { key_dim } else { values.separate_dim() };
         let mut decoded =
             zeros(&[positions.len(), dim], "cached rows").expect("fewer rows than the cache");
         for (row, position) in positions.enumerate() {
@@ -172,11 +169,19 @@ pub(super) fn attend(
             let last = batch.positions()[row] as usize;
             let positions = params.window.map_or(0, |window| window.first(last))..last + 1;
             let queries: Vec<_> = qkv[[row]].chunks_exact(layout.head_dim).collect();
-            let heads = out[[row]].chunks_exact_mut(layout.value_dim);
+            let heads = out[[row]].chunks_exact_mut(layout.value_dim());
             for (head, out) in heads.take(layout.num_heads).enumerate() {
-                let [keys, values] = [KEYS, VALUES].map(|plane| {
-                    cache.load(table, params.layer, plane, head / group, positions.clone())
-                });
+                let load =
+                    |plane| cache.load(table, params.layer, plane, head / group, positions.clone());
+                let keys = load(KEYS);
+                let separate;
+                let (values, first) = match layout.values {
+                    KvValues::Separate { .. } => {
+                        separate = load(VALUES);
+                        (&separate, 0)
+                    }
+                    KvValues::InKeys { start } => (&keys, start),
+                };
                 let scores = (0..positions.len())
                     .map(|i| dot(queries[head], &keys[[i]]) * f64::from(params.scale))
                     .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())));
@@ -184,7 +189,7 @@ pub(super) fn attend(
                 let sink = params.sinks.map(|sinks| f64::from(sinks[[0]][head]));
                 let probabilities = softmax(&scores.chain(sink).collect::<Vec<_>>());
                 for (component, out) in out.iter_mut().enumerate() {
-                    let column = values.view().select(1, component).expect("a component");
+                    let column = values.view().select(1, first + component).expect("a component");
                     let terms = probabilities.iter().zip(column).map(|(p, &v)| p * f64::from(v));
                     *out = terms.fold(0.0, |sum, term| sum + term) as f32;
                 }

@@ -18,7 +18,7 @@ pub(super) fn rope(
         let (keys, values) = others.split_at_mut(k_len);
         if let Some((norm, v)) = norm.as_ref().and_then(|norm| Some((norm, norm.v?))) {
             let weight = &v[[0]];
-            let heads = values.chunks_exact_mut(layout.value_dim);
+            let heads = values.chunks_exact_mut(layout.value_dim());
             heads.for_each(|head| normalize(head, norm.kind, weight, None, norm.eps));
         }
         let normalize_both = |after_rotation: bool, queries: &mut [f32], keys: &mut [f32]| {

@@ -1,8 +1,8 @@
 //! A built batch keeps its invariants, whatever chunks go into it.
 
 use inferno_backend::{
-    BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, KvWindow, LogitRows,
-    SequenceChunk,
+    BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, KvValues, KvWindow,
+    LogitRows, SequenceChunk, largest_i16,
 };
 use proptest::prelude::*;
 
@@ -109,10 +109,44 @@ fn block_and_cache_sizes_follow_from_the_format() {
     assert!(matches!(error, BackendError::KvHeadDim { head_dim: 80, multiple: 32, .. }), "{error}");
     let error = layout(KvDType::I16, 81).block_bytes().expect_err("81 is odd");
     assert!(matches!(error, BackendError::KvHeadDim { head_dim: 81, multiple: 2, .. }), "{error}");
-    // 512 products of a byte of magnitude 128 with 32639 are below 2^31.
     assert_eq!(KvDType::I16.row_bytes(512).expect("fits"), 1028);
-    let error = KvDType::I16.row_bytes(514).expect_err("too wide");
-    assert!(matches!(error, BackendError::KvHeadTooWide { most: 512, .. }), "{error}");
+    let error = KvDType::I16.row_bytes(1026).expect_err("too wide");
+    assert!(matches!(error, BackendError::KvHeadTooWide { most: 1024, .. }), "{error}");
+}
+
+#[test]
+fn sums_of_the_largest_integers_of_a_row_are_below_two_to_the_31() {
+    for (num_values, largest) in [(1, 32639.0), (514, 32639.0), (576, 29127.0), (1024, 16383.0)] {
+        assert_eq!(largest_i16(num_values), largest);
+        assert!(num_values * 128 * largest as usize <= i32::MAX as usize, "{num_values}");
+        // Both halves of a factor, without the low 8 bits of the sum.
+        let sum = num_values * 32639 * largest as usize;
+        assert!(sum / 256 <= i32::MAX as usize, "{num_values}");
+    }
+}
+
+#[test]
+fn values_in_keys_need_no_memory() {
+    // DeepSeek V2 Lite: 512 components of a latent vector and 64 rotated ones.
+    let layer = |values| KvLayer { values, ..KvLayer::new(1, 576) };
+    let layout = |values, dtype| KvLayout {
+        layers: vec![layer(values); 27],
+        window: None,
+        block_tokens: 16,
+        num_blocks: 64,
+        dtype,
+    };
+    for (dtype, row_bytes) in
+        [(KvDType::F32, 2304), (KvDType::I16, 1156), (KvDType::F16, 1152), (KvDType::Q8_0, 612)]
+    {
+        let layout = |values| layout(values, dtype);
+        let in_keys = layout(KvValues::InKeys { start: 64 });
+        assert_eq!(in_keys.block_bytes().expect("divides"), 27 * 16 * row_bytes);
+        assert_eq!(in_keys.total_bytes().expect("divides"), 64 * 27 * 16 * row_bytes);
+        let separate = layout(KvValues::Separate { dim: 512 }).block_bytes().expect("divides");
+        let value_bytes = dtype.row_bytes(512).expect("divides");
+        assert_eq!(separate, 27 * 16 * (row_bytes + value_bytes));
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
-    MatrixLanes, NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+    MatrixLanes, NoMatrixUnit, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
 };
 
 /// A proof that this processor has AVX2, FMA and F16C, and if `VNNI` is true AVX-VNNI. Only [`Avx2::detect`]
@@ -404,6 +404,43 @@ impl<const VNNI: bool> ByteLanes for Avx2<VNNI> {
             let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
             [_mm256_shuffle_epi8(table, x[0]), _mm256_shuffle_epi8(table, x[1])]
         }
+    }
+}
+
+impl<const VNNI: bool> ShuffleLanes for Avx2<VNNI> {
+    #[inline(always)]
+    fn interleave_u32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [[__m256i; 2]; 2] {
+        [halves!(_mm256_unpacklo_epi32, a, b), halves!(_mm256_unpackhi_epi32, a, b)]
+    }
+
+    #[inline(always)]
+    fn interleave_u64(self, a: [__m256i; 2], b: [__m256i; 2]) -> [[__m256i; 2]; 2] {
+        [halves!(_mm256_unpacklo_epi64, a, b), halves!(_mm256_unpackhi_epi64, a, b)]
+    }
+
+    #[inline(always)]
+    fn transpose_quarters(self, [a, b, c, d]: [[__m256i; 2]; 4]) -> [[__m256i; 2]; 4] {
+        // The first or the second quarter of both operands.
+        const FIRST: i32 = 0x20;
+        const SECOND: i32 = 0x31;
+        let mut rows = [[a[0]; 2]; 4];
+        for half in 0..2 {
+            for (place, (x, y)) in [(a[half], b[half]), (c[half], d[half])].into_iter().enumerate()
+            {
+                rows[2 * half][place] = avx2! { _mm256_permute2x128_si256::<FIRST>(x, y) };
+                rows[2 * half + 1][place] = avx2! { _mm256_permute2x128_si256::<SECOND>(x, y) };
+            }
+        }
+        rows
+    }
+
+    #[inline(always)]
+    fn exchange_middle_u16(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        let order = avx2! {
+            let order = _mm_set_epi32(0x0f0e_0b0a, 0x0d0c_0908, 0x0706_0302, 0x0504_0100);
+            [_mm256_broadcastsi128_si256(order); 2]
+        };
+        halves!(_mm256_shuffle_epi8, x, order)
     }
 }
 

@@ -17,7 +17,7 @@ use std::arch::x86_64::*;
 use super::amx::{Amx, AmxTiles};
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
-    MatrixLanes, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+    MatrixLanes, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
 };
 
 /// A proof that this processor has AVX-512 F, BW, DQ, VL and VNNI. Only [`Avx512::detect`] creates values.
@@ -330,6 +330,43 @@ impl ByteLanes for Avx512 {
         avx512! {
             let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
             _mm512_shuffle_epi8(table, x)
+        }
+    }
+}
+
+impl ShuffleLanes for Avx512 {
+    #[inline(always)]
+    fn interleave_u32(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
+        avx512! { [_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)] }
+    }
+
+    #[inline(always)]
+    fn interleave_u64(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
+        avx512! { [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)] }
+    }
+
+    #[inline(always)]
+    fn transpose_quarters(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+        // Quarters 0 and 2 of both operands, or 1 and 3.
+        const EVEN: i32 = 0b10_00_10_00;
+        const ODD: i32 = 0b11_01_11_01;
+        avx512! {
+            let ab = [_mm512_shuffle_i64x2::<EVEN>(a, b), _mm512_shuffle_i64x2::<ODD>(a, b)];
+            let cd = [_mm512_shuffle_i64x2::<EVEN>(c, d), _mm512_shuffle_i64x2::<ODD>(c, d)];
+            [
+                _mm512_shuffle_i64x2::<EVEN>(ab[0], cd[0]),
+                _mm512_shuffle_i64x2::<EVEN>(ab[1], cd[1]),
+                _mm512_shuffle_i64x2::<ODD>(ab[0], cd[0]),
+                _mm512_shuffle_i64x2::<ODD>(ab[1], cd[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn exchange_middle_u16(self, x: __m512i) -> __m512i {
+        avx512! {
+            let order = _mm_set_epi32(0x0f0e_0b0a, 0x0d0c_0908, 0x0706_0302, 0x0504_0100);
+            _mm512_shuffle_epi8(x, _mm512_broadcast_i32x4(order))
         }
     }
 }

@@ -13,7 +13,7 @@ use std::arch::{asm, is_aarch64_feature_detected};
 
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
-    MatrixLanes, NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+    MatrixLanes, NoMatrixUnit, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
 };
 
 /// A proof that this processor has NEON with dot products. Only [`Neon::detect`] creates values.
@@ -428,6 +428,43 @@ impl ByteLanes for Neon {
     fn lookup(self, table: &[i8; 16], x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
         let table = neon! { vreinterpretq_u8_s8(vld1q_s8(table.as_ptr())) };
         quarters!(x => vqtbl1q_u8(table, x))
+    }
+}
+
+impl ShuffleLanes for Neon {
+    #[inline(always)]
+    fn interleave_u32(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
+        let [a, b] = [a, b].map(|x| quarters!(x => vreinterpretq_u32_u8(x)));
+        [
+            quarters!(a, b => vreinterpretq_u8_u32(vzip1q_u32(a, b))),
+            quarters!(a, b => vreinterpretq_u8_u32(vzip2q_u32(a, b))),
+        ]
+    }
+
+    #[inline(always)]
+    fn interleave_u64(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
+        let [a, b] = [a, b].map(|x| quarters!(x => vreinterpretq_u64_u8(x)));
+        [
+            quarters!(a, b => vreinterpretq_u8_u64(vzip1q_u64(a, b))),
+            quarters!(a, b => vreinterpretq_u8_u64(vzip2q_u64(a, b))),
+        ]
+    }
+
+    #[inline(always)]
+    fn transpose_quarters(self, rows: [[uint8x16_t; 4]; 4]) -> [[uint8x16_t; 4]; 4] {
+        let [a, b, c, d] = rows;
+        let mut columns = rows;
+        for (quarter, column) in columns.iter_mut().enumerate() {
+            *column = [a[quarter], b[quarter], c[quarter], d[quarter]];
+        }
+        columns
+    }
+
+    #[inline(always)]
+    fn exchange_middle_u16(self, x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        const ORDER: [u8; 16] = [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15];
+        let order = neon! { vld1q_u8(ORDER.as_ptr()) };
+        quarters!(x => vqtbl1q_u8(x, order))
     }
 }
 

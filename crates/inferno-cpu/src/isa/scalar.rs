@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, LANES, MatrixLanes,
-    NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+    NoMatrixUnit, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
 };
 
 /// Plain arrays, for every processor.
@@ -39,6 +39,22 @@ impl Scalar {
             width /= 2;
         }
         x[0]
+    }
+
+    /// Alternates numbers of `N` bytes within each quarter of the vectors.
+    #[inline(always)]
+    fn interleave<const N: usize>(
+        a: [u8; VECTOR_BYTES],
+        b: [u8; VECTOR_BYTES],
+    ) -> [[u8; VECTOR_BYTES]; 2] {
+        let mut out = [[0; VECTOR_BYTES]; 2];
+        for at in (0..VECTOR_BYTES).step_by(N) {
+            let (quarter, place) = (at / 16 * 16, at % 16);
+            let (half, first) = (place / 8, quarter + place % 8 * 2);
+            out[half][first..first + N].copy_from_slice(&a[at..at + N]);
+            out[half][first + N..first + 2 * N].copy_from_slice(&b[at..at + N]);
+        }
+        out
     }
 
     #[inline(always)]
@@ -279,6 +295,45 @@ impl ByteLanes for Scalar {
     fn lookup(self, table: &[i8; 16], mut x: [u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         for byte in &mut x {
             *byte = table[usize::from(*byte)] as u8;
+        }
+        x
+    }
+}
+
+impl ShuffleLanes for Scalar {
+    #[inline(always)]
+    fn interleave_u32(
+        self,
+        a: [u8; VECTOR_BYTES],
+        b: [u8; VECTOR_BYTES],
+    ) -> [[u8; VECTOR_BYTES]; 2] {
+        Self::interleave::<4>(a, b)
+    }
+
+    #[inline(always)]
+    fn interleave_u64(
+        self,
+        a: [u8; VECTOR_BYTES],
+        b: [u8; VECTOR_BYTES],
+    ) -> [[u8; VECTOR_BYTES]; 2] {
+        Self::interleave::<8>(a, b)
+    }
+
+    #[inline(always)]
+    fn transpose_quarters(self, rows: [[u8; VECTOR_BYTES]; 4]) -> [[u8; VECTOR_BYTES]; 4] {
+        let mut columns = rows;
+        for (i, row) in rows.iter().enumerate() {
+            for (column, quarter) in columns.iter_mut().zip(row.chunks_exact(16)) {
+                column[16 * i..16 * (i + 1)].copy_from_slice(quarter);
+            }
+        }
+        columns
+    }
+
+    #[inline(always)]
+    fn exchange_middle_u16(self, mut x: [u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
+        for four in x.chunks_exact_mut(8) {
+            four[2..6].rotate_left(2);
         }
         x
     }

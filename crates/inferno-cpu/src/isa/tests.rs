@@ -30,6 +30,7 @@ impl Kernel for AllOperations<'_> {
         conversions(lanes, self.input, self.results);
         integer_operations(lanes, self.input, self.results);
         byte_operations(lanes, self.input, self.results);
+        shuffles(lanes, self.input, self.results);
         dot_products(lanes, self.input, self.results);
         int16_operations(lanes, self.input, self.results);
     }
@@ -163,6 +164,27 @@ fn byte_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results)
         ("bits 7 1", lanes.bits(w, 7, 1)),
         ("join", lanes.join(nibbles, more, 4)),
         ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
+    ] {
+        push_bytes(lanes, results, name, vector);
+    }
+}
+
+#[inline(always)]
+fn shuffles<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
+    let (a, b) = (lanes.load_bytes(&input.bytes), lanes.load_bytes(&input.more_bytes));
+    let [low, high] = lanes.interleave_u32(a, b);
+    let [even, odd] = lanes.interleave_u64(a, b);
+    let [first, second, third, fourth] = lanes.transpose_quarters([a, b, low, odd]);
+    for (name, vector) in [
+        ("interleave_u32 low", low),
+        ("interleave_u32 high", high),
+        ("interleave_u64 low", even),
+        ("interleave_u64 high", odd),
+        ("transpose_quarters 0", first),
+        ("transpose_quarters 1", second),
+        ("transpose_quarters 2", third),
+        ("transpose_quarters 3", fourth),
+        ("exchange_middle_u16", lanes.exchange_middle_u16(a)),
     ] {
         push_bytes(lanes, results, name, vector);
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::slice::ChunksExactMut;
 
-use inferno_backend::{KvDType, KvLayout};
+use inferno_backend::{KvDType, KvLayout, MAX_I16_ROW_LEN};
 use inferno_tensor::quant::QK;
 
 /// Keys or values; keys come first in a layer's part of a block.
@@ -13,17 +13,14 @@ pub(crate) enum Plane {
     Values,
 }
 
-/// The widest head of an I16 cache; [`KvDType::row_bytes`] checks it.
-pub(crate) const MAX_I16_HEAD_DIM: usize = 512;
-
-/// Bytes of a row of an I16 cache with the widest head: a scale, then integers.
-pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_HEAD_DIM;
+/// Bytes of the longest row of an I16 cache: a scale, then integers.
+pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_ROW_LEN;
 
 /// The mapping of rows to locations in a region.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowLayout {
     pub(crate) dtype: KvDType,
-    head_dim: usize,
+    pub(crate) head_dim: usize,
     block_tokens: usize,
     /// Values of a row that are encoded together.
     pub(crate) piece: usize,
@@ -43,12 +40,12 @@ struct PieceLocation {
 }
 
 impl RowLayout {
-    /// The rows of a layer's keys or values.
+    /// The rows of a layer's keys or values, which must have rows of their own.
     pub(crate) fn new(layout: &KvLayout, layer: usize, plane: Plane) -> Self {
         let KvLayout { ref layers, dtype, block_tokens, .. } = *layout;
         let head_dim = match plane {
             Plane::Keys => layers[layer].key_dim,
-            Plane::Values => layers[layer].value_dim,
+            Plane::Values => layers[layer].values.separate_dim(),
         };
         let (piece, element, header) = match dtype {
             KvDType::F32 => (QK, 4, 0),

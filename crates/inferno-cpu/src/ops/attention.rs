@@ -33,6 +33,7 @@ mod plan;
 mod span;
 mod store;
 mod task;
+mod transpose;
 
 use std::ops::Range;
 
@@ -108,7 +109,7 @@ pub(crate) fn paged_attention(
     check_shapes(batch, params, qkv, cache, out);
     let QkvRows { layout, values: qkv } = qkv;
     let group = layout.num_heads / layout.num_kv_heads;
-    let partial_len = partial_len(layout.value_dim);
+    let partial_len = partial_len(layout.value_dim());
     let qkv = qkv.rows(batch.num_tokens());
     let attention = AttentionInputs { batch, params, layout, qkv, cache, group, partial_len };
 
@@ -196,7 +197,7 @@ fn scratch_bytes(
     if max_rows == 0 {
         return [0; 3];
     }
-    let task_lines = max_rows * partial_len(layout.value_dim) / LANES;
+    let task_lines = max_rows * partial_len(layout.value_dim()) / LANES;
     let thread_lines = span::num_lines(kv_dtype, layout, max_rows) + 2 * task_lines;
     // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last window may be rounded up
     // to one more result for each of them.
@@ -327,10 +328,10 @@ impl AttentionTasks<'_> {
         }
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
-            let at = token * self.out_cols + head * layout.value_dim;
+            let at = token * self.out_cols + head * layout.value_dim();
             // SAFETY: tasks differ in their rows or in their heads, and the sequences of a batch share no row;
             // this part is dropped before the next one is created.
-            let out = unsafe { self.out.part(at..at + layout.value_dim) };
+            let out = unsafe { self.out.part(at..at + layout.value_dim()) };
             let scale = 1.0 / state[SUM];
             for (out, mixed) in out.iter_mut().zip(&state[MIXED..]) {
                 *out = mixed * scale;

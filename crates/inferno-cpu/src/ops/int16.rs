@@ -1,9 +1,8 @@
 //! Rows as 16-bit integers with one scale: queries, keys and values of attention over an I16 cache.
 //!
-//! `scale = max |x| / 32639`, and each value times `32639 / max |x|` is rounded to the nearest integer, ties to even.
-//! If the largest magnitude is below 2^-100, all integers are zero. If a value is not finite, the scale is NaN.
-
-use inferno_backend::LARGEST_I16;
+//! `scale = max |x| / largest`, and each value times `largest / max |x|` is rounded to the nearest integer, ties to
+//! even. The largest integer is 32639, or less in long rows of the cache. If the largest magnitude is below 2^-100, all
+//! integers are zero. If a value is not finite, the scale is NaN.
 
 use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
 use crate::ops::quantize::LOWEST;
@@ -15,15 +14,15 @@ pub(crate) struct RowScale {
 }
 
 impl RowScale {
-    /// The scale of a row with this largest magnitude.
+    /// The scale of a row in which `magnitude` is the largest magnitude, which becomes the integer `largest`.
     #[inline(always)]
-    pub(crate) fn of(magnitude: f32) -> Self {
+    pub(crate) fn new(magnitude: f32, largest: f32) -> Self {
         if !magnitude.is_finite() {
             Self { factor: 0.0, scale: f32::NAN }
         } else if magnitude < LOWEST {
             Self { factor: 0.0, scale: 0.0 }
         } else {
-            Self { factor: LARGEST_I16 / magnitude, scale: magnitude / LARGEST_I16 }
+            Self { factor: largest / magnitude, scale: magnitude / largest }
         }
     }
 }
@@ -42,15 +41,21 @@ pub(crate) fn round_to_i16<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
     }
 }
 
-/// Fills `out` with the integers of `values`, little-endian, and returns their scale.
+/// Fills `out` with the integers of `values` up to `largest`, little-endian, and returns their scale.
 #[inline(always)]
-pub(crate) fn quantize_row<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -> f32 {
+pub(crate) fn quantize_row<L: Lanes>(
+    lanes: L,
+    values: &[f32],
+    largest: f32,
+    out: &mut [i16],
+) -> f32 {
     let (values, rest) = vectors(values);
-    let mut largest = lanes.load_part(rest);
+    let mut magnitudes = lanes.load_part(rest);
     for values in values {
-        largest = lanes.larger_magnitude(largest, lanes.load(values));
+        magnitudes = lanes.larger_magnitude(magnitudes, lanes.load(values));
     }
-    let RowScale { factor, scale } = RowScale::of(lanes.max_magnitude(largest, largest));
+    let magnitude = lanes.max_magnitude(magnitudes, magnitudes);
+    let RowScale { factor, scale } = RowScale::new(magnitude, largest);
     if scale.is_nan() {
         out.fill(0);
         return scale;

@@ -40,8 +40,8 @@ impl<'a> HeadNorms<'a> {
         let QkNorm { q, k, v, kind, eps, whole, after_rotation } = norm;
         let (lens, dim) = (layout.part_lens(), layout.head_dim);
         let extents = match whole {
-            true => [lens[0], lens[1], layout.value_dim],
-            false => [dim, dim, layout.value_dim],
+            true => [lens[0], lens[1], layout.value_dim()],
+            false => [dim, dim, layout.value_dim()],
         };
         let weights = [Some(q), k, v];
         for (weight, (len, extent)) in weights.into_iter().zip(lens.into_iter().zip(extents)) {

@@ -4,8 +4,45 @@ use crate::cases::heads::{SHAPE, Shape, attend, inputs};
 use crate::cases::{all, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType,
-    KvLayout, LogitRows, ReferenceBackend, SequenceChunk,
+    KvLayout, KvValues, LARGEST_I16, LogitRows, ReferenceBackend, SequenceChunk,
 };
+
+const fn separate(dim: usize) -> Option<KvValues> {
+    Some(KvValues::Separate { dim })
+}
+
+/// Values that are the components of the keys from `start` on.
+const fn in_keys(start: usize) -> Option<KvValues> {
+    Some(KvValues::InKeys { start })
+}
+
+/// One key head that contains the value.
+fn shapes_with_values_in_keys(dtype: KvDType) -> Vec<Shape> {
+    let shape =
+        Shape { dtype, num_kv_heads: 1, head_dim: 192, values: in_keys(64), tokens: 290, ..SHAPE };
+    let mut shapes = vec![
+        shape,
+        Shape { head_dim: 576, num_heads: 17, tokens: 20, ..shape },
+        Shape { num_heads: 6, num_kv_heads: 2, head_dim: 128, tokens: 70, ..shape },
+        Shape { num_heads: 2, block_tokens: 5, tokens: 40, ..shape },
+        Shape { block_tokens: 40, window: Some(AttentionWindow::Sliding(17)), ..shape },
+        Shape { num_heads: 9, window: Some(AttentionWindow::Chunked(257)), ..shape },
+        Shape { head_dim: 64, values: in_keys(24), num_heads: 8, sinks: Some(1.5), ..shape },
+        Shape { head_dim: 64, values: in_keys(0), softcap: Some(2.0), ..shape },
+        Shape { head_dim: 96, values: in_keys(33), block_tokens: 3, tokens: 30, ..shape },
+    ];
+    if dtype != KvDType::Q8_0 {
+        shapes.push(Shape {
+            head_dim: 50,
+            values: in_keys(7),
+            block_tokens: 1,
+            tokens: 20,
+            ..shape
+        });
+        shapes.push(Shape { head_dim: 24, values: in_keys(8), ..shape });
+    }
+    shapes
+}
 
 fn shapes() -> Vec<Shape> {
     let mut shapes = Vec::new();
@@ -49,11 +86,12 @@ fn shapes() -> Vec<Shape> {
                 window: Some(AttentionWindow::Sliding(5)),
                 ..SHAPE
             },
-            Shape { dtype, value_dim: Some(64), tokens: 300, ..SHAPE },
-            Shape { dtype, head_dim: 192, value_dim: Some(128), num_kv_heads: 1, ..SHAPE },
-            Shape { dtype, head_dim: 64, value_dim: Some(32), tokens: 290, ..SHAPE },
+            Shape { dtype, values: separate(64), tokens: 300, ..SHAPE },
+            Shape { dtype, head_dim: 192, values: separate(128), num_kv_heads: 1, ..SHAPE },
+            Shape { dtype, head_dim: 64, values: separate(32), tokens: 290, ..SHAPE },
             Shape { dtype, tokens: 70, sinks: Some(-90.0), softcap: Some(30.0), ..SHAPE },
         ]);
+        shapes.extend(shapes_with_values_in_keys(dtype));
         if dtype != KvDType::Q8_0 {
             shapes.push(Shape { dtype, head_dim: 8, tokens: 20, block_tokens: 3, ..SHAPE });
             shapes.push(Shape { dtype, head_dim: 50, tokens: 20, block_tokens: 1, ..SHAPE });
@@ -79,18 +117,27 @@ fn attention_agrees_with_the_reference() {
 
 #[test]
 fn sums_of_the_largest_integers_fit() {
-    // Heads of the maximum width. Each key and each value is the query or its negation.
-    let shape = Shape { dtype: KvDType::I16, head_dim: 512, tokens: 40, ..SHAPE };
-    let (heads, kv_heads) = (shape.num_heads * 512, shape.num_kv_heads * 512);
-    let mut qkv = Vec::new();
-    for token in 0..shape.tokens {
-        let sign = if token % 3 == 0 { 1.0 } else { -1.0 };
-        qkv.extend(std::iter::repeat_n(1.0, heads));
-        qkv.extend(std::iter::repeat_n(sign, 2 * kv_heads));
-    }
-    for backend in all() {
-        let found = attend(&backend, &shape, &qkv, &shape.blocks(), &[shape.tokens]);
-        assert!(found.iter().all(|x| (x - 1.0).abs() < 1e-3), "{backend:?}");
+    // Each key and each value is the largest number or its negation. All but one of a query's low halves are the largest
+    // magnitude, -128.
+    let low_halves = (126 * 256 + 128) as f32 / LARGEST_I16;
+    for (head_dim, values, query) in [
+        (512, None, 1.0),
+        (512, None, low_halves),
+        (576, in_keys(64), low_halves),
+        (1024, None, low_halves),
+    ] {
+        let shape = Shape { dtype: KvDType::I16, head_dim, values, tokens: 40, ..SHAPE };
+        let [q_len, k_len, v_len] = shape.qkv().part_lens();
+        let mut qkv = Vec::new();
+        for token in 0..shape.tokens {
+            let sign = if token % 3 == 0 { 1.0 } else { -1.0 };
+            qkv.extend((0..q_len).map(|i| if i % head_dim == 0 { 1.0 } else { query }));
+            qkv.extend(std::iter::repeat_n(sign, k_len + v_len));
+        }
+        for backend in all() {
+            let found = attend(&backend, &shape, &qkv, &shape.blocks(), &[shape.tokens]);
+            assert!(found.iter().all(|x| (x - 1.0).abs() < 1e-3), "{shape:?} {backend:?}");
+        }
     }
 }
 
@@ -178,8 +225,10 @@ fn attention_is_bit_identical_for_every_chunking() {
 
 #[test]
 fn attention_does_not_depend_on_the_block_table() {
-    for dtype in KvDType::ALL {
-        let shape = Shape { dtype, tokens: 300, ..SHAPE };
+    for (dtype, head_dim, values) in
+        KvDType::ALL.into_iter().flat_map(|dtype| [(dtype, 32, None), (dtype, 128, in_keys(64))])
+    {
+        let shape = Shape { dtype, head_dim, values, tokens: 300, ..SHAPE };
         let qkv = inputs(&shape, 4);
         for backend in all() {
             let whole = [shape.tokens];

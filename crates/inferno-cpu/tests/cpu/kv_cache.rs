@@ -10,7 +10,7 @@ use crate::cases::heads::{SHAPE, Shape, attend, inputs};
 use crate::cases::{all, matrix, simplest};
 use inferno_backend::{
     Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout,
-    LogitRows, ReferenceBackend, SequenceChunk,
+    KvValues, LogitRows, ReferenceBackend, SequenceChunk,
 };
 
 /// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
@@ -36,10 +36,13 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
 
 #[test]
 fn saved_blocks_match_the_reference_and_round_trip() {
-    for dtype in KvDType::ALL {
-        let shape = Shape { dtype, tokens: 20, ..SHAPE };
+    let separate = |dtype| Shape { dtype, tokens: 20, ..SHAPE };
+    let wide = |dtype| Shape { head_dim: 576, values: VALUES_IN_KEYS, ..separate(dtype) };
+    for shape in KvDType::ALL.into_iter().flat_map(|dtype| [separate(dtype), wide(dtype)]) {
+        let dtype = shape.dtype;
         let qkv = inputs(&shape, 7);
         let expected = saved(&ReferenceBackend::new(), &shape, &qkv);
+        assert_eq!(expected.len(), 2 * shape.cache().block_bytes().expect("whole pieces"));
         for backend in all() {
             let bytes = saved(&backend, &shape, &qkv);
             assert!(bytes == expected, "{dtype} {backend:?}");
@@ -75,12 +78,19 @@ const BAD: [f32; 4] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30];
 
 const BAD_SHAPE: Shape = Shape { head_dim: 64, tokens: 20, ..SHAPE };
 
+/// The last 32 components of a head of [`BAD_SHAPE`].
+const VALUES_IN_KEYS: Option<KvValues> = Some(KvValues::InKeys { start: 32 });
+
 /// The index of component 3 of the first head's key or value in row 10.
 fn bad_places(shape: &Shape) -> [usize; 2] {
     let layout = shape.qkv();
     let row = 10 * layout.row_len();
     let head = |head: usize| row + head * layout.head_dim + 3;
-    [head(layout.num_heads), head(layout.num_heads + layout.num_kv_heads)]
+    let key = head(layout.num_heads);
+    match layout.values {
+        KvValues::Separate { .. } => [key, head(layout.num_heads + layout.num_kv_heads)],
+        KvValues::InKeys { start } => [key, key + start],
+    }
 }
 
 #[test]
@@ -132,8 +142,11 @@ fn agree(found: f32, expected: f32, error: f32) -> bool {
 
 #[test]
 fn attention_over_unrepresentable_values_matches_the_reference() {
-    for dtype in KvDType::ALL {
-        let shape = Shape { dtype, ..BAD_SHAPE };
+    for (dtype, values) in
+        KvDType::ALL.into_iter().flat_map(|dtype| [(dtype, None), (dtype, VALUES_IN_KEYS)])
+    {
+        let shape = Shape { dtype, values, ..BAD_SHAPE };
+        let value_dim = shape.qkv().value_dim();
         let blocks = shape.blocks();
         for (bad, place) in
             BAD.into_iter().flat_map(|bad| bad_places(&shape).map(|place| (bad, place)))
@@ -149,8 +162,8 @@ fn attention_over_unrepresentable_values_matches_the_reference() {
                         // Queries and weights are rounded to 2^-16 of their maximum; scores are around
                         // 10 to 100 here, so the relative error of a weight is about 1e-4.
                         KvDType::I16 => {
-                            let head = i / shape.head_dim * shape.head_dim;
-                            let head = &expected[head..head + shape.head_dim];
+                            let head = i / value_dim * value_dim;
+                            let head = &expected[head..head + value_dim];
                             1e-3 * head.iter().fold(1.0, |most, x| f32::max(most, x.abs()))
                         }
                         _ => 1e-5 * number.abs().max(1.0),

@@ -200,34 +200,67 @@ fn perplexity_matches_transformers() {
     }
 }
 
-#[test]
-fn every_architecture_generates_the_same_tokens_in_every_mode() {
+/// Generates the same tokens whole, in chunks, without a cache, and from a saved session.
+fn check_every_mode(path: &Path, core: impl Fn(ModelRunner<ReferenceBackend>) -> GenerationCore) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let saved = folder.path().join("state");
     let prompt: Vec<u32> = (2..25).collect();
-    for path in checkpoints(&small_models()) {
-        let checkpoint = Gguf::open(&path).expect("a sound file");
-        for kv_dtype in [KvDType::F32, KvDType::I16, KvDType::F16] {
-            let session = |max_num_tokens, kv_cache| {
-                let runner = runner(&checkpoint, kv_dtype, max_num_tokens, None);
-                let options = SessionOptions { kv_cache, ..Default::default() };
-                Session::new(core(runner), options).expect("a sound runner")
-            };
-            let params = ignoring_the_end(12);
-            let mut whole = session(64, true);
-            let expected = tokens_of(&mut whole, &prompt, &params);
-            assert_eq!(expected.len(), 12);
-            assert_eq!(tokens_of(&mut session(5, true), &prompt, &params), expected);
-            assert_eq!(tokens_of(&mut session(7, false), &prompt, &params), expected);
+    let checkpoint = Gguf::open(path).expect("a sound file");
+    for kv_dtype in [KvDType::F32, KvDType::I16, KvDType::F16] {
+        let session = |max_num_tokens, kv_cache| {
+            let runner = runner(&checkpoint, kv_dtype, max_num_tokens, None);
+            let options = SessionOptions { kv_cache, ..Default::default() };
+            Session::new(core(runner), options).expect("a sound runner")
+        };
+        let params = ignoring_the_end(12);
+        let mut whole = session(64, true);
+        let expected = tokens_of(&mut whole, &prompt, &params);
+        assert_eq!(expected.len(), 12);
+        assert_eq!(tokens_of(&mut session(5, true), &prompt, &params), expected);
+        assert_eq!(tokens_of(&mut session(7, false), &prompt, &params), expected);
 
-            let mut first = session(9, true);
-            let mut said = tokens_of(&mut first, &prompt, &ignoring_the_end(5));
-            first.save(&saved).expect("it can be written");
-            let mut second = session(3, true);
-            second.load(&saved).expect("it can be read");
-            said.extend(tokens_of(&mut second, &[], &ignoring_the_end(7)));
-            assert_eq!(said, expected, "{} with {kv_dtype}", path.display());
-        }
+        let mut first = session(9, true);
+        let mut said = tokens_of(&mut first, &prompt, &ignoring_the_end(5));
+        first.save(&saved).expect("it can be written");
+        let mut second = session(3, true);
+        second.load(&saved).expect("it can be read");
+        said.extend(tokens_of(&mut second, &[], &ignoring_the_end(7)));
+        assert_eq!(said, expected, "{} with {kv_dtype}", path.display());
+    }
+}
+
+#[test]
+fn every_architecture_generates_the_same_tokens_in_every_mode() {
+    for path in checkpoints(&small_models()) {
+        check_every_mode(&path, core);
+    }
+}
+
+#[test]
+fn latent_attention_stores_keys_alone_and_generates_the_same_tokens_in_every_mode() {
+    let Some(folder) = oracle() else {
+        return;
+    };
+    for name in ["deepseek2", "deepseek2-lite", "glm47-flash", "mistral4"] {
+        let path = folder.join(format!("logits/{name}.gguf"));
+        let checkpoint = Gguf::open(&path).expect("the folder holds it");
+        let number = |key: &str| {
+            let architecture: String =
+                checkpoint.metadata().required("general.architecture").expect("a name");
+            let key = format!("{architecture}.{key}");
+            checkpoint.metadata().required::<u32>(&key).expect("a number") as usize
+        };
+        let layout = runner(&checkpoint, KvDType::F16, 32, None).kv_layout().clone();
+        let latent = number("attention.kv_lora_rank") + number("rope.dimension_count");
+        let block_bytes = layout.block_tokens * layout.layers.len() * latent * 2;
+        assert_eq!(layout.block_bytes().expect("sizes that fit"), block_bytes, "{name}");
+
+        let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
+        let tokenizer = Arc::new(tokenizer);
+        check_every_mode(&path, |runner| {
+            GenerationCore::new(Box::new(runner), tokenizer.clone(), CoreOptions::default())
+                .expect("a sound runner")
+        });
     }
 }
 

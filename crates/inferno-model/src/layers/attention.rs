@@ -66,7 +66,7 @@ impl<B: Backend> QkNormWeights<B> {
             None => (loader.ones(heads.head_dim)?, Some(loader.ones(heads.head_dim)?)),
         };
         let v = match spec.normalizes_values {
-            true => Some(loader.ones(heads.value_dim)?),
+            true => Some(loader.ones(heads.value_dim())?),
             false => None,
         };
         Ok(Self { spec: spec.clone(), q, k, v })

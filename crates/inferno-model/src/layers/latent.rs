@@ -1,4 +1,4 @@
-//! Multi-head latent attention: queries and the cached key and value of a layer.
+//! Multi-head latent attention: queries and the cached key of a layer, which contains the value.
 //!
 //! A head of the stacked row is the rotated part, then the part that is multiplied with the latent vector: rotary
 //! embedding rotates the first components.
@@ -50,7 +50,7 @@ impl<B: Backend> LatentProjection<B> {
         })
     }
 
-    /// Computes queries, the key and the value from the input of the layer, before rotary embedding.
+    /// Computes queries and the key from the input of the layer, before rotary embedding.
     ///
     /// **Errors**: out of memory.
     pub(super) fn project<'x>(
@@ -105,7 +105,7 @@ impl<B: Backend> LatentProjection<B> {
         Ok(())
     }
 
-    /// Writes the key, which is the rotated part and the latent vector, and the value, which is the latent vector.
+    /// Writes the key, which is the rotated part and the latent vector.
     fn compress(
         &self,
         context: &ForwardContext<'_, B>,
@@ -119,7 +119,7 @@ impl<B: Backend> LatentProjection<B> {
         let size = |width| CopySize { rows, blocks: 1, width };
         let columns = |row_len, start| ColumnBlocks { row_len, start, step: 0 };
         let down = |start| columns(latent_dim + rotary_dim, start);
-        let [q_len, k_len, _] = heads.part_lens();
+        let [q_len, ..] = heads.part_lens();
         let in_row = |start| columns(heads.row_len(), start);
         backend.copy_columns(size(rotary_dim), (kv_down, down(latent_dim)), (qkv, in_row(q_len)));
         backend.copy_columns(
@@ -128,10 +128,8 @@ impl<B: Backend> LatentProjection<B> {
             (latent, columns(latent_dim, 0)),
         );
         backend.norm(rows, latent, self.kv_norm.norm(), normed);
-        for start in [q_len + rotary_dim, q_len + k_len] {
-            let source = (&*normed, columns(latent_dim, 0));
-            backend.copy_columns(size(latent_dim), source, (qkv, in_row(start)));
-        }
+        let source = (&*normed, columns(latent_dim, 0));
+        backend.copy_columns(size(latent_dim), source, (qkv, in_row(q_len + rotary_dim)));
     }
 
     /// Computes the outputs of the heads from their latent outputs.

@@ -1,7 +1,7 @@
 //! The selective state space of Mamba 1.
 
 use inferno_backend::{
-    Backend, GatedNorm, LinearInput, Norm, QkNorm, QkvLayout, SelectiveScanRows,
+    Backend, GatedNorm, KvValues, LinearInput, Norm, QkNorm, QkvLayout, SelectiveScanRows,
     SelectiveScanWeights,
 };
 
@@ -90,7 +90,8 @@ impl<B: Backend> SelectiveScan<B> {
         let compressed = match &self.norms {
             Some(norms) => {
                 // The factors are normalized as a query head and a key head are.
-                let heads = QkvLayout { value_dim: 0, ..QkvLayout::new(1, 1, params.state_size) };
+                let values = KvValues::Separate { dim: 0 };
+                let heads = QkvLayout { values, ..QkvLayout::new(1, 1, params.state_size) };
                 let norm = QkNorm::per_head(&norms.writes, &norms.reads, norms.eps);
                 backend.rope(rows, &heads, Some(norm), None, &mut selection.factors);
                 LinearInput::Normed { x: compressed, norm: Norm::rms(&norms.steps, norms.eps) }

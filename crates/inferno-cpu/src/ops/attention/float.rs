@@ -33,7 +33,7 @@ pub(super) fn num_lines(layout: &QkvLayout, num_rows: usize) -> usize {
 /// Lines of scores, [`SPAN`] of each row, and of panels, [`TILE`] rows for every [`PANEL`] components of a value. Panels of
 /// keys have a row for each component.
 fn scratch_lines(layout: &QkvLayout, num_rows: usize) -> [usize; 2] {
-    let panels = TILE * layout.head_dim.max(layout.value_dim).next_multiple_of(PANEL);
+    let panels = TILE * layout.head_dim.max(layout.value_dim()).next_multiple_of(PANEL);
     [num_rows * SPAN / LANES, panels / LANES]
 }
 
@@ -48,12 +48,15 @@ pub(super) fn run<E: Element>(
     let (scores, panels) = memory.split_at_mut(scores);
     let scores: &mut [f32] = bytemuck::cast_slice_mut(scores);
     let panels: &mut [PanelRow] = bytemuck::cast_slice_mut(panels);
-    let QkvLayout { head_dim, value_dim, .. } = *task.attention.layout;
+    let (head_dim, value_dim) =
+        (task.attention.dim(Plane::Keys), task.attention.dim(Plane::Values));
     let positions = task.positions();
     let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
     let whole_vectors =
         task.attention.cache.layout.block_tokens % LANES == 0 && value_dim % PANEL == 0;
-    let few = whole_vectors && task.num_rows() <= MAX_IN_PLACE_ROWS;
+    let few = whole_vectors
+        && task.num_rows() <= MAX_IN_PLACE_ROWS
+        && !task.attention.has_values_in_keys();
     let element = PhantomData::<E>;
     if few {
         level.run(ScoresInPlace { task, tiles, scores, element });
@@ -267,7 +270,7 @@ impl MixPanels<'_> {
             return;
         }
         let place = positions.start % TILE..positions.start % TILE + positions.len();
-        let value_dim = self.mixture.task.attention.layout.value_dim;
+        let value_dim = self.mixture.task.attention.dim(Plane::Values);
         let panels = self.values.chunks_exact(TILE).take(value_dim.div_ceil(PANEL));
         for (number, panel) in panels.enumerate() {
             let (column, values) = (number * PANEL, &panel[place.clone()]);

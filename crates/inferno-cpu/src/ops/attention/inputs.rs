@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use inferno_backend::{AttentionParams, Batch, QkvLayout};
+use inferno_backend::{AttentionParams, Batch, KvValues, QkvLayout};
 
 use crate::buffer::CpuBuffer;
-use crate::kv_cache::CpuKvCache;
+use crate::kv_cache::{CpuKvCache, Plane};
 use crate::lanes::LANES;
 
 /// Positions of a span, whose scores are computed together.
@@ -55,6 +55,30 @@ impl AttentionInputs<'_> {
     /// Floats of the partial results of all rows of a unit.
     pub(super) fn state_len(&self, unit: &RowUnit) -> usize {
         self.num_rows(unit) * self.partial_len
+    }
+
+    /// Components of a key or value head.
+    #[inline(always)]
+    pub(super) fn dim(&self, plane: Plane) -> usize {
+        match plane {
+            Plane::Keys => self.layout.head_dim,
+            Plane::Values => self.layout.value_dim(),
+        }
+    }
+
+    /// The plane of the cache that holds the keys or the values, and the component of its rows that they begin with.
+    #[inline(always)]
+    pub(super) fn stored(&self, plane: Plane) -> (Plane, usize) {
+        match (plane, self.layout.values) {
+            (Plane::Values, KvValues::InKeys { start }) => (Plane::Keys, start),
+            _ => (plane, 0),
+        }
+    }
+
+    /// Whether values are stored in the order of keys, and must be transposed.
+    #[inline(always)]
+    pub(super) fn has_values_in_keys(&self) -> bool {
+        self.stored(Plane::Values).0 == Plane::Keys
     }
 
     /// The query of row `row` of a unit.

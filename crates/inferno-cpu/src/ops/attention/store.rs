@@ -3,7 +3,7 @@
 // Writes to parts of the shared cache.
 #![allow(unsafe_code)]
 
-use inferno_backend::{Batch, KvDType, QkvLayout};
+use inferno_backend::{Batch, KvDType, QkvLayout, largest_i16};
 
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
@@ -25,7 +25,6 @@ pub(crate) fn store_kv(
     assert!(layout.has_kv, "a row holds keys and values");
     assert!(cache.layout.layers[layer].fits(layout), "the cache was made for these heads");
     let qkv = qkv.rows(batch.num_tokens());
-    let num_heads = layout.num_kv_heads;
     let block_tokens = cache.layout.block_tokens;
     let rows =
         [Plane::Keys, Plane::Values].map(|plane| RowLayout::new(&cache.layout, layer, plane));
@@ -33,13 +32,12 @@ pub(crate) fn store_kv(
     let bytes = Disjoint::new(bytes);
     let store = |task: usize| {
         let [q_len, k_len, _] = layout.part_lens();
-        let (plane, rows, column, dim) = match task.checked_sub(num_heads) {
-            None => (Plane::Keys, &rows[0], q_len + task * layout.head_dim, layout.head_dim),
-            Some(head) => {
-                let column = q_len + k_len + head * layout.value_dim;
-                (Plane::Values, &rows[1], column, layout.value_dim)
-            }
+        let (plane, head) = regions.plane_and_head(task);
+        let (first, dim) = match plane {
+            Plane::Keys => (q_len, layout.head_dim),
+            Plane::Values => (q_len + k_len, layout.value_dim()),
         };
+        let (rows, column) = (&rows[plane as usize], first + head * dim);
         let mut memory = [0; MAX_ENCODED_WORDS];
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / block_tokens, slot % block_tokens);
@@ -55,8 +53,8 @@ pub(crate) fn store_kv(
             executor.level.run(encode);
         }
     };
-    let values = batch.num_tokens() * num_heads * layout.head_dim;
-    executor.pool.run_if_large(2 * num_heads, values, &store);
+    let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
+    executor.pool.run_if_large(regions.len(), values, &store);
 }
 
 /// The largest number of words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
@@ -89,7 +87,9 @@ impl Kernel for EncodeRow<'_> {
             match rows.dtype {
                 KvDType::I16 => {
                     let (header, integers) = bytes.split_at_mut(rows.header);
-                    let scale = quantize_row(lanes, values, bytemuck::cast_slice_mut(integers));
+                    let (largest, integers) =
+                        (largest_i16(rows.head_dim), bytemuck::cast_slice_mut(integers));
+                    let scale = quantize_row(lanes, values, largest, integers);
                     header.copy_from_slice(&scale.to_le_bytes());
                 }
                 KvDType::F16 if values.len() % LANES == 0 => {

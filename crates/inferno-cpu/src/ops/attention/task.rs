@@ -41,6 +41,7 @@ impl<'a> SpanTask<'a> {
     #[inline(always)]
     pub(super) fn bytes(&self, plane: Plane, position: usize) -> &'a [u8] {
         let AttentionInputs { params, cache, batch, .. } = self.attention;
+        let (plane, _) = self.attention.stored(plane);
         let block = batch.block_table(self.unit.sequence)[position / cache.layout.block_tokens];
         cache.region(block, params.layer, plane, self.kv_head)
     }

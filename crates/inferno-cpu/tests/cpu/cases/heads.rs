@@ -2,7 +2,7 @@
 
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
-    LogitRows, QkvLayout, SequenceChunk,
+    KvValues, LogitRows, QkvLayout, SequenceChunk,
 };
 
 use super::{Random, matrix, read};
@@ -13,8 +13,8 @@ pub struct Shape {
     pub num_heads: usize,
     pub num_kv_heads: usize,
     pub head_dim: usize,
-    /// Width of values, if it is not that of keys.
-    pub value_dim: Option<usize>,
+    /// Values, if they are not rows as wide as keys.
+    pub values: Option<KvValues>,
     pub block_tokens: usize,
     pub tokens: usize,
     pub window: Option<AttentionWindow>,
@@ -28,7 +28,7 @@ pub const SHAPE: Shape = Shape {
     num_heads: 4,
     num_kv_heads: 2,
     head_dim: 32,
-    value_dim: None,
+    values: None,
     block_tokens: 16,
     tokens: 70,
     window: None,
@@ -39,9 +39,9 @@ pub const SHAPE: Shape = Shape {
 
 impl Shape {
     pub fn qkv(&self) -> QkvLayout {
-        let Self { num_heads, num_kv_heads, head_dim, value_dim, .. } = *self;
-        let value_dim = value_dim.unwrap_or(head_dim);
-        QkvLayout { value_dim, ..QkvLayout::new(num_heads, num_kv_heads, head_dim) }
+        let Self { num_heads, num_kv_heads, head_dim, values, .. } = *self;
+        let values = values.unwrap_or(KvValues::Separate { dim: head_dim });
+        QkvLayout { values, ..QkvLayout::new(num_heads, num_kv_heads, head_dim) }
     }
 
     pub fn cache(&self) -> KvLayout {

@@ -1,6 +1,6 @@
 //! Multi-head latent attention.
 
-use inferno_backend::QkvLayout;
+use inferno_backend::{KvValues, QkvLayout};
 
 use super::SpecBuilder;
 use crate::ModelError;
@@ -57,7 +57,7 @@ impl SpecBuilder<'_> {
         let rotary = self.rotary(index, false)?;
         let heads = QkvLayout::new(num_heads, 1, rotary_dim + latent_dim);
         Ok(AttentionSpec {
-            heads: QkvLayout { value_dim: latent_dim, ..heads },
+            heads: QkvLayout { values: KvValues::InKeys { start: rotary_dim }, ..heads },
             cache_layer,
             scale: self.latent_scale(head_dim)?,
             softcap: None,

@@ -26,7 +26,7 @@ pub(crate) struct ComputeArgs {
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,
-    /// Number format of the KV cache; heads wider than 512 values are stored as f16 instead of i16
+    /// Number format of the KV cache; heads wider than 1024 values are stored as f16 instead of i16
     #[arg(long, value_name = "FORMAT", default_value_t, ignore_case = true)]
     #[arg(value_parser = one_of::<KvDType>(KvDType::ALL.map(KvDType::name)))]
     kv_dtype: KvDType,

@@ -3,7 +3,8 @@
 //! Keys are stored component by component in a block and values position by position, so both are vectors already: a
 //! panel of keys has one row per component and one column per position, a panel of values one row per position and one
 //! column per component. For many rows a tile is read into panels first ([`ReadRun`]); for few, rows of panels are read
-//! in place ([`CachedKeys`], [`CachedValues`]).
+//! in place ([`CachedKeys`], [`CachedValues`]). Values that are components of keys are transposed while they are read into
+//! panels.
 //!
 //! The next tile is prefetched while one is read: blocks are too far apart for the hardware prefetcher.
 
@@ -19,6 +20,7 @@ use crate::lanes::{Kernel, LANES, Lanes};
 use crate::memory::LINE_BYTES;
 use crate::ops::attention::inputs::{PANEL, TILE, VECTORS};
 use crate::ops::attention::task::SpanTask;
+use crate::ops::attention::transpose::transpose_f32;
 use crate::scratch::CacheLine;
 
 /// Components that share a scale in Q8_0.
@@ -92,7 +94,12 @@ pub(super) struct Region<'a> {
     /// The region that is read after this tile.
     pub(super) ahead: &'a [u8],
     pub(super) block_tokens: usize,
+    /// Components of a row of the region.
     pub(super) head_dim: usize,
+    /// The order of its rows.
+    order: Plane,
+    /// The first component that is read.
+    first: usize,
 }
 
 impl<'a> Region<'a> {
@@ -101,10 +108,8 @@ impl<'a> Region<'a> {
     pub(super) fn new(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let cache = task.attention.cache;
         let block_tokens = cache.layout.block_tokens;
-        let head_dim = match plane {
-            Plane::Keys => task.attention.layout.head_dim,
-            Plane::Values => task.attention.layout.value_dim,
-        };
+        let (order, first) = task.attention.stored(plane);
+        let head_dim = task.attention.dim(order);
         let region = |plane, position| task.bytes(plane, position);
         // The next tile, or after the last one the first tile of values, or of the following keys.
         let positions = task.positions();
@@ -120,7 +125,7 @@ impl<'a> Region<'a> {
                 region(Plane::Keys, next.min(last))
             }
         };
-        Self { bytes: region(plane, position), ahead, block_tokens, head_dim }
+        Self { bytes: region(plane, position), ahead, block_tokens, head_dim, order, first }
     }
 
     /// 16 numbers from number `index` on.
@@ -294,8 +299,8 @@ impl<E: Element> Kernel for ReadRun<'_, E> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let PositionRun { region, offset, count, at } = self.run;
-        match self.plane {
-            Plane::Keys => {
+        match (self.plane, region.order) {
+            (Plane::Keys, _) => {
                 for first in (0..count).step_by(LANES) {
                     let column = at + first;
                     for d in 0..region.head_dim {
@@ -306,7 +311,7 @@ impl<E: Element> Kernel for ReadRun<'_, E> {
                     }
                 }
             }
-            Plane::Values => {
+            (Plane::Values, Plane::Values) => {
                 for position in 0..count {
                     for d in (0..region.head_dim).step_by(LANES) {
                         let values = region.values::<E, L>(lanes, offset + position, d);
@@ -314,6 +319,31 @@ impl<E: Element> Kernel for ReadRun<'_, E> {
                         let CacheLine(out) = &mut row[d % PANEL / LANES];
                         lanes.store(values, out);
                     }
+                }
+            }
+            (Plane::Values, Plane::Keys) => self.transpose(lanes),
+        }
+    }
+}
+
+impl<E: Element> ReadRun<'_, E> {
+    /// Reads values that are components of keys.
+    #[inline(always)]
+    fn transpose<L: Lanes>(self, lanes: L) {
+        let PositionRun { region, offset, count, at } = self.run;
+        let value_dim = region.head_dim - region.first;
+        let mut components = [CacheLine([0.0; LANES]); LANES];
+        for first in (0..count).step_by(LANES) {
+            for d in (0..value_dim).step_by(LANES) {
+                for (component, CacheLine(out)) in (d..value_dim).zip(&mut components) {
+                    let component = region.first + component;
+                    lanes.store(region.keys::<E, L>(lanes, offset + first, component), out);
+                }
+                let columns = transpose_f32(lanes, &components);
+                let panel = &mut self.panels[d / PANEL * TILE + at + first..];
+                for (row, column) in panel[..LANES.min(count - first)].iter_mut().zip(columns) {
+                    let CacheLine(out) = &mut row[d % PANEL / LANES];
+                    lanes.store_bytes(column, bytemuck::cast_mut(out));
                 }
             }
         }

@@ -10,8 +10,6 @@
 
 use std::ops::Range;
 
-use inferno_backend::QkvLayout;
-
 use crate::kv_cache::Plane;
 use crate::lanes::{LANES, Lanes};
 use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
@@ -23,7 +21,7 @@ const GROUPS: usize = SPAN / LANES;
 /// 16 positions of one head's keys or values: rows of cache lines.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PositionGroup<'a> {
-    /// For keys, a row is two components of the 16 positions; for values, two positions.
+    /// For keys, and values in keys, a row is two components of the 16 positions; for other values, two positions.
     pub(super) bytes: &'a [u8],
     /// Bytes from row to row.
     pub(super) stride: usize,
@@ -38,12 +36,13 @@ impl<'a> PositionGroup<'a> {
     #[inline(always)]
     fn of(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let block_tokens = task.attention.cache.layout.block_tokens;
-        let QkvLayout { head_dim, value_dim, .. } = *task.attention.layout;
         let region = task.bytes(plane, position);
         let offset = position % block_tokens / LANES * LANES;
-        let (start, stride, dim) = match plane {
-            Plane::Keys => (4 * offset, 4 * block_tokens, head_dim),
-            Plane::Values => (2 * offset * value_dim, 4 * value_dim, value_dim),
+        let (order, first) = task.attention.stored(plane);
+        let dim = task.attention.dim(order);
+        let (start, stride) = match order {
+            Plane::Keys => (2 * first * block_tokens + 4 * offset, 4 * block_tokens),
+            Plane::Values => (2 * offset * dim, 4 * dim),
         };
         let scales = &region[2 * block_tokens * dim + 4 * offset..];
         Self { bytes: &region[start..], stride, scales, ahead: &[] }

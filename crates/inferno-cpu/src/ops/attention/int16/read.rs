@@ -1,7 +1,7 @@
 //! Reads of a span's integers and scales from the cache.
 //!
-//! Pairs have the same layout in the cache as in panels, 16 per cache line. Blocks without whole lines of positions or of
-//! components are converted to that layout first, 16 positions at a time.
+//! Pairs have the same layout in the cache as in panels, 16 per cache line. Values that are components of keys, and blocks
+//! without whole lines of positions or of components, are converted to that layout first, 16 positions at a time.
 
 use std::ops::Range;
 
@@ -12,6 +12,7 @@ use crate::kv_cache::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 use crate::lanes::{ColumnTile, LANES, Lanes, VECTOR_BYTES};
 use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
 use crate::ops::attention::task::within;
+use crate::ops::attention::transpose::transpose_pairs;
 use crate::scratch::CacheLine;
 
 impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
@@ -27,6 +28,9 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
                 let number = (first - start) / LANES;
                 if whole_vectors(self.task.attention) {
                     self.read_scales(lanes, plane, number..number + 1);
+                    if self.is_transposed(plane) {
+                        self.transpose(lanes, number);
+                    }
                 } else {
                     self.stage(plane, here.clone());
                 }
@@ -56,7 +60,8 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// Converts up to 16 `positions` within a vector to the layout of a block of whole cache lines.
     fn stage(&mut self, plane: Plane, positions: Range<usize>) {
         let layout = &self.task.attention.cache.layout;
-        let rows = RowLayout::new(layout, self.task.attention.params.layer, plane);
+        let (stored, first) = self.task.attention.stored(plane);
+        let rows = RowLayout::new(layout, self.task.attention.params.layer, stored);
         let block_tokens = layout.block_tokens;
         let dim = padded_dim(self.task.attention, plane);
         let stage: &mut [u8] = bytemuck::cast_slice_mut(self.memory.stage);
@@ -65,11 +70,11 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         let row = &mut row[..rows.row_bytes()];
         for position in positions {
             let region = self.task.bytes(plane, position);
-            rows.get(plane, region, position % block_tokens, row);
+            rows.get(stored, region, position % block_tokens, row);
             let (scale, integers) = row.split_at(size_of::<f32>());
             let scale = f32::from_le_bytes(scale.try_into().expect("it was split off"));
             let offset = position % LANES;
-            for (d, integer) in integers.chunks_exact(2).enumerate() {
+            for (d, integer) in integers.chunks_exact(2).skip(first).enumerate() {
                 let at = match plane {
                     Plane::Keys => (d / 2 * LANES + offset) * 2 + d % 2,
                     Plane::Values => (offset / 2 * dim + d) * 2 + offset % 2,
@@ -83,10 +88,34 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         }
     }
 
+    /// Whether these are values in the order of keys.
+    #[inline(always)]
+    fn is_transposed(&self, plane: Plane) -> bool {
+        plane == Plane::Values && self.task.attention.has_values_in_keys()
+    }
+
+    /// Converts the values of group `number` of the span from the order of keys.
+    #[inline(always)]
+    fn transpose<L: Lanes>(&mut self, lanes: L, number: usize) {
+        let columns = padded_dim(self.task.attention, Plane::Values) / LANES;
+        let group = self.groups.values[number];
+        for column in 0..columns {
+            let first = column * LANES / 2;
+            let mut rows = [group.line(lanes, first, 0); LANES / 2];
+            for (row, pairs) in rows.iter_mut().enumerate() {
+                *pairs = group.line(lanes, first + row, 0);
+            }
+            for (row, pairs) in transpose_pairs(lanes, rows).into_iter().enumerate() {
+                let CacheLine(out) = &mut self.memory.stage[row * columns + column];
+                lanes.store_bytes(pairs, bytemuck::cast_mut(out));
+            }
+        }
+    }
+
     /// Group `number` of the span, in the cache or converted.
     #[inline(always)]
     fn source(&self, plane: Plane, number: usize) -> PositionGroup<'_> {
-        if whole_vectors(self.task.attention) {
+        if whole_vectors(self.task.attention) && !self.is_transposed(plane) {
             return match plane {
                 Plane::Keys => self.groups.keys[number],
                 Plane::Values => self.groups.values[number],

@@ -33,8 +33,9 @@ pub(super) enum ReadPath {
 impl ReadPath {
     pub(super) fn of(task: &SpanTask<'_>, level: Level) -> Self {
         let few = task.attention.num_rows(task.unit) <= MAX_IN_PLACE_ROWS;
+        let is_in_place = few && !task.attention.has_values_in_keys();
         match level.has_matrix_unit() {
-            _ if few && whole_vectors(task.attention) => Self::InPlace,
+            _ if is_in_place && whole_vectors(task.attention) => Self::InPlace,
             true => Self::Tiles,
             false => Self::Panels,
         }
@@ -43,19 +44,14 @@ impl ReadPath {
 
 /// Whether positions and components are whole vectors in a block.
 pub(super) fn whole_vectors(attention: &AttentionInputs<'_>) -> bool {
-    let QkvLayout { head_dim, value_dim, .. } = *attention.layout;
     attention.cache.layout.block_tokens % LANES == 0
-        && head_dim % PANEL == 0
-        && value_dim % PANEL == 0
+        && attention.dim(Plane::Keys) % PANEL == 0
+        && attention.dim(Plane::Values) % PANEL == 0
 }
 
 /// Components of a key or value head, with padding to whole panels.
 pub(super) fn padded_dim(attention: &AttentionInputs<'_>, plane: Plane) -> usize {
-    let dim = match plane {
-        Plane::Keys => attention.layout.head_dim,
-        Plane::Values => attention.layout.value_dim,
-    };
-    dim.next_multiple_of(PANEL)
+    attention.dim(plane).next_multiple_of(PANEL)
 }
 
 /// Memory to compute in. Only the queries are kept from one span to the next.
@@ -85,7 +81,7 @@ impl MemorySizes {
     fn new(layout: &QkvLayout, num_rows: usize) -> Self {
         let (rows, block) = (num_rows.next_multiple_of(BLOCK_ROWS), BLOCK_ROWS * SPAN);
         let [keys, values] =
-            [layout.head_dim, layout.value_dim].map(|dim| dim.next_multiple_of(PANEL));
+            [layout.head_dim, layout.value_dim()].map(|dim| dim.next_multiple_of(PANEL));
         let (key_panels, value_panels) = (SPAN * keys / 2, SPAN * values / 2);
         let stage = LANES * keys.max(values) / 2;
         let parts = [rows * keys, rows, SPAN, SPAN, key_panels, value_panels, block, block, stage];

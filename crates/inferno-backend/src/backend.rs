@@ -254,9 +254,6 @@ pub trait Backend: DeviceMemory {
     /// Row `t * times + j` of `out` is row `t` of `x`, for each `j` below `times`.
     fn repeat_rows(&self, rows: usize, times: usize, x: &Self::Buffer, out: &mut Self::Buffer);
 
-    /// Multiplies the weight of each selected expert by its value in `scales`, a row of one value per expert.
-    fn scale_experts(&self, scales: &Self::Buffer, routing: &mut Self::Routing);
-
     /// Applies the weights of the selected experts to their inputs instead of their outputs: row
     /// `t * num_experts_used + j` of `out` is the weight of token `t`'s `j`-th expert times row `t` of `x`, and that
     /// weight becomes 1.

@@ -15,7 +15,7 @@ mod rows;
 
 use std::borrow::Cow;
 
-use inferno_tensor::{Tensor, quant};
+use inferno_tensor::Tensor;
 
 use crate::{
     AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
@@ -67,8 +67,9 @@ impl Backend for ReferenceBackend {
             EmbeddingIndex::Position => batch.positions(),
         };
         for (row, &selected) in selected.iter().enumerate() {
-            quant::decode_row(table.dtype(), table.row(0, selected as usize), &mut out[[row]])
-                .expect("the table has rows of its own format and as wide as `out`");
+            table
+                .decode_row(0, selected as usize, &mut out[[row]])
+                .expect("the table's rows are as wide as `out`");
         }
     }
 
@@ -279,10 +280,6 @@ impl Backend for ReferenceBackend {
         for row in 0..rows * times {
             out[[row]].copy_from_slice(&x[[row / times]]);
         }
-    }
-
-    fn scale_experts(&self, scales: &Matrix, routing: &mut ReferenceRouting) {
-        routing.scale(&scales[[0]]);
     }
 
     fn weigh_expert_inputs(

@@ -1,7 +1,9 @@
 //! Weights in the format of the file, validated before a backend packs them.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use inferno_tensor::{DType, TensorView};
+use inferno_tensor::{DType, TensorView, quant};
 
 use crate::BackendError;
 
@@ -9,6 +11,8 @@ use crate::BackendError;
 ///
 /// A backend receives a weight as a list of parts and stacks their rows, so that the query, key and
 /// value projections, which may have different formats, become one matrix product.
+///
+/// A part can have scales, one per row: factors on the outputs of a product that the format itself cannot store.
 #[derive(Debug, Clone)]
 pub struct WeightPart {
     name: String,
@@ -18,6 +22,7 @@ pub struct WeightPart {
     cols: usize,
     row_bytes: usize,
     bytes: Bytes,
+    scales: Option<Arc<[f32]>>,
 }
 
 impl WeightPart {
@@ -63,7 +68,15 @@ impl WeightPart {
                 found: bytes.len(),
             });
         }
-        Ok(Self { name, dtype, experts, rows, cols, row_bytes, bytes })
+        Ok(Self { name, dtype, experts, rows, cols, row_bytes, bytes, scales: None })
+    }
+
+    /// Sets the factor on each row of each expert.
+    ///
+    /// **Panics** unless there is one per row.
+    pub fn with_scales(self, scales: Vec<f32>) -> Self {
+        assert_eq!(scales.len(), self.experts * self.rows, "one scale per row");
+        Self { scales: Some(scales.into()), ..self }
     }
 
     /// Checks that `parts` can be stacked and returns `(experts, total rows, cols)` of the stack.
@@ -84,6 +97,21 @@ impl WeightPart {
             }
         }
         Ok((first.experts, parts.iter().map(|part| part.rows).sum(), first.cols))
+    }
+
+    /// The factors on the rows of a stack of `parts`, expert by expert; `None` if no part has scales.
+    pub fn stacked_scales(parts: &[Self]) -> Option<Vec<f32>> {
+        parts.iter().find(|part| part.scales.is_some())?;
+        let experts = 0..parts.iter().map(|part| part.experts).min().unwrap_or(0);
+        let rows = experts.flat_map(|expert| {
+            parts.iter().flat_map(move |part| (0..part.rows).map(move |row| (part, expert, row)))
+        });
+        Some(rows.map(|(part, expert, row)| part.scale(expert, row)).collect())
+    }
+
+    /// The factor on row `row` of expert `expert`; 1 if the part has no scales.
+    fn scale(&self, expert: usize, row: usize) -> f32 {
+        self.scales.as_ref().map_or(1.0, |scales| scales[expert * self.rows + row])
     }
 
     /// The tensor's name in the file.
@@ -128,5 +156,25 @@ impl WeightPart {
         let dims = [self.experts, self.rows, self.row_bytes];
         let rows = TensorView::new(&dims, &self.bytes).expect("the size was checked");
         rows.block(&[expert, row]).expect("the rows are contiguous")
+    }
+
+    /// Decodes row `row` of expert `expert`, multiplied by its scale.
+    ///
+    /// **Errors**: [`BackendError::WeightShape`] unless `out` holds one value per column.
+    ///
+    /// **Panics** if there is no such row.
+    pub fn decode_row(
+        &self,
+        expert: usize,
+        row: usize,
+        out: &mut [f32],
+    ) -> Result<(), BackendError> {
+        quant::decode_row(self.dtype, self.row(expert, row), out)
+            .map_err(|source| BackendError::WeightShape { name: self.name.clone(), source })?;
+        if self.scales.is_some() {
+            let scale = self.scale(expert, row);
+            out.iter_mut().for_each(|value| *value *= scale);
+        }
+        Ok(())
     }
 }

@@ -32,6 +32,8 @@ pub struct CpuWeight {
     pub(crate) cols: usize,
     pub(crate) rows: usize,
     pub(crate) parts: Vec<PackedPart>,
+    /// Factors on the rows of each expert, unless they are all 1.
+    pub(crate) scales: Option<Vec<f32>>,
 }
 
 /// One stacked tensor.
@@ -64,7 +66,8 @@ impl CpuWeight {
         arena: &Arena,
     ) -> Result<Self, BackendError> {
         let (_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
-        let mut weight = Self { cols, rows: 0, parts: Vec::with_capacity(parts.len()) };
+        let scales = WeightPart::stacked_scales(parts);
+        let mut weight = Self { cols, rows: 0, parts: Vec::with_capacity(parts.len()), scales };
         for part in parts {
             let part = PackedPart::pack(part, weight.rows, weight.num_panels(), pool, arena)?;
             weight.rows += part.rows;

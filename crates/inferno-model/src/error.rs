@@ -67,6 +67,33 @@ pub enum ModelError {
         /// Every supported format.
         known: Vec<&'static str>,
     },
+    /// A tensor of type I8 has no scales.
+    #[error(
+        "tensor {matrix:?} of type I8 requires a scale for each row: a tensor {name:?} of shape {expected:?}, which is missing"
+    )]
+    MissingScales {
+        /// The tensor's name.
+        matrix: String,
+        /// The name of its scales.
+        name: String,
+        /// The shape of its scales, slowest dimension first.
+        expected: Vec<usize>,
+    },
+    /// A scale is not a usable number.
+    #[error(
+        "tensor {name:?}: value {index} is {found}; scales must be finite{}",
+        if *is_unsigned { " and not negative" } else { "" }
+    )]
+    InvalidScale {
+        /// The name of the scales.
+        name: String,
+        /// The index of the value.
+        index: usize,
+        /// The value.
+        found: f32,
+        /// Whether negative scales are invalid.
+        is_unsigned: bool,
+    },
     /// The file has tensors that the architecture does not use. Without them, the model would run
     /// but compute something else.
     #[error(

@@ -2,8 +2,8 @@
 
 use inferno_backend::{Backend, PassShape, ProductShape, StateLayout};
 use inferno_gguf::{Gguf, TensorInfo};
+use inferno_tensor::quant::Int8Row;
 
-use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, POSITION_EMBEDDINGS};
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{CacheLayout, ModelError, ModelSpec, Requantize};
 
@@ -36,9 +36,9 @@ impl Footprint {
         cache: &CacheLayout,
         limits: BatchLimits,
     ) -> Result<Self, ModelError> {
-        let vectors = spec.vectors().map(|vector| vector.rows.saturating_mul(vector.cols()));
-        let mut weight_bytes =
-            vectors.fold(0, usize::saturating_add).saturating_mul(size_of::<f32>());
+        let biases = spec.matrices().filter_map(|usage| usage.bias);
+        let vectors = spec.vectors().chain(biases).map(|vector| vector.num_bytes(vector.rows));
+        let mut weight_bytes = vectors.fold(0, usize::saturating_add);
         let mut pass = PassShape {
             max_num_tokens: limits.max_num_tokens,
             attention: spec.attentions().map(|attention| attention.heads).collect(),
@@ -60,15 +60,22 @@ impl Footprint {
                 num_experts,
             }));
         }
+        let for_tables = requantize.and_then(Requantize::for_tables);
+        let (in_place, converted): (Vec<_>, Vec<_>) =
+            spec.tables().partition(|(table, cols)| table.is_in_place(for_tables, *cols));
         let mapped_bytes = match checkpoint.is_in_memory() {
             // The size of a file in memory fits `usize`.
             true => checkpoint.file_bytes() as usize,
-            false => [EMBEDDINGS, LAYER_EMBEDDINGS, POSITION_EMBEDDINGS]
-                .into_iter()
-                .filter_map(|name| checkpoint.tensor(name))
+            false => in_place
+                .iter()
+                .filter_map(|(table, _)| checkpoint.tensor(&table.name))
                 .map(TensorInfo::num_bytes)
                 .fold(0, usize::saturating_add),
         };
+        let converted = converted.iter().map(|(table, cols)| {
+            table.num_rows().saturating_mul(cols.saturating_add(Int8Row::SCALE_BYTES))
+        });
+        let weight_bytes = converted.fold(weight_bytes, usize::saturating_add);
         Ok(Self {
             weight_bytes,
             kv_cache_bytes: cache.kv.total_bytes()?,

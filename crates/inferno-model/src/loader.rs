@@ -8,8 +8,11 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use inferno_backend::{Backend, BackendError, WeightPart};
 use inferno_gguf::{Gguf, TensorInfo};
+use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{DType, quant};
+use rayon::prelude::*;
 
+use crate::spec::scales::TensorScales;
 use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
 use crate::{ModelError, Requantize};
 
@@ -146,30 +149,47 @@ impl<'a, B: Backend> Loader<'a, B> {
         let MatrixSpec { ref parts, num_experts, cols } = *matrix;
         let mut loaded = Vec::with_capacity(parts.len());
         for part in parts {
-            let loaded_part = self.part(part, num_experts, cols)?;
-            loaded.push(match self.requantize {
-                Some(requantize) => requantize.apply(loaded_part)?,
-                None => loaded_part,
-            });
+            loaded.push(self.converted(part, self.requantize, num_experts, cols)?);
         }
         let weight = self.backend.load_weight(&loaded)?;
         drop(loaded);
         for part in parts {
             self.finished(self.info(&part.name));
+            self.advance_scales(part);
         }
         Ok(weight)
     }
 
-    /// Loads a table for lookups.
+    /// Loads a table for lookups, which read its bytes in place unless they were converted.
     pub(crate) fn table(
         &mut self,
         table: &MatrixPart,
         cols: usize,
     ) -> Result<B::Table, ModelError> {
-        let part = self.part(table, 1, cols)?;
-        let table = self.backend.load_table(&part)?;
-        self.advance(self.info(part.name()));
-        Ok(table)
+        let requantize = self.requantize.and_then(Requantize::for_tables);
+        let part = self.converted(table, requantize, 1, cols)?;
+        let loaded = self.backend.load_table(&part)?;
+        match table.is_in_place(requantize, cols) {
+            true => self.advance(self.info(&table.name)),
+            false => self.finished(self.info(&table.name)),
+        }
+        self.advance_scales(table);
+        Ok(loaded)
+    }
+
+    /// The rows of a part in the format of `requantize`.
+    fn converted(
+        &self,
+        part: &MatrixPart,
+        requantize: Option<Requantize>,
+        num_experts: usize,
+        cols: usize,
+    ) -> Result<WeightPart, ModelError> {
+        let loaded = self.part(part, num_experts, cols)?;
+        match requantize {
+            Some(requantize) if part.is_convertible => Ok(requantize.apply(loaded)?),
+            _ => Ok(loaded),
+        }
     }
 
     /// The rows of a part, of each of its matrices.
@@ -179,26 +199,38 @@ impl<'a, B: Backend> Loader<'a, B> {
         num_experts: usize,
         cols: usize,
     ) -> Result<WeightPart, ModelError> {
-        let MatrixPart { name, dtype, rows, tensor_rows } = part;
-        let bytes: Bytes = self.checkpoint.data(self.info(name));
-        let whole = WeightPart::experts(name, *dtype, num_experts, *tensor_rows, cols, bytes)?;
-        if part.num_rows() == *tensor_rows {
-            return Ok(whole);
+        let MatrixPart { ref name, dtype, ref rows, tensor_rows, ref scales, .. } = *part;
+        let bytes = self.checkpoint.data(self.info(name));
+        let firsts = (0..num_experts).map(|expert| expert * tensor_rows);
+        let ranges = firsts
+            .flat_map(|first| rows.iter().map(move |rows| first + rows.start..first + rows.end));
+        let scales: Option<Vec<f32>> = match scales {
+            Some(scales) => {
+                let all = scales.read(self.checkpoint)?;
+                Some(ranges.clone().flat_map(|rows| all[rows].iter().copied()).collect())
+            }
+            None => None,
+        };
+        let stack =
+            |bytes| WeightPart::experts(name, dtype, num_experts, part.num_rows(), cols, bytes);
+        if let (DType::Int8, Some(scales)) = (dtype, &scales) {
+            let rows: Vec<usize> = ranges.flatten().collect();
+            return Ok(stack(int8_rows(&bytes, &rows, scales, cols))?);
         }
-        let (row_bytes, bytes) = (whole.row_bytes(), whole.bytes());
+        let row_bytes = bytes.len() / (num_experts * tensor_rows).max(1);
         let bytes = match (num_experts, &rows[..]) {
+            _ if part.num_rows() == tensor_rows => bytes,
             (1, [rows]) => bytes.slice(rows.start * row_bytes..rows.end * row_bytes),
             _ => {
-                let firsts = (0..num_experts).map(|expert| expert * tensor_rows);
-                let ranges = firsts.flat_map(|first| {
-                    rows.iter().map(move |rows| {
-                        (first + rows.start) * row_bytes..(first + rows.end) * row_bytes
-                    })
-                });
+                let ranges = ranges.map(|rows| rows.start * row_bytes..rows.end * row_bytes);
                 ranges.flat_map(|range| bytes[range].iter().copied()).collect()
             }
         };
-        Ok(WeightPart::experts(name, *dtype, num_experts, part.num_rows(), cols, bytes)?)
+        let loaded = stack(bytes)?;
+        Ok(match scales {
+            Some(scales) => loaded.with_scales(scales),
+            None => loaded,
+        })
     }
 
     /// A tensor of the description, which was read from the same file.
@@ -212,6 +244,15 @@ impl<'a, B: Backend> Loader<'a, B> {
         self.advance(info);
     }
 
+    /// Counts the scales of a part, and those that have no effect.
+    fn advance_scales(&mut self, part: &MatrixPart) {
+        let ignored = part.is_convertible.then(|| TensorScales::input_name_for(&part.name));
+        let names = part.scales.iter().map(|scales| scales.name().to_owned()).chain(ignored);
+        for info in names.filter_map(|name| self.checkpoint.tensor(&name)) {
+            self.advance(info);
+        }
+    }
+
     fn advance(&mut self, info: &'a TensorInfo) {
         // Tied embeddings are loaded twice.
         if self.loaded.insert(info.name()) {
@@ -219,6 +260,17 @@ impl<'a, B: Backend> Loader<'a, B> {
             (self.on_progress)(self.progress);
         }
     }
+}
+
+/// Rows of a matrix of bytes with their scales, in the layout of [`DType::Int8`].
+fn int8_rows(matrix: &[u8], rows: &[usize], scales: &[f32], cols: usize) -> Bytes {
+    let row_bytes = Int8Row::SCALE_BYTES + cols;
+    let mut bytes = vec![0; rows.len() * row_bytes];
+    let sources = rows.par_iter().zip(scales);
+    bytes.par_chunks_exact_mut(row_bytes).zip(sources).for_each(|(out, (&row, &scale))| {
+        Int8Row { scale, quants: &matrix[row * cols..(row + 1) * cols] }.write(out);
+    });
+    bytes.into()
 }
 
 /// A tensor's dimensions in row-major order; files store the fastest dimension first.

@@ -59,6 +59,12 @@ impl Requantize {
         }
     }
 
+    /// The conversion of tables for lookups, if they are converted: the same as in files quantized to INT8, which store
+    /// an embedding table once, even if it is the output head as well.
+    pub(crate) fn for_tables(self) -> Option<Self> {
+        (self == Self::Int8).then_some(self)
+    }
+
     /// Converts `part` to its target format.
     pub(crate) fn apply(self, part: WeightPart) -> Result<WeightPart, BackendError> {
         let target = self.target(part.dtype(), part.cols());
@@ -68,17 +74,15 @@ impl Requantize {
         let named = |source| BackendError::WeightShape { name: part.name().to_owned(), source };
         let row_bytes = target.row_bytes(part.cols()).map_err(named)?;
         let mut bytes = vec![0; part.num_experts() * part.rows() * row_bytes];
-        let rows = part.bytes().par_chunks(part.row_bytes()).zip(bytes.par_chunks_mut(row_bytes));
-        rows.try_for_each_init(
-            || vec![0.0; part.cols()],
+        let (experts, num_rows, cols) = (part.num_experts(), part.rows(), part.cols());
+        bytes.par_chunks_mut(row_bytes).enumerate().try_for_each_init(
+            || vec![0.0; cols],
             |values, (row, out)| {
-                quant::decode_row(part.dtype(), row, values)?;
-                quant::encode_row_fast(target, values, out)
+                part.decode_row(row / num_rows, row % num_rows, values)?;
+                quant::encode_row_fast(target, values, out).map_err(named)
             },
-        )
-        .map_err(named)?;
-        let (experts, rows, cols) = (part.num_experts(), part.rows(), part.cols());
-        WeightPart::experts(part.name(), target, experts, rows, cols, bytes.into())
+        )?;
+        WeightPart::experts(part.name(), target, experts, num_rows, cols, bytes.into())
     }
 }
 

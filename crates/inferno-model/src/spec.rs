@@ -7,8 +7,11 @@ pub(crate) mod feed_forward;
 pub(crate) mod layer;
 pub(crate) mod recurrent;
 mod rotary;
+pub(crate) mod scales;
 pub(crate) mod streams;
 pub(crate) mod tensors;
+
+use std::collections::HashSet;
 
 use inferno_backend::{
     AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, StateLayout,
@@ -22,6 +25,7 @@ use layer::{AttentionSpec, LayerSpec, NormSpec};
 use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
+pub use scales::{TensorScales, weight_dtype};
 use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
 
@@ -97,6 +101,8 @@ pub(crate) struct TemperatureSpec {
 /// How a pass uses a matrix.
 pub(crate) struct MatrixUse<'a> {
     pub(crate) matrix: &'a MatrixSpec,
+    /// The bias of the products, one row per expert.
+    pub(crate) bias: Option<&'a VectorSpec>,
     /// Whether it is the output head.
     pub(crate) is_head: bool,
     /// Number of its matrices that a token is multiplied by.
@@ -161,30 +167,42 @@ impl ModelSpec {
 
     /// Every matrix that a pass multiplies by.
     pub(crate) fn matrices(&self) -> impl Iterator<Item = MatrixUse<'_>> {
-        let head = MatrixUse { matrix: &self.head.weight, is_head: true, num_experts_used: 1 };
+        fn usage(linear: &LinearSpec, num_experts_used: usize) -> MatrixUse<'_> {
+            let LinearSpec { weight, bias } = linear;
+            MatrixUse { matrix: weight, bias: bias.as_ref(), is_head: false, num_experts_used }
+        }
+        let head = MatrixUse { is_head: true, ..usage(&self.head, 1) };
         let layers = self.layers.iter().flat_map(|layer| {
-            layer.linears().into_iter().map(|linear| MatrixUse {
-                matrix: &linear.weight,
-                is_head: false,
-                num_experts_used: layer.num_experts_used(&linear.weight),
-            })
+            let linears = layer.linears().into_iter();
+            linears.map(|linear| usage(linear, layer.num_experts_used(&linear.weight)))
         });
         let projection = self.layer_embeddings.iter().map(|embeddings| &embeddings.projection);
         let others = projection.chain(self.streams.iter().flat_map(StreamsSpec::linears));
-        let others = others.map(|linear| MatrixUse {
-            matrix: &linear.weight,
-            is_head: false,
-            num_experts_used: 1,
-        });
-        std::iter::once(head).chain(layers).chain(others)
+        std::iter::once(head).chain(layers).chain(others.map(|linear| usage(linear, 1)))
     }
 
-    /// Every vector of parameters.
+    /// Every table for lookups, and the number of values of its rows.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (&MatrixPart, usize)> {
+        let whole = std::iter::once(&self.embeddings).chain(&self.position_embeddings);
+        let of_layers = self.layer_embeddings.iter();
+        let of_layers = of_layers.map(|embeddings| (&embeddings.table, embeddings.row_len()));
+        whole.map(|table| (table, self.hidden_size)).chain(of_layers)
+    }
+
+    /// The names of all tensors that are used as matrices, for products or lookups, except those that cannot be stored
+    /// as bytes with scales because the name of the scales is that of another tensor.
+    pub fn convertible_tensors(&self) -> HashSet<&str> {
+        let parts = self.matrices().flat_map(|usage| &usage.matrix.parts);
+        let parts = parts.chain(self.tables().map(|(table, _)| table));
+        parts.filter(|part| part.is_convertible).map(|part| part.name.as_str()).collect()
+    }
+
+    /// Every vector of parameters but the biases of products.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
         let rotaries = self.rotaries.iter().flat_map(|rotary| rotary.factors.vectors());
         let layers = self.layers.iter().flat_map(LayerSpec::vectors);
         let embeddings = self.layer_embeddings.iter().map(|embeddings| &embeddings.norm);
-        let others = self.output_norm.vectors().chain(&self.head.bias).chain(embeddings);
+        let others = self.output_norm.vectors().chain(embeddings);
         layers.chain(others).chain(rotaries)
     }
 

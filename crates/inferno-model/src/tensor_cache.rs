@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use inferno_gguf::Gguf;
+use inferno_gguf::{GgmlType, Gguf};
+use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{Tensor, quant};
 use lru::LruCache;
 
-use crate::ModelError;
 use crate::loader::{dtype_of, slowest_first};
+use crate::{ModelError, TensorScales};
 
 /// Decodes tensors lazily and caches the most recently used ones.
 ///
@@ -38,11 +39,11 @@ impl<'a> TensorCache<'a> {
         Self { checkpoint, budget_bytes, used_bytes: 0, tensors: LruCache::unbounded() }
     }
 
-    /// Returns the tensor `name`, decoded.
+    /// Returns the tensor `name`, decoded. Bytes are multiplied by the scales of their rows.
     ///
     /// A tensor that alone exceeds the budget is decoded but not cached.
     ///
-    /// **Errors**: [`ModelError::NoSuchTensor`] and [`ModelError::UnsupportedFormat`].
+    /// **Errors**: [`ModelError::NoSuchTensor`], [`ModelError::UnsupportedFormat`]; those of [`TensorScales`].
     pub fn get(&mut self, name: &str) -> Result<Arc<Tensor<f32>>, ModelError> {
         if let Some(tensor) = self.tensors.get(name) {
             return Ok(Arc::clone(tensor));
@@ -88,10 +89,20 @@ impl<'a> TensorCache<'a> {
 
     fn decode(&self, name: &str) -> Result<Tensor<f32>, ModelError> {
         let info = self.info(name)?;
-        let dtype = dtype_of(info)?;
-        let dims = slowest_first(info);
+        let (dims, bytes) = (slowest_first(info), self.checkpoint.data(info));
         let mut values = vec![0.0; dims.iter().product()];
-        quant::decode_row(dtype, &self.checkpoint.data(info), &mut values)?;
+        if info.ggml_type() == GgmlType::I8 {
+            let scales = TensorScales::find(self.checkpoint, info)?;
+            let scales =
+                scales.map_or_else(|| Ok(Vec::new()), |scales| scales.read(self.checkpoint))?;
+            let cols = dims.last().copied().unwrap_or(1).max(1);
+            let rows = bytes.chunks_exact(cols).zip(values.chunks_exact_mut(cols));
+            for ((quants, values), scale) in rows.zip(scales) {
+                Int8Row { scale, quants }.decode(values);
+            }
+        } else {
+            quant::decode_row(dtype_of(info)?, &bytes, &mut values)?;
+        }
         self.checkpoint.release(info);
         Ok(Tensor::from_vec(&dims, values)?)
     }

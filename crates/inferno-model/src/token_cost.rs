@@ -1,6 +1,6 @@
 //! Memory traffic and arithmetic per token, to compare measured speeds with.
 
-use inferno_backend::{Backend, KvDType, QkvLayout};
+use inferno_backend::{AttentionWindow, Backend, BackendError, KvDType};
 
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -14,18 +14,31 @@ pub struct TokenCost {
     pub layers: ProductCost,
     /// Matrix product of the output head, which only runs for logit rows.
     pub head: ProductCost,
-    /// Keys and values of one position over all layers, in bytes.
-    pub position_bytes: usize,
-    /// Floating-point multiplications and additions with one position's keys and values, over all
-    /// layers.
-    pub position_ops: u64,
+    /// Attention of each layer that has some.
+    pub attention: Vec<AttentionCost>,
     /// Recurrent state that a token reads and writes, over all layers, in bytes.
     pub state_bytes: usize,
     /// Floating-point multiplications and additions with the recurrent state, over all layers.
     pub state_ops: u64,
-    /// Maximum number of positions that a token attends to in each layer, including its own, in
-    /// ascending order; `None` means all.
-    pub windows: Vec<Option<usize>>,
+}
+
+/// What the attention of one layer reads and computes for each position that a token attends to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttentionCost {
+    /// Keys and values, in bytes.
+    pub position_bytes: usize,
+    /// Floating-point multiplications and additions.
+    pub position_ops: u64,
+    /// Maximum number of positions, including that of the token; `None` means all.
+    pub window: Option<usize>,
+}
+
+impl AttentionCost {
+    /// Number of positions that a token at `position` attends to.
+    fn attended(&self, position: usize) -> usize {
+        let seen = position.saturating_add(1);
+        self.window.unwrap_or(seen).min(seen)
+    }
 }
 
 /// What matrix products read and compute for one token.
@@ -51,13 +64,14 @@ impl TokenCost {
     ) -> Result<Self, ModelError> {
         let (mut layers, mut head) = (ProductCost::default(), ProductCost::default());
         for vector in spec.vectors() {
-            let bytes = vector.cols().saturating_mul(size_of::<f32>());
+            let bytes = vector.num_bytes(vector.rows);
             layers.weight_bytes = layers.weight_bytes.saturating_add(bytes);
         }
         for usage in spec.matrices() {
             let cost = if usage.is_head { &mut head } else { &mut layers };
             let (matrix, num_experts) = (usage.matrix, usage.num_experts_used);
-            let bytes = matrix.num_bytes(backend, num_experts, requantize);
+            let bias_bytes = usage.bias.map_or(0, |bias| bias.num_bytes(num_experts));
+            let bytes = matrix.num_bytes(backend, num_experts, requantize) + bias_bytes;
             cost.weight_bytes = cost.weight_bytes.saturating_add(bytes);
             for (dtype, rows) in matrix.formats(requantize) {
                 let ops = match dtype.is_float() {
@@ -70,27 +84,36 @@ impl TokenCost {
             }
         }
         let layout = spec.kv_layout(0, kv_dtype);
-        let mut windows: Vec<Option<usize>> = spec.windows().collect();
-        windows.sort_unstable_by_key(|window| window.unwrap_or(usize::MAX));
-        // Each component of a query is multiplied with one of a key, and each weight with a value.
-        let head_ops =
-            |heads: QkvLayout| 2 * heads.num_heads * (heads.head_dim + heads.value_dim());
-        let position_ops = spec.attentions().map(|attention| head_ops(attention.heads) as u64);
+        let attention = spec.attentions().map(|attention| {
+            let heads = attention.heads;
+            // Each component of a query is multiplied with one of a key, and each weight with a value.
+            let head_ops = 2 * (heads.head_dim + heads.value_dim()) as u64;
+            Ok(AttentionCost {
+                position_bytes: heads.kv_layer().position_bytes(layout.dtype)?,
+                position_ops: heads.num_heads as u64 * head_ops,
+                window: attention.window.map(AttentionWindow::max_len),
+            })
+        });
         Ok(Self {
             layers,
             head,
-            position_bytes: layout.block_bytes()? / layout.block_tokens,
-            position_ops: position_ops.fold(0, u64::saturating_add),
+            attention: attention.collect::<Result<_, BackendError>>()?,
             state_bytes: spec.state_layout(2).map_or(0, |layout| layout.total_bytes()),
             state_ops: spec.state_ops(),
-            windows,
         })
     }
 
-    /// Number of positions that a token at `position` attends to, averaged over the layers.
-    pub fn attended(&self, position: usize) -> usize {
-        let seen = position.saturating_add(1);
-        let layers = self.windows.iter().map(|window| window.unwrap_or(seen).min(seen));
-        layers.fold(0, usize::saturating_add) / self.windows.len().max(1)
+    /// Keys and values that a token at `position` reads, over all layers, in bytes.
+    pub fn kv_bytes(&self, position: usize) -> u64 {
+        let layers = self.attention.iter();
+        let bytes = layers.map(|it| it.position_bytes.saturating_mul(it.attended(position)) as u64);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// Floating-point multiplications and additions of a token at `position` with keys and values, over all layers.
+    pub fn attention_ops(&self, position: usize) -> u64 {
+        let layers = self.attention.iter();
+        let ops = layers.map(|it| it.position_ops.saturating_mul(it.attended(position) as u64));
+        ops.fold(0, u64::saturating_add)
     }
 }

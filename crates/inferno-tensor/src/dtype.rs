@@ -69,8 +69,8 @@ pub enum DType {
     Iq4Nl,
     /// The codes of [`DType::Iq4Nl`], one 6-bit scale per 32, in super-blocks of 256.
     Iq4Xs,
-    /// 8-bit weights with one single-precision scale per row; created at load time, never stored in
-    /// a file.
+    /// 8-bit weights with one single-precision scale per row. Files store them as two tensors: weights of type I8, and
+    /// the scales.
     Int8,
 }
 

@@ -49,6 +49,7 @@ mod tq2_0;
 
 pub use block::{AffineFactors, BlockFormat, EncodeBlock, SuperBlock, SymmetricFactors, blocks};
 pub use codebook::CodebookBlock;
+pub use int8::Int8Row;
 pub use iq1_m::Iq1MBlock;
 pub use iq1_s::Iq1SBlock;
 pub use iq2_s::Iq2SBlock;

@@ -62,7 +62,8 @@ pub use inferno_engine::{
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{
-    BatchLimits, CacheLayout, Footprint, LoadProgress, ProductCost, Requantize, TokenCost,
+    AttentionCost, BatchLimits, CacheLayout, Footprint, LoadProgress, ProductCost, Requantize,
+    TokenCost,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};

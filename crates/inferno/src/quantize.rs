@@ -1,26 +1,26 @@
 //! Converts a checkpoint to another format, tensor by tensor.
 //!
-//! Invariants: only a few rows are in memory at a time; the output file appears only when it is complete; the output does
-//! not depend on the number of threads.
+//! Invariants: only a few rows and the scales of one tensor are in memory at a time; the output file appears only when it
+//! is complete; the output does not depend on the number of threads.
 
+mod conversion;
 mod format_selection;
 mod recipe;
 
+use std::collections::HashSet;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata, TensorInfo};
-use inferno_tensor::{DType, quant};
-use rayon::prelude::*;
+use inferno_gguf::{GgmlType, Gguf, GgufError, GgufWriter, Metadata, TensorInfo};
+use inferno_model::{ModelSpec, TensorScales, weight_dtype};
+use inferno_tensor::DType;
 
 use crate::Error;
 use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
+use conversion::{Conversion, ggml_type, replaces_scales};
 use format_selection::FormatSelection;
 pub use recipe::Recipe;
-
-/// Number of values decoded at a time.
-const CHUNK_VALUES: usize = 4 << 20;
 
 /// Version of the block formats, required by readers besides `general.file_type`.
 const QUANTIZATION_VERSION: u32 = 2;
@@ -68,7 +68,7 @@ pub struct QuantizedTensor {
 ///
 /// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
 /// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`],
-/// [`Error::Threads`]; a failed write.
+/// [`Error::Threads`]; for [`Recipe::Int8`], those of [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
     output: &Path,
@@ -85,18 +85,25 @@ pub fn quantize(
         .map_err(|error| Error::Threads { source: io::Error::other(error) })?;
 
     let mut writer = GgufWriter::new(&metadata(gguf, options.recipe))?;
-    for (info, tensor) in gguf.tensors().iter().zip(&plan) {
-        writer.add_tensor(info.name(), info.dims(), tensor.to)?;
+    for tensor in &plan {
+        tensor.declare(&mut writer)?;
     }
     let mut payloads = writer.create(output)?;
-    let total_bytes = gguf.tensors().iter().map(|info| info.num_bytes() as u64).sum();
+    let total_bytes = plan.iter().map(|tensor| tensor.info.num_bytes() as u64).sum();
     let mut done_bytes = 0;
-    for (info, tensor) in gguf.tensors().iter().zip(&plan) {
+    for tensor in &plan {
+        let info = tensor.info;
         let data = gguf.data(info);
-        let conversion = Conversion::new(info, tensor.to)?;
+        let conversion = Conversion::new(gguf, info, tensor.formats)?;
+        let mut scales = Vec::new();
         for (index, rows) in data.chunks(conversion.chunk_bytes()).enumerate() {
-            let converted = pool.install(|| conversion.convert(index, rows))?;
-            payloads.append(info.name(), converted.as_deref().unwrap_or(rows))?;
+            match pool.install(|| conversion.convert(index, rows))? {
+                Some(converted) => {
+                    payloads.append(info.name(), &converted.payload)?;
+                    scales.extend(converted.scales);
+                }
+                None => payloads.append(info.name(), rows)?,
+            }
             done_bytes += rows.len() as u64;
             let start = index * conversion.chunk_bytes();
             gguf.release_part(info, start..start + rows.len());
@@ -104,51 +111,96 @@ pub fn quantize(
                 return Err(Error::Cancelled);
             }
         }
+        if tensor.adds_scales() {
+            payloads.append(&TensorScales::name_for(info.name()), &scales)?;
+        }
     }
     payloads.finish()?;
-    Ok(plan)
+    Ok(plan.into_iter().map(|tensor| tensor.result).collect())
 }
 
-/// Selects the format of every tensor.
-fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<QuantizedTensor>, Error> {
-    let formats = FormatSelection::new(gguf, options.recipe, options.is_pure);
-    let plan_tensor = |info: &TensorInfo| {
-        let from = info.ggml_type();
-        let (target, instead_of) = match is_number(from) {
-            true => (None, None),
-            false => formats.target(info),
-        };
-        let to = target.and_then(ggml_type).unwrap_or(from);
-        if to != from {
-            let stored = decodable(info)?;
-            let is_lossy = target.is_some_and(|target| !target.is_float());
-            if is_lossy && !stored.is_float() && !options.allow_requantize {
-                return Err(Error::AlreadyQuantized {
-                    tensor: info.name().to_owned(),
-                    found: stored,
-                });
-            }
+/// What becomes of one tensor of the input.
+struct PlannedTensor<'a> {
+    info: &'a TensorInfo,
+    /// Format in the input and in the output; `None` if the bytes are copied.
+    formats: Option<(DType, DType)>,
+    result: QuantizedTensor,
+}
+
+impl PlannedTensor<'_> {
+    /// Adds the tensor to the output, and its new scales.
+    fn declare(&self, writer: &mut GgufWriter) -> Result<(), GgufError> {
+        let (name, dims) = (self.info.name(), self.info.dims());
+        writer.add_tensor(name, dims, self.result.to)?;
+        if self.adds_scales() {
+            // One per row: without the first dimension, which is that of columns.
+            let dims = dims.get(1..).filter(|dims| !dims.is_empty()).unwrap_or(&[1]);
+            writer.add_tensor(&TensorScales::name_for(name), dims, GgmlType::F32)?;
         }
-        Ok(QuantizedTensor { name: info.name().to_owned(), from, to, instead_of })
+        Ok(())
+    }
+
+    /// Whether the output has a new tensor with the scales of this one.
+    fn adds_scales(&self) -> bool {
+        self.formats.is_some_and(|(_, to)| to == DType::Int8)
+    }
+}
+
+/// Selects the format of every tensor. Scales that conversions replace are omitted.
+fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<PlannedTensor<'_>>, Error> {
+    let formats = FormatSelection::new(gguf, options.recipe, options.is_pure);
+    let spec = match options.recipe {
+        Recipe::Int8 => Some(ModelSpec::from_checkpoint(gguf)?),
+        _ => None,
     };
-    gguf.tensors().iter().map(plan_tensor).collect()
+    let matrices = spec.as_ref().map(ModelSpec::convertible_tensors);
+    let target = |info: &TensorInfo| match &matrices {
+        Some(matrices) if matrices.contains(info.name()) => (Some(DType::Int8), None),
+        Some(_) if info.dims().len() > 1 => (None, None),
+        _ => formats.target(info),
+    };
+    let tensors = gguf.tensors().iter();
+    let planned = tensors.map(|info| plan_tensor(gguf, info, options, target(info)));
+    let mut planned: Vec<_> = planned.collect::<Result<_, _>>()?;
+    let replacing = planned.iter().filter(|tensor| tensor.formats.is_some_and(replaces_scales));
+    let replaced: HashSet<String> =
+        replacing.map(|tensor| TensorScales::name_for(tensor.info.name())).collect();
+    planned.retain(|tensor| !replaced.contains(tensor.info.name()));
+    Ok(planned)
+}
+
+/// The conversion of `info` to format `target`, if there is one.
+fn plan_tensor<'a>(
+    gguf: &Gguf,
+    info: &'a TensorInfo,
+    options: QuantizeOptions,
+    (target, instead_of): (Option<DType>, Option<DType>),
+) -> Result<PlannedTensor<'a>, Error> {
+    let (name, stored) = (info.name().to_owned(), weight_dtype(gguf, info));
+    let (target, instead_of) = match is_number(info.ggml_type()) && stored.is_none() {
+        true => (None, None),
+        false => (target, instead_of),
+    };
+    let formats = match (stored, target) {
+        (_, None) => None,
+        (Some(stored), Some(target)) => (stored != target).then_some((stored, target)),
+        (None, Some(_)) => {
+            return Err(Error::UndecodableTensor { tensor: name, found: info.ggml_type().name() });
+        }
+    };
+    let is_lossy = |(from, to): &(DType, DType)| !from.is_float() && !to.is_float();
+    if let Some((found, _)) = formats.filter(is_lossy).filter(|_| !options.allow_requantize) {
+        return Err(Error::AlreadyQuantized { tensor: name, found });
+    }
+    let from = info.ggml_type();
+    let to = formats.and_then(|(_, to)| ggml_type(to)).unwrap_or(from);
+    Ok(PlannedTensor { info, formats, result: QuantizedTensor { name, from, to, instead_of } })
 }
 
 /// Returns whether a type holds plain numbers, such as indices, rather than weights.
 fn is_number(ggml_type: GgmlType) -> bool {
     use GgmlType::{F64, I8, I16, I32, I64};
     matches!(ggml_type, I8 | I16 | I32 | I64 | F64)
-}
-
-fn ggml_type(dtype: DType) -> Option<GgmlType> {
-    dtype.ggml_id().and_then(GgmlType::from_id)
-}
-
-fn decodable(info: &TensorInfo) -> Result<DType, Error> {
-    DType::from_ggml_id(info.ggml_type().id()).ok_or_else(|| Error::UndecodableTensor {
-        tensor: info.name().to_owned(),
-        found: info.ggml_type().name(),
-    })
 }
 
 /// Returns the metadata with the new format and without shards.
@@ -160,62 +212,4 @@ fn metadata(gguf: &Gguf, recipe: Recipe) -> Metadata {
     metadata.insert("general.file_type", recipe.file_type());
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
     metadata
-}
-
-/// The conversion of one tensor.
-struct Conversion<'a> {
-    info: &'a TensorInfo,
-    /// Input and output format; `None` if the bytes are copied.
-    formats: Option<(DType, DType)>,
-    cols: usize,
-    row_bytes: usize,
-    rows_per_chunk: usize,
-}
-
-impl<'a> Conversion<'a> {
-    fn new(info: &'a TensorInfo, to: GgmlType) -> Result<Self, Error> {
-        let cols = info.dims().first().copied().unwrap_or(1);
-        let formats = match (to == info.ggml_type(), DType::from_ggml_id(to.id())) {
-            (false, Some(to)) => Some((decodable(info)?, to)),
-            _ => None,
-        };
-        let num_rows = info.num_elements() / cols;
-        Ok(Self {
-            info,
-            formats,
-            cols,
-            row_bytes: info.num_bytes() / num_rows,
-            rows_per_chunk: (CHUNK_VALUES / cols).max(1),
-        })
-    }
-
-    fn chunk_bytes(&self) -> usize {
-        self.row_bytes * self.rows_per_chunk
-    }
-
-    /// Converts the rows of chunk `index`; `None` if the bytes are copied.
-    fn convert(&self, index: usize, rows: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let Some((from, to)) = self.formats else {
-            return Ok(None);
-        };
-        let error = |row: usize, source| Error::QuantizeRow {
-            tensor: self.info.name().to_owned(),
-            row: index * self.rows_per_chunk + row,
-            source: Box::new(source),
-        };
-        let out_bytes = to.row_bytes(self.cols).map_err(|source| error(0, source))?;
-        let mut out = vec![0; rows.len() / self.row_bytes * out_bytes];
-        rows.par_chunks(self.row_bytes)
-            .zip(out.par_chunks_mut(out_bytes))
-            .enumerate()
-            .try_for_each_init(
-                || vec![0.0; self.cols],
-                |values, (row, (bytes, out))| {
-                    quant::decode_row(from, bytes, values)
-                        .and_then(|()| quant::encode_row(to, values, out))
-                        .map_err(|source| error(row, source))
-                },
-            )?;
-        Ok(Some(out))
-    }
 }

@@ -34,11 +34,6 @@ impl ReferenceRouting {
         self.choices.iter().copied().enumerate()
     }
 
-    /// Multiplies the weight of each choice by its expert's value in `scales`.
-    pub(super) fn scale(&mut self, scales: &[f32]) {
-        self.choices.iter_mut().for_each(|choice| choice.weight *= scales[choice.expert]);
-    }
-
     /// Sets the weight of each choice to 1.
     pub(super) fn reset_weights(&mut self) {
         self.choices.iter_mut().for_each(|choice| choice.weight = 1.0);

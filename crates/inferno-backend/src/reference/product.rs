@@ -1,6 +1,6 @@
 //! Weights in single precision and products with one row of activations.
 
-use inferno_tensor::{Tensor, quant};
+use inferno_tensor::Tensor;
 
 use super::arithmetic::{add, combine, dot, zeros};
 use crate::{BackendError, Gate, WeightPart};
@@ -21,9 +21,7 @@ impl ReferenceWeight {
                 parts.iter().flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
             for (stacked_row, (part, row)) in sources.enumerate() {
                 let target = &mut weight[[expert, stacked_row]];
-                quant::decode_row(part.dtype(), part.row(expert, row), target).map_err(
-                    |source| BackendError::WeightShape { name: part.name().to_owned(), source },
-                )?;
+                part.decode_row(expert, row, target)?;
             }
         }
         Ok(Self(weight))

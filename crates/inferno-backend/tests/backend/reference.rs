@@ -56,6 +56,22 @@ fn stacked_parts_are_one_product_with_rows_in_order() {
 }
 
 #[test]
+fn scales_multiply_the_rows_of_their_part() {
+    let scaled = part("a", 2, 1, &[1.0, 2.0, 3.0, 4.0]).with_scales(vec![10.0, -0.5]);
+    let parts = [scaled, part("b", 2, 1, &[5.0, 6.0, 7.0, 8.0])];
+    assert_eq!(WeightPart::stacked_scales(&parts), Some(vec![10.0, 1.0, -0.5, 1.0]));
+    assert_eq!(WeightPart::stacked_scales(&parts[1..]), None);
+    let mut row = [0.0; 2];
+    parts[0].decode_row(1, 0, &mut row).expect("two columns");
+    assert_eq!(row, [-1.5, -2.0]);
+    let weight = BACKEND.load_weight(&parts).expect("they stack");
+    let mut out = matrix(1, &[0.0; 2]);
+    let bias = matrix(1, &[1.0, 1.0]);
+    BACKEND.linear(1, &matrix(1, &[1.0, 1.0]), &weight, Some(&bias), &mut out).expect("memory");
+    assert_close(&values(&out, 2), &[31.0, 12.0]);
+}
+
+#[test]
 fn an_error_names_the_parts_that_cannot_be_stacked() {
     let parts = [part("wide", 1, 1, &[1.0, 2.0]), part("narrow", 1, 1, &[3.0])];
     let error = BACKEND.load_weight(&parts).expect_err("different widths");

@@ -37,7 +37,8 @@ impl CpuBackend {
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
-        let epilogue = Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate };
+        let epilogue =
+            Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate, ..Epilogue::default() };
         let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
         linear(self.executor(), workspace, rows, x, weight, epilogue, out)
     }
@@ -228,10 +229,6 @@ impl Backend for CpuBackend {
 
     fn repeat_rows(&self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
         embedding::repeat(self.executor(), rows, times, x, out);
-    }
-
-    fn scale_experts(&self, scales: &CpuBuffer, routing: &mut CpuRouting) {
-        routing.scale(scales);
     }
 
     fn weigh_expert_inputs(

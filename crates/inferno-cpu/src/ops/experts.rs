@@ -30,7 +30,7 @@ pub(crate) fn expert_linear(
     out: &mut CpuBuffer,
 ) -> Result<(), BackendError> {
     let rows = ProductRows::Routed(routing, ExpertInput::PerSlot);
-    let epilogue = Epilogue { bias: bias.map(CpuBuffer::values), accumulate: false };
+    let epilogue = Epilogue { bias: bias.map(CpuBuffer::values), ..Epilogue::default() };
     linear(executor, workspace, rows, x.into(), weight, epilogue, out)
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn linear_gated(
         executor,
         workspace,
         projections: [gate, up],
-        bias,
+        epilogue: Epilogue { scales: gate_up.scales.as_deref(), bias, accumulate: false },
         function,
         stride: out.cols(),
         out: &Disjoint::new(out.values_mut()),
@@ -91,8 +91,8 @@ struct Gated<'a> {
     workspace: &'a ProductWorkspace,
     /// Gate and up projection.
     projections: [&'a PackedPart; 2],
-    /// For each expert, the bias of the gate, then that of the up projection.
-    bias: Option<&'a [f32]>,
+    /// That of all experts: for each, the columns of the gate, then those of the up projection.
+    epilogue: Epilogue<'a>,
     function: Gate,
     out: &'a Disjoint<'a, f32>,
     stride: usize,
@@ -125,13 +125,14 @@ impl Gated<'_> {
         let (gates, ups) = sums.split_at_mut(num_lines);
         let [gate, up] = self.projections;
         let num_cols = gate.rows;
-        let bias = self.bias.map(|bias| &bias[task.expert * 2 * num_cols..][..2 * num_cols]);
-        let (gate_bias, up_bias) = bias.map(|bias| bias.split_at(num_cols)).unzip();
+        let epilogue = self.epilogue.of_expert(task.expert, 2 * num_cols);
+        let gate = (gate, epilogue.of_cols(0..num_cols));
+        let up = (up, epilogue.of_cols(num_cols..2 * num_cols));
         for first in panels.clone().step_by(most_panels) {
             let panels = first..panels.end.min(first + most_panels);
-            self.project(task, (gate, gate_bias), panels.clone(), most_panels, gates, scratch);
-            self.project(task, (up, up_bias), panels.clone(), most_panels, ups, scratch);
-            let cols = gate.cols_of(&panels);
+            self.project(task, gate, panels.clone(), most_panels, gates, scratch);
+            self.project(task, up, panels.clone(), most_panels, ups, scratch);
+            let cols = gate.0.cols_of(&panels);
             // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
             // expert, and thereby in the rows. This target is dropped before the next one is made.
             let target = unsafe {
@@ -153,17 +154,16 @@ impl Gated<'_> {
     fn project(
         &self,
         task: &GatedTask<'_>,
-        (part, bias): (&PackedPart, Option<&[f32]>),
+        (part, epilogue): (&PackedPart, Epilogue<'_>),
         panels: Range<usize>,
         stride: usize,
         sums: &mut [CacheLine],
         scratch: &mut [CacheLine],
     ) {
         let cols = part.cols_of(&panels);
-        let bias = bias.map(|bias| &bias[cols.clone()]);
         let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
         let rows = RowMap::Same { first: 0, len: task.rows.len() };
-        let epilogue = Epilogue { bias, accumulate: false };
+        let epilogue = epilogue.of_cols(cols.clone());
         // SAFETY: this is the only target of `sums`.
         let target =
             unsafe { OutputTarget::new(&sums, stride * LANES, 0..cols.len(), rows, epilogue) };

@@ -25,7 +25,7 @@ use crate::pack::CpuWeight;
 const ITEM_PRODUCTS: usize = 32 * 1024;
 
 /// Multiplies rows of `x` by the experts of `weight` that they belong to. The bias of `epilogue` is that of all
-/// experts, one after the other.
+/// experts, one after the other; its scales are those of the weight.
 ///
 /// **Errors**: [`BackendError::OutOfMemory`].
 pub(crate) fn linear(
@@ -40,12 +40,12 @@ pub(crate) fn linear(
     assert_eq!(out.cols(), weight.rows, "the output has one column per row of the weight");
     workspace.prepare(executor, rows, x, weight, PRODUCT_LINES)?;
     let workspace = &*workspace;
+    let epilogue = Epilogue { scales: weight.scales.as_deref(), ..epilogue };
     let stride = out.cols();
     let out = Disjoint::new(out.values_mut());
     for_panels(executor, rows, weight.num_panels(), weight.cols, |index, panels, thread| {
         let (expert, rows) = rows.expert(index);
-        let bias = epilogue.bias.map(|bias| &bias[expert * weight.rows..][..weight.rows]);
-        let epilogue = Epilogue { bias, ..epilogue };
+        let epilogue = epilogue.of_expert(expert, weight.rows);
         let mut scratch = workspace.scratch().lock(thread);
         for part in &weight.parts {
             // The panels may belong to several parts.

@@ -4,7 +4,8 @@
 //! x[t][k]` by fused multiply-add, `k` rising. For quantized weights it starts from zero and adds, for each group
 //! of 32 columns (`grouped.rs`) or each 256 columns (`fixed_point.rs`), `k` rising, by fused multiply-add: the
 //! exact integer sum of the products, converted, times the scale or unit of the weights times the scale of the
-//! activations (rounded once). Then the bias is added, and for accumulating products the previous output.
+//! activations (rounded once). Then the sum is multiplied by the scale of the weight's row, if it
+//! has one, and the bias is added, and for accumulating products the previous output.
 //!
 //! Several rows of activations are computed side by side in registers. With few rows the weights are unpacked
 //! in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows

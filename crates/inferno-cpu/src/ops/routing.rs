@@ -98,16 +98,6 @@ impl CpuRouting {
         self.sort_slots();
     }
 
-    /// Multiplies the weight of each slot by its expert's value in `scales`.
-    pub(crate) fn scale(&mut self, scales: &CpuBuffer) {
-        let (len, scales) = (self.rows * self.num_experts_used, scales.rows(1));
-        let experts = &self.experts.get::<u32>()[..len];
-        let weights = &mut self.weights.get_mut::<f32>()[..len];
-        for (weight, &expert) in weights.iter_mut().zip(experts) {
-            *weight *= scales[expert as usize];
-        }
-    }
-
     /// Sets the weight of each slot to 1.
     pub(crate) fn reset_weights(&mut self) {
         let len = self.rows * self.num_experts_used;

@@ -95,6 +95,8 @@ fn biased<B: Backend>(
     let weights = [(INNER, HIDDEN), (INNER, HIDDEN), (HIDDEN, INNER)];
     let [gate, up, down] =
         weights.map(|(rows, cols)| random.weight(DType::F32, params.num_experts, rows, cols));
+    let scales = |rows: usize| (0..12 * rows).map(|row| 1.0 + (row / rows) as f32 / 8.0).collect();
+    let (up, down) = (up.with_scales(scales(INNER)), down.with_scales(scales(HIDDEN)));
     let (gate_up, down) = (
         backend.load_weight(&[gate, up]).expect("a weight"),
         backend.load_weight(&[down]).expect("a weight"),
@@ -110,8 +112,6 @@ fn biased<B: Backend>(
     let gate = Gate::Clamped { alpha: 1.702, limit: 1.0 };
     let (gate_up_bias, down_bias) = (Some(&gate_up_bias), Some(&down_bias));
     backend.route_experts(rows, &logits, Some(&selection), &params, &mut routing);
-    let scales: Vec<f32> = (0..12).map(|expert| 1.0 + expert as f32 / 8.0).collect();
-    backend.scale_experts(&matrix(backend, 1, 12, &scales), &mut routing);
     backend
         .expert_linear_gated(
             &routing,

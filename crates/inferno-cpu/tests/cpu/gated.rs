@@ -72,6 +72,25 @@ fn gated_products_equal_separate_products_in_all_formats() {
 }
 
 #[test]
+fn scales_of_both_projections_are_applied_before_they_are_combined() {
+    let mut random = Random::new(5);
+    let (rows, out_cols) = (37, 100);
+    let x = random.values(rows * COLS);
+    let parts = [DType::Nvfp4, DType::F16].map(|dtype| {
+        let part = random.weight(dtype, 1, out_cols, COLS);
+        part.with_scales(random.values(out_cols))
+    });
+    let bias = random.values(2 * out_cols);
+    let expected = linear_gated(&simplest(), rows, &x, &parts, Some(&bias));
+    let error = relative_error(&expected, &joined(rows, &x, &parts, Some(&bias)));
+    assert!(error < 1e-6, "{error}");
+    for backend in all() {
+        let found = linear_gated(&backend, rows, &x, &parts, Some(&bias));
+        assert_eq!(bits(&found), bits(&expected), "{backend:?}");
+    }
+}
+
+#[test]
 fn a_row_of_nans_does_not_affect_others() {
     let mut random = Random::new(4);
     let parts = [(); 2].map(|()| random.weight(DType::Q8_0, 1, 40, COLS));

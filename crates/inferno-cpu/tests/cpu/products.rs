@@ -168,6 +168,37 @@ fn parts_of_different_formats_and_odd_heights_can_be_stacked() {
 }
 
 #[test]
+fn scales_of_rows_multiply_the_sums_before_the_bias_is_added() {
+    let mut random = Random::new(12);
+    let cols = 768;
+    for dtype in DType::ALL {
+        // The second part has no scales.
+        let parts = [random.weight(dtype, 1, 21, cols), random.weight(DType::Q8_0, 1, 18, cols)];
+        let mut scales = random.values(21);
+        scales[3] = 0.0;
+        let scaled = [parts[0].clone().with_scales(scales.clone()), parts[1].clone()];
+        scales.resize(39, 1.0);
+        let bias = random.values(39);
+        for rows in [1, 2, 5, 9, 40] {
+            let x = random.values(rows * cols);
+            for backend in all() {
+                let sums = linear(&backend, rows, &x, &parts, None);
+                let expected = sums.iter().enumerate();
+                let expected: Vec<f32> =
+                    expected.map(|(i, sum)| sum * scales[i % 39] + bias[i % 39]).collect();
+                let found = linear(&backend, rows, &x, &scaled, Some(&bias));
+                assert_eq!(bits(&found), bits(&expected), "{dtype} {rows} rows {backend:?}");
+            }
+        }
+        let x = random.values(3 * cols);
+        let reference = linear(&ReferenceBackend::new(), 3, &x, &scaled, Some(&bias));
+        let found = linear(&simplest(), 3, &x, &scaled, Some(&bias));
+        let error = relative_error(&found, &reference);
+        assert!(error < 0.02, "{dtype}: {error}");
+    }
+}
+
+#[test]
 fn linear_add_accumulates_and_leaves_further_rows_unchanged() {
     let mut random = Random::new(5);
     let (rows, cols, out_cols) = (5, 96, 23);

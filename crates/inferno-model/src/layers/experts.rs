@@ -28,13 +28,12 @@ pub(super) struct MixtureOfExperts<B: Backend> {
     beside_dense: Option<ExpertNorms<B>>,
 }
 
-/// Norms and factors of experts next to a dense block.
+/// Norms of experts next to a dense block.
 struct ExpertNorms<B: Backend> {
     router: NormWeights<B>,
     input: NormWeights<B>,
     output: NormWeights<B>,
     dense_output: NormWeights<B>,
-    scales: B::Buffer,
 }
 
 impl<B: Backend> ExpertNorms<B> {
@@ -46,7 +45,6 @@ impl<B: Backend> ExpertNorms<B> {
             input: NormWeights::load(loader, &spec.input)?,
             output: NormWeights::load(loader, &spec.output)?,
             dense_output: NormWeights::load(loader, &spec.dense_output)?,
-            scales: loader.vector(&spec.scales)?,
         })
     }
 }
@@ -123,9 +121,6 @@ impl<B: Backend> MixtureOfExperts<B> {
             backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
         }
         backend.route_experts(rows, logits, self.selection_bias.as_ref(), &self.params, routing);
-        if let Some(ExpertNorms { scales, .. }) = beside_dense {
-            backend.scale_experts(scales, routing);
-        }
         let expert_input = match (&self.latent, &mut experts.latent) {
             (Some(LatentExperts { down, .. }), Some(latent)) => {
                 backend.linear(rows, input, &down.weight, down.bias(), latent)?;

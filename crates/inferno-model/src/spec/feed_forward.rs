@@ -82,7 +82,7 @@ impl LatentExpertsSpec {
     }
 }
 
-/// Norms and factors of experts next to a dense block.
+/// Norms of experts next to a dense block.
 #[derive(Debug, Clone)]
 pub(crate) struct ExpertNormsSpec {
     /// The norm of the router's input: its weight is multiplied by `1 / sqrt(hidden size)`.
@@ -93,8 +93,6 @@ pub(crate) struct ExpertNormsSpec {
     pub(crate) output: NormSpec,
     /// The norm of the dense block's output.
     pub(crate) dense_output: NormSpec,
-    /// Factors on the weights of the experts.
-    pub(crate) scales: VectorSpec,
 }
 
 /// An expert that every token uses.
@@ -115,6 +113,6 @@ impl MlpSpec {
 impl ExpertNormsSpec {
     pub(super) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
         let norms = [&self.router, &self.input, &self.output, &self.dense_output];
-        norms.into_iter().flat_map(NormSpec::vectors).chain([&self.scales])
+        norms.into_iter().flat_map(NormSpec::vectors)
     }
 }

@@ -192,7 +192,7 @@ impl LayerSpec {
         linears
     }
 
-    /// Every vector of the layer.
+    /// Every vector of the layer but the biases of products.
     pub(crate) fn vectors(&self) -> Vec<&VectorSpec> {
         let Self { mixers, feed_forward, .. } = self;
         let mut norms = vec![&mixers.norm, &mixers.post_norm];
@@ -207,7 +207,6 @@ impl LayerSpec {
         vectors.extend(self.streams.iter().flat_map(LayerStreamsSpec::vectors));
         vectors.extend(self.embedding.iter().flat_map(|embedding| embedding.post_norm.vectors()));
         vectors.extend(&self.output_scale);
-        vectors.extend(self.linears().into_iter().filter_map(|linear| linear.bias.as_ref()));
         vectors
     }
 

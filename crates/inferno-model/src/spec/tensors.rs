@@ -9,6 +9,7 @@ use inferno_backend::Backend;
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
+use super::scales::{TensorScales, matrix_dtype};
 use crate::loader::{dtype_of, slowest_first};
 use crate::{ModelError, Requantize};
 
@@ -21,9 +22,26 @@ pub(crate) struct MatrixPart {
     pub(crate) rows: Vec<Range<usize>>,
     /// Number of rows of each of the tensor's matrices.
     pub(crate) tensor_rows: usize,
+    /// The factors on the tensor's rows; always present if they are bytes.
+    pub(crate) scales: Option<TensorScales>,
+    /// Whether the part can be converted to bytes with scales: the name of the scales is not that of another tensor.
+    pub(crate) is_convertible: bool,
 }
 
 impl MatrixPart {
+    /// The format of the part, whose rows have `cols` values, after quantization.
+    pub(crate) fn target(&self, requantize: Option<Requantize>, cols: usize) -> DType {
+        match requantize {
+            Some(requantize) if self.is_convertible => requantize.target(self.dtype, cols),
+            _ => self.dtype,
+        }
+    }
+
+    /// Whether a table for lookups is read in the file, not in a converted copy.
+    pub(crate) fn is_in_place(&self, requantize: Option<Requantize>, cols: usize) -> bool {
+        self.dtype != DType::Int8 && self.target(requantize, cols) == self.dtype
+    }
+
     /// Number of rows of each matrix.
     pub(crate) fn num_rows(&self) -> usize {
         self.rows.iter().map(Range::len).sum()
@@ -79,16 +97,21 @@ impl MatrixSpec {
         &self,
         requantize: Option<Requantize>,
     ) -> impl Iterator<Item = (DType, usize)> + '_ {
-        self.parts.iter().map(move |part| {
-            let dtype =
-                requantize.map_or(part.dtype, |choice| choice.target(part.dtype, self.cols));
-            (dtype, part.num_rows())
-        })
+        let parts = self.parts.iter();
+        parts.map(move |part| (part.target(requantize, self.cols), part.num_rows()))
     }
 
     /// Number of rows of one matrix.
     pub(crate) fn num_rows(&self) -> usize {
         self.parts.iter().map(MatrixPart::num_rows).sum()
+    }
+
+    /// Whether rows have scales that their format does not include.
+    fn has_scales(&self, requantize: Option<Requantize>) -> bool {
+        self.parts.iter().any(|part| {
+            let is_unchanged = part.target(requantize, self.cols) == part.dtype;
+            part.scales.is_some() && part.dtype != DType::Int8 && is_unchanged
+        })
     }
 
     /// Size of `num_experts` of its matrices on `backend`, in bytes.
@@ -98,9 +121,13 @@ impl MatrixSpec {
         num_experts: usize,
         requantize: Option<Requantize>,
     ) -> usize {
+        let scale_bytes = match self.has_scales(requantize) {
+            true => num_experts.saturating_mul(self.num_rows()).saturating_mul(size_of::<f32>()),
+            false => 0,
+        };
         self.formats(requantize)
             .map(|(dtype, rows)| backend.weight_bytes(dtype, num_experts, rows, self.cols))
-            .fold(0, usize::saturating_add)
+            .fold(scale_bytes, usize::saturating_add)
     }
 }
 
@@ -114,6 +141,11 @@ pub(crate) struct VectorSpec {
 }
 
 impl VectorSpec {
+    /// Size of `rows` rows in single precision, in bytes.
+    pub(crate) fn num_bytes(&self, rows: usize) -> usize {
+        rows.saturating_mul(self.cols()).saturating_mul(size_of::<f32>())
+    }
+
     /// Number of values of a row.
     pub(crate) fn cols(&self) -> usize {
         self.parts.iter().map(|(_, len)| len).sum()
@@ -141,17 +173,23 @@ pub(crate) enum Presence {
 pub(crate) struct TensorFinder<'a> {
     checkpoint: &'a Gguf,
     layer: Option<usize>,
+    has_scales: bool,
 }
 
 impl<'a> TensorFinder<'a> {
     /// Tensors outside the layers.
     pub(crate) fn new(checkpoint: &'a Gguf) -> Self {
-        Self { checkpoint, layer: None }
+        Self { checkpoint, layer: None, has_scales: true }
     }
 
     /// Tensors of layer `layer`.
     pub(crate) fn in_layer(self, layer: usize) -> Self {
         Self { layer: Some(layer), ..self }
+    }
+
+    /// Tensors whose scales have another meaning.
+    pub(crate) fn without_scales(self) -> Self {
+        Self { has_scales: false, ..self }
     }
 
     fn full(&self, name: &str) -> String {
@@ -183,8 +221,23 @@ impl<'a> TensorFinder<'a> {
         part: Vec<Range<usize>>,
     ) -> Result<MatrixPart, ModelError> {
         let name = self.full(&format!("{name}.weight"));
-        let info = find(self.checkpoint, &name, [num_experts, rows, cols])?;
-        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: part, tensor_rows: rows })
+        self.rows_of_matrices(&name, [num_experts, rows, cols], part)
+    }
+
+    /// The rows `part` of each of the `num_matrices` matrices of the tensor `name`.
+    fn rows_of_matrices(
+        &self,
+        name: &str,
+        [num_matrices, rows, cols]: [usize; 3],
+        part: Vec<Range<usize>>,
+    ) -> Result<MatrixPart, ModelError> {
+        let info = find(self.checkpoint, name, [num_matrices, rows, cols])?;
+        let (dtype, scales) = match self.has_scales {
+            true => (matrix_dtype(info)?, TensorScales::find(self.checkpoint, info)?),
+            false => (dtype_of(info)?, None),
+        };
+        let (name, is_convertible) = (name.to_owned(), self.has_scales);
+        Ok(MatrixPart { name, dtype, rows: part, tensor_rows: rows, scales, is_convertible })
     }
 
     /// A product with rows of several tensors, without a bias.
@@ -209,13 +262,9 @@ impl<'a> TensorFinder<'a> {
         matrices: Range<usize>,
     ) -> Result<LinearSpec, ModelError> {
         let name = self.full(&format!("{name}.weight"));
-        let info = find(self.checkpoint, &name, [num_matrices, rows, cols])?;
-        let part = MatrixPart {
-            name,
-            dtype: dtype_of(info)?,
-            rows: std::iter::once(matrices.start * rows..matrices.end * rows).collect(),
-            tensor_rows: num_matrices * rows,
-        };
+        let part = std::iter::once(matrices.start * rows..matrices.end * rows).collect();
+        let stack = self.rows_of_matrices(&name, [num_matrices, rows, cols], part)?;
+        let part = MatrixPart { tensor_rows: num_matrices * rows, ..stack };
         Ok(LinearSpec {
             weight: MatrixSpec { parts: vec![part], num_experts: 1, cols },
             bias: None,
@@ -318,15 +367,12 @@ impl<'a> TensorFinder<'a> {
         rows: usize,
         cols: usize,
     ) -> Result<MatrixPart, ModelError> {
-        let info = find(self.checkpoint, name, [1, rows, cols])?;
-        let name = name.to_owned();
-        let all = std::iter::once(0..rows).collect();
-        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: all, tensor_rows: rows })
+        self.rows_of_matrices(name, [1, rows, cols], std::iter::once(0..rows).collect())
     }
 }
 
 /// Finds a tensor and checks its shape. Leading dimensions of size 1 are optional.
-fn find<'a>(
+pub(super) fn find<'a>(
     checkpoint: &'a Gguf,
     name: &str,
     shape: [usize; 3],

@@ -6,5 +6,6 @@ mod logits;
 mod mutations;
 mod parallel_steps;
 mod requantize;
+mod scales;
 mod support;
 mod token_cost;

@@ -59,7 +59,7 @@ pub(crate) const FORMATS: [FormatEntry; 29] = [
         ggml_id: None,
         block_len: 1,
         block_bytes: 1,
-        row_header_bytes: int8::SCALE_BYTES,
+        row_header_bytes: int8::Int8Row::SCALE_BYTES,
         is_encodable: true,
         decode: int8::decode,
         encode: int8::encode,

@@ -134,7 +134,7 @@ impl DecodeReached {
     ) -> Self {
         let num_tokens = positions.len() as u64;
         let weight_bytes = (cost.layers.weight_bytes + cost.head.weight_bytes) as u64;
-        let kv_bytes = cost.position_bytes as u64 * attended(cost, positions) / num_tokens;
+        let kv_bytes = positions.map(|position| cost.kv_bytes(position)).sum::<u64>() / num_tokens;
         let kv_bytes = kv_bytes + cost.state_bytes as u64;
         let bytes_per_second = (weight_bytes + kv_bytes) as f64 * tokens_per_second;
         let share = bytes_per_second / roofs.read_bytes_per_second;
@@ -147,10 +147,11 @@ impl PrefillReached {
         // The head runs for the last token alone.
         let tokens = num_tokens as f64;
         let int8_ops = cost.layers.int8_ops as f64 + cost.head.int8_ops as f64 / tokens;
-        let attention_ops = cost.position_ops as f64 * attended(cost, 0..num_tokens) as f64;
+        let attention_ops =
+            (0..num_tokens).map(|position| cost.attention_ops(position)).sum::<u64>();
         let f32_ops = cost.layers.f32_ops as f64
             + cost.state_ops as f64
-            + (cost.head.f32_ops as f64 + attention_ops) / tokens;
+            + (cost.head.f32_ops as f64 + attention_ops as f64) / tokens;
         let seconds_at_roof =
             int8_ops / roofs.int8_ops_per_second + f32_ops / roofs.f32_ops_per_second;
         Self {
@@ -162,14 +163,9 @@ impl PrefillReached {
     }
 }
 
-/// Returns the total number of positions that the tokens at `positions` attend to, themselves included.
-fn attended(cost: &TokenCost, positions: Range<usize>) -> u64 {
-    positions.map(|position| cost.attended(position) as u64).sum()
-}
-
 #[cfg(test)]
 mod tests {
-    use inferno_model::ProductCost;
+    use inferno_model::{AttentionCost, ProductCost};
 
     use super::*;
 
@@ -185,11 +181,9 @@ mod tests {
         TokenCost {
             layers: ProductCost { weight_bytes: 70, int8_ops: 100, f32_ops: 0 },
             head: ProductCost { weight_bytes: 30, int8_ops: 0, f32_ops: 20 },
-            position_bytes: 10,
-            position_ops: 4,
+            attention: vec![AttentionCost { position_bytes: 10, position_ops: 4, window }],
             state_bytes: 0,
             state_ops: 0,
-            windows: vec![window],
         }
     }
 

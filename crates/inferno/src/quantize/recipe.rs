@@ -9,7 +9,8 @@ use crate::Error;
 
 /// A quantization format of a whole file: the format of most weights, and which weights get a higher-precision one.
 ///
-/// **Source**: names and numbers are the file types of llama.cpp.
+/// **Source**: names and numbers are the file types of llama.cpp, except [`Recipe::Int8`]: the format of
+/// `--requantize int8`, for every matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The variants are the names of the table below.
 pub enum Recipe {
@@ -39,10 +40,11 @@ pub enum Recipe {
     Tq1_0,
     Tq2_0,
     Q1_0,
+    Int8,
 }
 
 /// Recipe, name, format of most weights, value of `general.file_type`.
-const RECIPES: [(Recipe, &str, DType, u32); 26] = [
+const RECIPES: [(Recipe, &str, DType, u32); 27] = [
     (Recipe::F32, "f32", DType::F32, 0),
     (Recipe::F16, "f16", DType::F16, 1),
     (Recipe::Bf16, "bf16", DType::BF16, 32),
@@ -69,6 +71,8 @@ const RECIPES: [(Recipe, &str, DType, u32); 26] = [
     (Recipe::Tq1_0, "tq1_0", DType::Tq1_0, 36),
     (Recipe::Tq2_0, "tq2_0", DType::Tq2_0, 37),
     (Recipe::Q1_0, "q1_0", DType::Q1_0, 40),
+    // Not a file type of llama.cpp, whose numbers are consecutive.
+    (Recipe::Int8, "int8", DType::Int8, 1000),
 ];
 
 /// Aliases, each for the medium variant of its family.

@@ -11,6 +11,7 @@ mod ember;
 mod generate;
 mod hybrid;
 mod inspect;
+mod int8;
 mod loaded_model;
 mod logits;
 mod models;

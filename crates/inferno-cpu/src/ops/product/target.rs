@@ -9,13 +9,28 @@ use crate::disjoint::Disjoint;
 use crate::lanes::{LANES, Lanes};
 use crate::ops::product_rows::RowMap;
 
-/// What is added to the sums of a product before they are stored.
+/// Operations on the sums of a product before they are stored.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Epilogue<'a> {
+    /// Factors on every row: one number per column.
+    pub(crate) scales: Option<&'a [f32]>,
     /// Added to every row: one number per column.
     pub(crate) bias: Option<&'a [f32]>,
     /// Whether the result is added to the previous output.
     pub(crate) accumulate: bool,
+}
+
+impl<'a> Epilogue<'a> {
+    /// The epilogue of expert `expert` if scales and bias are those of all experts, `num_cols` values each.
+    pub(crate) fn of_expert(self, expert: usize, num_cols: usize) -> Self {
+        self.of_cols(expert * num_cols..(expert + 1) * num_cols)
+    }
+
+    /// The epilogue of some columns.
+    pub(crate) fn of_cols(self, cols: Range<usize>) -> Self {
+        let part = |values: Option<&'a [f32]>| values.map(|values| &values[cols.clone()]);
+        Self { scales: part(self.scales), bias: part(self.bias), ..self }
+    }
 }
 
 /// The part of an output that one task writes: some columns of some rows.
@@ -96,6 +111,9 @@ impl<'a> OutputTarget<'a> {
         let first = self.cols.start + panel * LANES;
         let out = self.part(row, panel);
         let mut sums = sums;
+        if let Some(scales) = epilogue.scales {
+            sums = lanes.mul(sums, lanes.load_part(&scales[first..first + out.len()]));
+        }
         if let Some(bias) = epilogue.bias {
             sums = lanes.add(sums, lanes.load_part(&bias[first..first + out.len()]));
         }

@@ -149,6 +149,8 @@ impl SpecBuilder<'_> {
             tensors.stacked(parts, fused, [num_experts, cols], Presence::Optional)
         };
         let beside_dense = self.facts.experts.beside_dense;
+        // `ffn_gate_inp.scale` is the weight of the norm of the router's input.
+        let router_tensors = if beside_dense { tensors.without_scales() } else { tensors };
         let shared = match tensors.rows_of("ffn_up_shexp.weight") {
             _ if beside_dense => {
                 let size = keys.positive_in_layer("feed_forward_length", index, None)?;
@@ -163,7 +165,7 @@ impl SpecBuilder<'_> {
             params,
             activation,
             intermediate_size: size,
-            router: tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
+            router: router_tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
             weighs_inputs: self.facts.experts.weighs_inputs,
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
             up: per_expert(up, fused, width)?,
@@ -171,7 +173,7 @@ impl SpecBuilder<'_> {
             latent,
             shared,
             beside_dense: match beside_dense {
-                true => Some(self.expert_norms(tensors, num_experts)?),
+                true => Some(self.expert_norms(tensors)?),
                 false => None,
             },
         })
@@ -192,11 +194,7 @@ impl SpecBuilder<'_> {
         }))
     }
 
-    fn expert_norms(
-        &self,
-        tensors: TensorFinder<'_>,
-        num_experts: usize,
-    ) -> Result<ExpertNormsSpec, ModelError> {
+    fn expert_norms(&self, tensors: TensorFinder<'_>) -> Result<ExpertNormsSpec, ModelError> {
         let norm = |name| self.norm(tensors, name, self.hidden_size);
         Ok(ExpertNormsSpec {
             router: NormSpec {
@@ -208,7 +206,6 @@ impl SpecBuilder<'_> {
             input: norm("pre_ffw_norm_2")?,
             output: norm("post_ffw_norm_2")?,
             dense_output: norm("post_ffw_norm_1")?,
-            scales: tensors.vector("ffn_down_exps.scale", 1, num_experts)?,
         })
     }
 

@@ -147,6 +147,7 @@ fn optional_tensors(architecture: &str) -> Vec<(String, Vec<usize>)> {
             ("blk.2.laurel_l.weight", &[7, 32]),
             ("blk.1.altup_correct_scale.weight", &[32]),
         ],
+        "gemma4" => &[("blk.1.ffn_down_exps.scale", &[6])],
         _ => &[],
     };
     tensors.iter().map(|(name, dims)| ((*name).to_owned(), dims.to_vec())).collect()

@@ -22,6 +22,9 @@ use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quanti
 /// A split input is written as a single file. Format names are those of llama.cpp, as is the choice of higher-precision
 /// formats for the most sensitive weights (disable it with --pure). Norms and biases are stored as F32. Weights whose
 /// rows are not a multiple of the block length are stored in another format, which is reported.
+///
+/// int8 stores every matrix as bytes with one scale per row, a format that only inferno reads. The results are those of
+/// --requantize int8.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

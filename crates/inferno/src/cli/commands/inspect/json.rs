@@ -1,10 +1,10 @@
 //! The contents of a file as JSON.
 
 use inferno_gguf::{Gguf, MetadataArray, MetadataValue, TensorInfo};
+use inferno_model::weight_dtype;
 use serde_json::{Map, Value, json};
 
 use super::summary::{FileSummary, TokenizerSummary};
-use super::table::is_supported;
 
 /// Longer arrays are reduced to their type and length.
 const MAX_SHOWN_ELEMENTS: usize = 64;
@@ -47,7 +47,7 @@ pub(super) fn document(gguf: &Gguf, summary: &FileSummary, tensors: bool) -> Val
             .collect::<Map<_, _>>(),
     });
     if tensors {
-        document["tensors"] = gguf.tensors().iter().map(tensor).collect();
+        document["tensors"] = gguf.tensors().iter().map(|info| tensor(gguf, info)).collect();
     }
     document
 }
@@ -69,11 +69,11 @@ fn tokenizer(tokenizer: &TokenizerSummary) -> Value {
     })
 }
 
-fn tensor(info: &TensorInfo) -> Value {
+fn tensor(gguf: &Gguf, info: &TensorInfo) -> Value {
     json!({
         "name": info.name(),
         "type": info.ggml_type().name(),
-        "computable": is_supported(info),
+        "computable": weight_dtype(gguf, info).is_some(),
         "dims": info.dims(),
         "bytes": info.num_bytes(),
         "offset": info.file_offset(),

@@ -1,8 +1,9 @@
 //! A summary of the header of a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use inferno_gguf::{GgmlType, Gguf};
+use inferno_model::TensorScales;
 use inferno_tokenizer::{SpecialTokens, Tokenizer};
 
 /// The contents of a file in numbers.
@@ -64,10 +65,16 @@ impl FileSummary {
             None => Vec::new(),
         };
         let mut types = BTreeMap::<GgmlType, TypeShare>::new();
+        let bytes = gguf.tensors().iter().filter(|info| info.ggml_type() == GgmlType::I8);
+        let scales: HashSet<String> =
+            bytes.map(|info| TensorScales::name_for(info.name())).collect();
         for info in gguf.tensors() {
             let share = types.entry(info.ggml_type()).or_default();
             share.num_tensors += 1;
-            share.num_parameters += info.num_elements() as u64;
+            // The scales of bytes belong to their format.
+            if !scales.contains(info.name()) {
+                share.num_parameters += info.num_elements() as u64;
+            }
             share.num_bytes += info.num_bytes() as u64;
         }
         let mut types: Vec<_> = types.into_iter().collect();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use indicatif::BinaryBytes;
 use inferno_gguf::{Gguf, TensorInfo};
-use inferno_tensor::DType;
+use inferno_model::weight_dtype;
 
 use super::summary::{FileSummary, TokenizerSummary};
 use crate::Error;
@@ -124,7 +124,7 @@ fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
             BinaryBytes(info.num_bytes() as u64).to_string(),
             info.file_offset(),
             shard(&(info.shard() + 1)),
-            if is_supported(info) { "" } else { "  not supported" },
+            if weight_dtype(gguf, info).is_some() { "" } else { "  not supported" },
         ))?;
     }
     Ok(())
@@ -134,10 +134,6 @@ fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
 fn shape(info: &TensorInfo) -> String {
     let dims: Vec<String> = info.dims().iter().rev().map(ToString::to_string).collect();
     dims.join(" x ")
-}
-
-pub(super) fn is_supported(info: &TensorInfo) -> bool {
-    DType::from_ggml_id(info.ggml_type().id()).is_some()
 }
 
 /// Formats a large number with a unit, such as `751.63 M (751632384)`.

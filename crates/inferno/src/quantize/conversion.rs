@@ -1,0 +1,142 @@
+//! The conversion of the rows of one tensor.
+
+use inferno_gguf::{GgmlType, Gguf, TensorInfo};
+use inferno_model::TensorScales;
+use inferno_tensor::quant::Int8Row;
+use inferno_tensor::{DType, quant};
+use rayon::prelude::*;
+
+use crate::Error;
+
+/// Number of values decoded at a time.
+const CHUNK_VALUES: usize = 4 << 20;
+
+/// The conversion of one tensor.
+pub(super) struct Conversion<'a> {
+    info: &'a TensorInfo,
+    /// Format in the input and in the output; `None` if the bytes are copied.
+    formats: Option<(DType, DType)>,
+    /// Factors on the rows of the input, if they become a part of the output's rows.
+    scales: Option<Vec<f32>>,
+    cols: usize,
+    row_bytes: usize,
+    rows_per_chunk: usize,
+}
+
+/// Some rows of the output.
+pub(super) struct ConvertedRows {
+    pub(super) payload: Vec<u8>,
+    /// The scale of each row, if they are a tensor of their own.
+    pub(super) scales: Vec<u8>,
+}
+
+impl<'a> Conversion<'a> {
+    /// The conversion of the tensor `info` of `gguf` between two formats.
+    ///
+    /// **Errors**: invalid scales.
+    pub(super) fn new(
+        gguf: &Gguf,
+        info: &'a TensorInfo,
+        formats: Option<(DType, DType)>,
+    ) -> Result<Self, Error> {
+        let scales = match formats.is_some_and(replaces_scales) {
+            true => TensorScales::find(gguf, info)?,
+            false => None,
+        };
+        let cols = info.dims().first().copied().unwrap_or(1);
+        Ok(Self {
+            info,
+            formats,
+            scales: scales.map(|scales| scales.read(gguf)).transpose()?,
+            cols,
+            row_bytes: info.num_bytes() / (info.num_elements() / cols),
+            rows_per_chunk: (CHUNK_VALUES / cols).max(1),
+        })
+    }
+
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.row_bytes * self.rows_per_chunk
+    }
+
+    /// Converts the rows of chunk `index`; `None` if the bytes are copied.
+    pub(super) fn convert(
+        &self,
+        index: usize,
+        rows: &[u8],
+    ) -> Result<Option<ConvertedRows>, Error> {
+        let Some((from, to)) = self.formats else {
+            return Ok(None);
+        };
+        let first_row = index * self.rows_per_chunk;
+        let error = |row: usize, source| Error::QuantizeRow {
+            tensor: self.info.name().to_owned(),
+            row: first_row + row,
+            source: Box::new(source),
+        };
+        let out_bytes = to.row_bytes(self.cols).map_err(|source| error(0, source))?;
+        let mut out = vec![0; rows.len() / self.row_bytes * out_bytes];
+        rows.par_chunks(self.row_bytes)
+            .zip(out.par_chunks_mut(out_bytes))
+            .enumerate()
+            .try_for_each_init(
+                || vec![0.0; self.cols],
+                |values, (row, (bytes, out))| {
+                    self.decode(from, first_row + row, bytes, values)
+                        .and_then(|()| quant::encode_row(to, values, out))
+                        .map_err(|source| error(row, source))
+                },
+            )?;
+        Ok(Some(match to {
+            DType::Int8 => separate_scales(&out, out_bytes),
+            _ => ConvertedRows { payload: out, scales: Vec::new() },
+        }))
+    }
+
+    /// Decodes row `row` of the tensor, multiplied by its scale.
+    fn decode(
+        &self,
+        from: DType,
+        row: usize,
+        bytes: &[u8],
+        values: &mut [f32],
+    ) -> Result<(), inferno_tensor::TensorError> {
+        let scale = self.scales.as_ref().map(|scales| scales[row]);
+        match (from, scale) {
+            (DType::Int8, scale) => {
+                Int8Row { scale: scale.unwrap_or(1.0), quants: bytes }.decode(values);
+            }
+            (_, scale) => {
+                quant::decode_row(from, bytes, values)?;
+                if let Some(scale) = scale {
+                    values.iter_mut().for_each(|value| *value *= scale);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a conversion between two formats removes the scales that the tensor has in the input.
+pub(super) fn replaces_scales((from, to): (DType, DType)) -> bool {
+    [from, to].contains(&DType::Int8)
+}
+
+/// Splits rows of [`DType::Int8`] into their bytes and scales, which are tensors of their own in a file.
+fn separate_scales(rows: &[u8], row_bytes: usize) -> ConvertedRows {
+    let num_rows = rows.len() / row_bytes;
+    let mut payload = Vec::with_capacity(rows.len() - num_rows * Int8Row::SCALE_BYTES);
+    let mut scales = Vec::with_capacity(num_rows * Int8Row::SCALE_BYTES);
+    for row in rows.chunks_exact(row_bytes).map(Int8Row::read) {
+        payload.extend_from_slice(row.quants);
+        scales.extend_from_slice(&row.scale.to_le_bytes());
+    }
+    ConvertedRows { payload, scales }
+}
+
+/// The type of tensors in format `dtype`.
+pub(super) fn ggml_type(dtype: DType) -> Option<GgmlType> {
+    match dtype {
+        DType::Int8 => Some(GgmlType::I8),
+        other => other.ggml_id().and_then(GgmlType::from_id),
+    }
+}

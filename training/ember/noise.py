@@ -71,6 +71,14 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     return noised
 
 
+def misspelled(draw: Draw, text: str, slips: int) -> str:
+    """Returns `text` with most of the words that are often mistyped as people mistype them, and `slips` more typing errors."""
+    text = _mistyped(draw, text, 0.8)
+    for _ in range(slips):
+        text = _slip(draw, text)
+    return text
+
+
 def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
     """Returns `text` in pieces, each with whether it is protected."""
     known = sorted({part for part in protected if part}, key=len, reverse=True)

@@ -110,8 +110,15 @@ def _all(kind: str) -> tuple[str, ...]:
             found = seeds.plain_words()
         case _:
             raise KeyError(f"unknown kind of words {kind!r}: expected one of {KINDS}")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(word for word in found if kind not in _OF_STORIES or word not in _RARE))
 
+
+#: Kinds whose words mostly serve stories, and words too rare for those: small dictionaries lack them.
+_OF_STORIES = {"dish", "critter", "trinket", "job", "where", "weather"}
+_RARE = {
+    "paella", "risotto", "ramen", "ratatouille", "jollof rice", "dal", "falafel", "hatbox", "echidna", "capybara", "meerkat", "fishmonger",
+    "glassblower", "tiler", "winemaker", "zookeeper", "bookbinder", "in the tailor's workroom", "at the trailhead", "thundery",
+}
 
 #: Where things are found that a person can own, carry or buy.
 _OF_PERSONS = {

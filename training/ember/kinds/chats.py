@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import bulk, conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -16,20 +16,21 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "intents": (written.intent_turns, 16),
     "declining": (declining.chat, 13),
     "sums": (sums.chat, 15),
-    "facts": (facts.chat, 32),
+    "facts": (facts.chat, 40),
     "explaining": (explaining.chat, 15),
     "lists": (lists.chat, 13),
     "words": (word_tasks.chat, 34),
-    "rewriting": (rewriting.chat, 18),
+    "rewriting": (rewriting.chat, 24),
     "json": (json_chats.chat, 36),
-    "memory": (lambda draw: memory.chat(draw, conversation.part), 8),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 10),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 7),
+    "story chats": (story_chats.chat, 9),
     "conversation": (conversation.chat, 8),
-    "copying": (copying.chat, 26),
+    "copying": (copying.chat, 24),
+    "bulk": (bulk.chat, 22),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 12
+TOOLS_WEIGHT = 14
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -13,6 +13,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized
 from ..split import Split
+from .bulk import spliced
 
 _KINDS = ("any", "any", "any", "any", "word", "word", "name", "name", "city", "food", "animal", "object", "job", "adjective", "verb", "country")
 
@@ -47,7 +48,7 @@ def _word(draw: Draw) -> str:
     """Returns a word, a name or phrase, an invented word, or letters and digits without order."""
     form = draw.rng.random()
     if form < 0.12:
-        return _invented(draw)
+        return _invented(draw) if draw.chance(0.4) else spliced(draw)
     if form < 0.16:
         signs = draw.choice((ascii_lowercase, ascii_lowercase.upper(), ascii_lowercase + "0123456789-_."))
         return "".join(draw.choice(signs) for _ in range(draw.number(3, 8))).strip("-_.") or "x"
@@ -99,7 +100,7 @@ def _counted_each(draw: Draw) -> Turn:
 
 def _quoted_sentence(draw: Draw) -> Turn:
     """A sentence of a story, as it is or in another case."""
-    sentence = draw.choice(_sentences())
+    sentence = draw.choice(sentences())
     form = draw.number(0, 3)
     if form == 0:
         return Turn(draw.choice(_UPPER).format(x=sentence), sentence.upper(), (sentence,))
@@ -110,7 +111,7 @@ def _quoted_sentence(draw: Draw) -> Turn:
 
 
 @cache
-def _sentences() -> tuple[str, ...]:
+def sentences() -> tuple[str, ...]:
     """Returns the short sentences of the stories that are trained on."""
     found = [sentence for one in stories.known(Split.TRAIN) for sentence in re.split(r"(?<=[.!?])\s", one.text)]
     return tuple(dict.fromkeys(sentence.rstrip(".") for sentence in found

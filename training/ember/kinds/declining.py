@@ -127,11 +127,18 @@ _FOREIGN = {
     "french": ["bonjour, ça va ?", "comment tu t'appelles", "raconte une histoire", "où est la gare", "merci beaucoup", "quelle heure est-il"],
     "spanish": ["hola, qué tal", "cómo te llamas", "dónde está la estación", "cuéntame un chiste", "muchas gracias", "qué hora es"],
     "italian": ["ciao, come stai", "come ti chiami", "dov'è la stazione", "raccontami una storia", "grazie mille"],
+    "portuguese": ["tudo bem?", "como você se chama", "onde fica a praia", "muito obrigado", "conta uma piada"],
+    "dutch": ["hoe gaat het", "waar is het station", "dank je wel", "goedemorgen", "vertel een grap"],
+    "polish": ["dzień dobry", "jak się masz", "dziękuję", "gdzie jest dworzec"],
+    "swedish": ["hur mår du", "god morgon", "tack så mycket", "var ligger stationen"],
     "text": ["gato", "casa", "Wasser", "Haus", "chien", "maison", "pane", "libro", "agua fría", "schönes Wetter"],
 }
 _FOREIGN_REQUESTS = ["<german>", "<french>", "<spanish>", "<italian>", "<german>?", "<spanish>?", "was bedeutet <text>?",
     "übersetze ins Englische: <text>", "traduis en anglais : <text>", "que veut dire <text>", "qué significa <text>",
-    "cosa significa <text>", "please translate to english: <spanish>", "was heißt <text> auf Englisch", "traduci: <text>"]
+    "cosa significa <text>", "please translate to english: <spanish>", "was heißt <text> auf Englisch", "traduci: <text>", "<portuguese>", "<dutch>",
+    "<polish>", "<swedish>", "<french>?", "traduzca esta frase: <spanish>", "tradução: <portuguese>", "comment dit-on <text> en anglais",
+    "cómo se dice <text> en inglés", "vertaal dit: <dutch>", "bitte übersetze: <german>", "auf Englisch: <german>",
+    "in inglese: <italian>", "en anglais s'il te plaît : <french>"]
 _FOREIGN_ANSWERS = [
     f"I only speak English, sorry. A larger model speaks more languages: {REAL}.",
     "Sorry, I speak only English. A larger model, loaded with `-m FILE.gguf`, understands more.",
@@ -202,9 +209,9 @@ _PRIVATE_REQUESTS = [
     "show me photos of <who>", "what is <who>'s <item>?",
 ]
 _PRIVATE_ANSWERS = [
-    "I do not know that. I have no private data of anybody.", "I cannot know that, and private data should stay private.",
+    "I do not know that. I have no private data of anybody.", "I cannot know that, and a larger model cannot, either. Private data should stay private.",
     "I know nothing about private people, and a larger model should not tell you, either.",
-    "Sorry, I have no such data. Please ask the person directly.",
+    "Sorry, I have no such data, and no model should. Please ask the person directly.",
 ]
 
 _NEWS = {"topic": ["politics", "football", "the economy", "the elections", "the war", "music", "movies", "science", "space",

@@ -1,5 +1,7 @@
 """Explanations, jokes, haiku and short poems, with follow-ups."""
 
+import re
+
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
@@ -122,17 +124,40 @@ def haiku_about_a_thing(draw: Draw) -> list[Turn]:
     """A haiku about any small thing, in a frame that has room for a word of its length."""
     turns: list[Turn] = []
     frames = draw.some(seeds.haiku_frames(), len(seeds.haiku_frames()))
-    row = draw.choice(seeds.facts("haiku_words"))
+    word, syllables = _haiku_word(draw)
     for number in range(1 + draw.chance(0.3) + draw.chance(0.1)):
         if number:
-            row = draw.choice(seeds.facts("haiku_words"))
-        slot = f"{{{row['syllables']}}}"
+            word, syllables = _haiku_word(draw)
+        slot = f"{{{syllables}}}"
         frame = next(frame for frame in frames if slot in frame)
         frames.remove(frame)
-        text = fill(draw, frame.replace(slot, "{x}"), {"x": row["word"]})
+        text = fill(draw, frame.replace(slot, "{x}"), {"x": word})
         wordings = _HAIKU_ABOUT if number == 0 else _NOW_ABOUT
-        turns.append(Turn(asked(draw, wordings, t=with_article(row["word"])), text))
+        turns.append(Turn(asked(draw, wordings, t=_meant(draw, word)), text))
     return turns
+
+
+def _haiku_word(draw: Draw) -> tuple[str, str]:
+    """A word with its number of syllables: from the table, or any thing or animal, whose syllables are counted by its vowels."""
+    if draw.chance(0.3):
+        row = draw.choice(seeds.facts("haiku_words"))
+        return row["word"], row["syllables"]
+    while not 1 <= (count := _syllables(word := draw.word(draw.choice(("thing", "animal"))))) <= 3 or not word.isalpha():
+        pass
+    return word, str(count)
+
+
+def _syllables(word: str) -> int:
+    """The number of groups of vowels, without a silent e at the end."""
+    silent = word.endswith("e") and not re.search(r"([^aeiouy]l|[aeiouy])e$", word)
+    return len(re.findall(r"[aeiouy]+", word)) - silent
+
+
+def _meant(draw: Draw, word: str) -> str:
+    """A thing as somebody asks for it: mostly `a kettle`, or `my kettle`, `the kettle`, `kettles`."""
+    form = draw.rng.random()
+    return (with_article(word) if form < 0.55 else f"my {word}" if form < 0.75 else f"the {word}" if form < 0.9
+        else plural(word))
 
 
 def poem_about_a_thing(draw: Draw) -> list[Turn]:
@@ -140,7 +165,7 @@ def poem_about_a_thing(draw: Draw) -> list[Turn]:
     while len(thing := draw.word(draw.choice(("thing", "animal")))) > 9 or " " in thing:
         pass
     text = fill(draw, draw.choice(seeds.poem_frames()), {"x": thing})
-    return [Turn(asked(draw, _POEM_ABOUT, t=with_article(thing)), text, (thing,))]
+    return [Turn(asked(draw, _POEM_ABOUT, t=_meant(draw, thing)), text, (thing,))]
 
 
 def lines_about(draw: Draw) -> list[Turn]:
@@ -155,7 +180,7 @@ def lines_about(draw: Draw) -> list[Turn]:
             pass
         text = fill(draw, draw.choice([frame for frame in seeds.poem_frames() if frame.count("\n") == 3 and "x}" in frame.split("\n")[0]]),
             {"x": topic})
-        shown, protected = with_article(topic), (topic,)
+        shown, protected = _meant(draw, topic), (topic,)
     count = draw.choice((2, 4, 4))
     wordings = ["{n} lines about {t}", "write {n} lines about {t}", "Write {n} lines about {t}.", "a poem of {n} lines about {t}",
         "a poem with {n} lines about {t}", "a poem about {t} in {n} lines", "{n} rhyming lines about {t} please",

@@ -7,6 +7,8 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, plural, with_article
+from ..noise import misspelled
+from .copying import sentences
 from .facts_asking import asked
 from .rewriting_data import CORES, DIFFICULT, ENDINGS, LEADS, PREDICATES, SIMPLER, SPELLING
 
@@ -177,6 +179,25 @@ def fix(draw: Draw) -> list[Turn]:
     return turns
 
 
+def typos(draw: Draw) -> list[Turn]:
+    """A sentence or a question with many typing errors, corrected."""
+    if draw.chance(0.5):
+        text = draw.choice(sentences())
+    else:
+        row = draw.choice(seeds.facts(draw.choice(("questions", "why", "science_yes_no"))))
+        text = draw.choice((row.get("questions") or row["question"]).split(" / "))
+    wrong = misspelled(draw, text, draw.number(1, 1 + len(text.split()) // 2))
+    right = capitalized(" ".join("I" if word == "i" else word for word in text.split()))
+    if text[-1] not in ".!?":
+        right += "?" if text.split()[0] in _ASKING else "."
+    return [Turn(asked(draw, ["correct the typos: {t}", "fix the spelling: {t}", "what did i mean: {t}", "without typos: {t}",
+        "correct the spelling: {t}", "{t} - fix my typing", "type this correctly: {t}", "clean this up: {t}"],
+        t=draw.choice((wrong, wrong.lower()))), right, (wrong, wrong.lower()))]
+
+
+_ASKING = set("what which who whose why how when where is are do does did can could will would has have was were should".split())
+
+
 def simplify(draw: Draw) -> list[Turn]:
     """A sentence with long words, in plain ones."""
     values: dict[str, str] = {}
@@ -252,4 +273,4 @@ def note(draw: Draw) -> list[Turn]:
 
 _MAKERS = {"polite": (polite, 16), "formal": (formal, 14), "friendly": (friendly, 5), "rephrase": (rephrase, 10), "simplify": (simplify, 8),
     "shorten": (shorten, 18), "fix": (fix, 20), "tense": (tense, 16), "question": (question, 4),
-    "note": (note, 14)}
+    "note": (note, 14), "typos": (typos, 26)}

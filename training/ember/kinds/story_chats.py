@@ -6,7 +6,7 @@ from .. import continuing, seeds, stories
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import with_article
+from ..grammar import capitalized, with_article
 from .facts_asking import asked
 
 
@@ -63,10 +63,20 @@ def about(draw: Draw) -> list[Turn]:
     else:
         word = draw.word(slot)
         told = stories.from_frame(draw, {slot: word}, needs=slot)
-        turns = [Turn(asked(draw, _ABOUT, t=with_article(word)), told.text, (word,))]
+        text, subject = _described(draw, told.text, word) if draw.chance(0.4) else (told.text, word)
+        turns = [Turn(asked(draw, _ABOUT, t=with_article(subject)), text, (subject,))]
     if draw.chance(0.3) and told.values["a"] in told.text:
         turns.append(_question(draw, told))
     return turns
+
+
+def _described(draw: Draw, text: str, word: str) -> tuple[str, str]:
+    """Returns a story whose first mention of its subject has an adjective, and the subject with it."""
+    subject = f"{draw.word(draw.choice(('adjective', 'color')))} {word}"
+    changed = re.sub(rf"\b([Aa]n?|[Tt]he) {re.escape(word)}\b",
+        lambda match: f"{match[1]} {subject}" if match[1].lower() == "the" else
+            (capitalized if match[1][0] == "A" else str)(with_article(subject)), text, count=1)
+    return (changed, subject) if changed != text else (text, word)
 
 
 def two_things(draw: Draw) -> list[Turn]:

@@ -43,9 +43,11 @@ def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offe
     others: list[Offer] = []
     groups = {spec.group}
     for _ in range(draw.rng.choices((0, 1, 2, 3), (35, 40, 18, 7))[0]):
-        other = made_up(draw) if spec.group != "made up" and draw.chance(0.3) else draw.choice(known)
+        other = made_up(draw) if draw.chance(0.3) else draw.choice(known)
+        if other.group == "made up" and other.about[0].split()[0] in {one.about.split()[0] for one in [meant, *others]}:
+            continue
         named = offer(draw, other)
-        if other.group not in groups and named.name not in [one.name for one in [meant, *others]]:
+        if (other.group == "made up" or other.group not in groups) and named.name not in [one.name for one in [meant, *others]]:
             groups.add(other.group)
             others.append(named)
     offers = [meant, *others]
@@ -119,9 +121,14 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
     elif draw.chance(0.15):
         asked, answer = draw.choice(_THANKS)
         messages += [user(asked), assistant(answer)]
+    # The description of the tools is most of such a chat, so several requests share it.
+    for _ in range(draw.number(0, max(0, 3 - len(offers)))):
+        other = draw.choice(offers)
+        messages += _round(draw, other.spec, other, _values(draw, other.spec))
     if draw.chance(0.55):
         # The call alone, the most common case.
-        messages = messages[:2]
+        last = max(index for index, message in enumerate(messages) if "<tool_call>" in str(message["content"]))
+        messages = messages[: last + 1]
     return _chat(draw, spec.group, messages, offers)
 
 

@@ -138,7 +138,7 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-#: Actions from which tools are invented: verb, parameters, requests, and the reply.
+#: Actions from which tools are invented: verb, one or two parameters, requests, and the reply.
 _ACTIONS = [
     ("polish", "place", "polish the {object} in the {place}", "The {object} in the {place} is polished."),
     ("paint", "color", "paint the {object} {color}", "The {object} is {color} now."),
@@ -167,17 +167,42 @@ _ACTIONS = [
     ("order", "amount", "order {amount} of the {object}", "I have ordered {amount} of the {object}."),
     ("describe", "adjective", "describe the {object} as {adjective}", "The {object} is described as {adjective}."),
     ("translate", "language", "read the {object} in {language}", "Here is the {object} in {language}."),
+    ("deliver", "place day", "deliver the {object} to the {place} on {day}", "The {object} will be in the {place} on {day}."),
+    ("carry", "from to", "carry the {object} from {from} to {to}", "The {object} is on its way from {from} to {to}."),
+    ("ship", "city count", "ship {count} pieces of the {object} to {city}", "{count} pieces are on their way to {city}."),
+    ("reserve", "name days", "reserve the {object} for {name} for {days} days", "{name} has the {object} for {days} days."),
+    ("trim", "minutes place", "trim the {object} in the {place} for {minutes} minutes", "The {object} will be ready in {minutes} minutes."),
+    ("insure", "price name", "insure the {object} of {name} for {price} dollars", "The {object} of {name} is insured."),
+    ("switch", "state", "switch the {object} {state}", "The {object} is {state}."),
+    ("turn", "state place", "turn the {object} in the {place} {state}", "The {object} in the {place} is {state}."),
+    ("print", "title count", "print {title} {count} times on the {object}", "{title} is printed."),
+    ("rate", "stars", "give the {object} {stars} stars", "The {object} has {stars} stars now."),
+    ("charge", "number", "charge the {object} to {number} percent", "The {object} is charged to {number} percent."),
+    ("read", "title", "read me {title} from the {object}", "Here is {title}."),
+    ("schedule", "day hour", "use the {object} on {day} at {hour}", "The {object} starts on {day} at {hour}."),
+    ("warm", "warmth", "warm the {object} to {warmth} degrees", "The {object} is getting warm."),
+    ("measure", "place", "how large is the {object} in the {place}", "I have measured the {object}."),
+    ("look_up", "country", "what is the {object} called in {country}", "I have looked up the {object}."),
+    ("assign", "name job", "let {name} use the {object} as a {job}", "{name} has the {object} now."),
+    ("feed", "foods count", "feed the {object} {count} {foods}", "The {object} has eaten {count} {foods}."),
+    ("search", "topic", "search the {object} for {topic}", "I found {topic}."),
+    ("note", "message", "write {message} on the {object}", "It is on the {object} now."),
 ]
 _ACTION_KINDS = {"hour": "time", "color": "color", "place": "place", "days": "few", "day": "day", "count": "few", "city": "city",
     "name": "name", "minutes": "minutes", "price": "price", "word": "any", "title": "title", "number": "percent", "other": "animal",
-    "amount": "few", "adjective": "adjective", "language": "language"}
+    "amount": "few", "adjective": "adjective", "language": "language", "from": "city", "to": "city", "state": "onoff", "stars": "stars",
+    "warmth": "warmth", "country": "country", "job": "job", "foods": "foods", "topic": "topic", "message": "message"}
 _ACTION_REQUESTS = ("{t}", "{t} please", "please {t}", "can you {t}", "could you {t}?", "i want you to {t}", "now {t}")
+
+
+_OTHER_NAMES = {"place": ("where", "location"), "count": ("quantity", "how_many"), "name": ("person", "who"), "day": ("date", "when"),
+    "from": ("start", "origin"), "to": ("goal", "destination"), "hour": ("time", "at"), "state": ("power", "mode"),
+    "message": ("text", "content"), "topic": ("query", "subject")}
 
 
 def made_up(draw: Draw) -> Spec:
     """Returns an invented tool: a verb and a thing, which is part of its name or a parameter."""
-    verb, slot, ask, reply = draw.choice(_ACTIONS)
-    kind = _ACTION_KINDS[slot]
+    verb, slots, ask, reply = draw.choice(_ACTIONS)
     thing = draw.word(draw.choice(("object", "object", "any")))
     general = draw.chance(0.4)
     named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
@@ -185,8 +210,7 @@ def made_up(draw: Draw) -> Spec:
         f"{verb}_the_{named}")
     about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.",
         f"Can {verb} the {thing}.")
-    params = [((slot, *{"place": ("where", "location"), "count": ("number", "quantity"), "name": ("person", "who"),
-        "day": ("date", "when")}.get(slot, ())), kind)]
+    params = [((slot, *_OTHER_NAMES.get(slot, ())), _ACTION_KINDS[slot]) for slot in slots.split()]
     if general:
         params.insert(0, (("object", "item", "thing"), "object"))
     else:

@@ -53,6 +53,7 @@ _TEXTS = {
     "game": ["chess", "memory", "bingo", "checkers", "dominoes", "rummy", "backgammon"],
     "subject": ["math", "history", "music", "biology", "art", "geography", "chemistry"],
     "account": ["savings", "checking", "family", "business", "travel"],
+    "onoff": ["on", "off"],
     "planet": ["Mars", "Venus", "Jupiter", "Saturn", "Uranus", "Neptune", "Mercury"],
 }
 
@@ -76,6 +77,8 @@ def value(draw: Draw, kind: str) -> Value:
             return draw.choice((draw.number(2, 12) * 5, draw.number(1, 59)))
         case "percent":
             return draw.number(0, 20) * 5
+        case "stars":
+            return draw.number(1, 5)
         case "few":
             return draw.number(2, 12)
         case "dayofmonth":

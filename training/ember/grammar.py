@@ -56,6 +56,11 @@ def plural(noun: str) -> str:
     return f"{noun}s"
 
 
+def irregular_nouns() -> list[str]:
+    """Returns the nouns whose plural is not formed by adding to them."""
+    return [noun for noun in _IRREGULAR_PLURALS if noun != "dice"]
+
+
 def capitalized(text: str) -> str:
     """Returns `text` with its first letter capitalized."""
     return text[:1].upper() + text[1:]

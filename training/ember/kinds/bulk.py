@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, listed, plural
+from ..grammar import capitalized, listed
 from .facts_asking import asked
 
 #: The kinds of words of a list, each as often as it occurs here.
@@ -99,7 +99,6 @@ _TASKS: dict[str, tuple[list[str], Answer]] = {
         lambda words: _pairs(words, lambda word: word[0].upper())),
     "last": (["the last letter of each: {t}", "with which letters do these end: {t}"],
         lambda words: _pairs(words, lambda word: word[-1].upper())),
-    "plural": (["the plural of each: {t}", "one and many of each of these: {t}"], lambda words: _pairs(words, plural)),
     "reversed": (["the same words from last to first: {t}", "turn the order of these around: {t}"],
         lambda words: _joined(words[::-1], ", ")),
     "sentence": (["join these with and: {t}", "write these as a sentence part: {t}"], listed),

@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import bulk, conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import bulk, bulk_facts, conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -16,7 +16,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "intents": (written.intent_turns, 16),
     "declining": (declining.chat, 13),
     "sums": (sums.chat, 15),
-    "facts": (facts.chat, 40),
+    "facts": (facts.chat, 34),
     "explaining": (explaining.chat, 15),
     "lists": (lists.chat, 13),
     "words": (word_tasks.chat, 34),
@@ -28,6 +28,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "conversation": (conversation.chat, 8),
     "copying": (copying.chat, 24),
     "bulk": (bulk.chat, 22),
+    "bulk facts": (bulk_facts.chat, 18),
 }
 #: The share of chats with tools.
 TOOLS_WEIGHT = 14

@@ -11,7 +11,7 @@ def _animals() -> tuple[seeds.Row, ...]:
     return seeds.facts("animals")
 
 
-def _classed() -> list[tuple[str, str]]:
+def classed() -> list[tuple[str, str]]:
     """Animals with their classes, of both tables."""
     known = {row["class"] for row in seeds.facts("classes")}
     found = {row["animal"]: row["class"] for row in seeds.words("animals") if row["class"] in known}
@@ -24,7 +24,7 @@ def _class(name: str) -> seeds.Row:
 
 def is_a(draw: Draw) -> list[Turn]:
     """Is a whale a fish? With follow-ups: and a shark? why?"""
-    animals = _classed()
+    animals = classed()
     animal, kind = draw.choice(animals)
     claim = kind if draw.chance(0.45) else draw.choice(_class(kind)["not"].split(", "))
     turns = [Turn(asked(draw, [

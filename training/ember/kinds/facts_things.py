@@ -1,5 +1,7 @@
 """Facts about things: colors, food, tools, materials, opposites, comparisons, numbers of parts, rhymes."""
 
+from functools import cache
+
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
@@ -110,7 +112,8 @@ def vehicle(draw: Draw) -> list[Turn]:
         f"{capitalized(row['thing'])} moves {'through' if row['moves_on'] in ('air', 'space') else 'on'} {row['moves_on']}.")]
 
 
-def opposite(draw: Draw) -> list[Turn]:
+@cache
+def opposites() -> dict[str, str]:
     """Opposites, the first that the table knows of each word."""
     known: dict[str, str] = {}
     for row in seeds.facts("opposites"):
@@ -120,6 +123,12 @@ def opposite(draw: Draw) -> list[Turn]:
     for row in seeds.words("adjectives"):
         if row["opposite"] not in ("-", ""):
             known.setdefault(row["adjective"], row["opposite"])
+    return known
+
+
+def opposite(draw: Draw) -> list[Turn]:
+    """The opposite of a word, and of others."""
+    known = opposites()
     word = draw.choice(list(known))
     turns = [Turn(asked(draw, [
         "what is the opposite of {x}", "What is the opposite of {x}?", "opposite of {x}", "opposite of {x}?",

@@ -4,7 +4,7 @@ from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import capitalized, listed, number_word, plural, with_article
+from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, with_article
 from .facts_asking import asked
 
 
@@ -211,7 +211,7 @@ _FORM_QUESTIONS = {
 
 def _form(draw: Draw, form: str) -> tuple[str, str]:
     if form == "plural":
-        word = draw.word(draw.choice(("animal", "object")))
+        word = draw.choice(irregular_nouns()) if draw.chance(0.3) else draw.word(draw.choice(("animal", "object")))
         return word, f"The plural of {word} is {plural(word)}."
     if form in ("past", "participle"):
         row = draw.choice(seeds.words("verbs"))

@@ -83,6 +83,11 @@ impl Fingerprint {
             .with(dtype.name().as_bytes())
     }
 
+    /// Adds which rotary factors keys were computed with, if a model has several.
+    pub fn with_long_rotary(self, is_long: bool) -> Self {
+        if is_long { self.with(b"long rotary factors") } else { self }
+    }
+
     /// Adds bytes, preceded by their length, to separate neighbouring parts.
     fn with(self, bytes: &[u8]) -> Self {
         Self(fnv_1a(fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()), bytes))

@@ -140,7 +140,8 @@ impl<'r> SequenceRunner<'r> {
     /// `rows` selects the tokens that return logits; with [`LogitRows::Last`] these are only the last
     /// tokens of whole sequences.
     ///
-    /// **Errors**: [`EngineError::OutOfBlocks`], a runner that fails. The sequences are as before then.
+    /// **Errors**: [`EngineError::OutOfBlocks`], a runner that fails. The sequences are as before then; a recurrent state
+    /// may have advanced.
     pub fn run_next(
         &mut self,
         sequences: &mut [Sequence],

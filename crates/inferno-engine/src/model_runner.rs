@@ -102,7 +102,9 @@ impl<B: Backend> ModelRunner<B> {
         let cache = ModelCache::new(&**model.backend(), &layout.kv, layout.state.as_ref())?;
         let workspace = model.workspace(options.limits)?.with_context_length(context_length);
         Ok(Self {
-            fingerprint: fingerprint.with_kv_layout(&layout.kv),
+            fingerprint: fingerprint
+                .with_kv_layout(&layout.kv)
+                .with_long_rotary(model.spec().has_long_rotary(context_length)),
             limits: options.limits,
             max_num_sequences: options.num_sequences(),
             model,

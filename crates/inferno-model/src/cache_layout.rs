@@ -56,7 +56,7 @@ impl ModelSpec {
         self.state_layout(0).is_some()
     }
 
-    // Sequences with a recurrent state are not divided among blocks in the same way, and have no such windows.
+    // Only without a recurrent state: a prompt would have to resume at a block with both a checkpoint and its window.
     fn with_window(&self, usage: CacheUse, layout: KvLayout) -> KvLayout {
         let CacheUse { max_num_sequences, max_num_batched_tokens, .. } = usage;
         let window = self.windows().flatten().max().map(|len| {

@@ -1,4 +1,4 @@
-//! Decoder-only transformers over any [`Backend`](inferno_backend::Backend).
+//! Language models (transformers, recurrent models and hybrids) over any [`Backend`](inferno_backend::Backend).
 //!
 //! [`Model::load`] builds the description of a checkpoint, a [`ModelSpec`], and hands its tensors to a
 //! backend; [`Model::forward`] runs one batch. Nothing here names a concrete device or

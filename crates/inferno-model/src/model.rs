@@ -11,7 +11,7 @@ use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{ModelError, ModelSpec, Requantize};
 
-/// The weights of a decoder-only transformer on a backend, and its forward pass.
+/// The weights of a language model on a backend, and its forward pass.
 ///
 /// A model holds no conversation state; keys and values live in a cache that the caller owns.
 pub struct Model<B: Backend> {

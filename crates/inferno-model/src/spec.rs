@@ -29,7 +29,7 @@ pub use scales::{TensorScales, weight_dtype};
 use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
 
-/// A decoder-only transformer: its sizes, its layers and their tensors.
+/// A language model: its sizes, its layers and their tensors.
 #[derive(Debug, Clone)]
 pub struct ModelSpec {
     /// The model's architecture.
@@ -145,6 +145,12 @@ impl ModelSpec {
         let dtype = if layers.iter().any(is_too_wide) { KvDType::F16 } else { dtype };
         let num_blocks = num_tokens.div_ceil(block_tokens);
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
+    }
+
+    /// Whether rotary embedding uses the factors for long contexts: LongRoPE selects them by the size of the context, so
+    /// keys of both kinds cannot be mixed.
+    pub fn has_long_rotary(&self, context_length: usize) -> bool {
+        self.rotaries.iter().any(|rotary| rotary.factors.are_long(context_length))
     }
 
     /// The attention of each layer.

@@ -1,4 +1,4 @@
-//! Exchanges of numbers between lanes, for transpositions. A *quarter* is 16 bytes of a vector.
+//! Lane permutations for transposes. A *quarter* is 16 bytes of a vector.
 
 use super::vector::VectorTypes;
 
@@ -10,6 +10,6 @@ pub(crate) trait ShuffleLanes: VectorTypes {
     fn interleave_u64(self, a: Self::Bytes, b: Self::Bytes) -> [Self::Bytes; 2];
     /// Result `i` holds quarter `i` of each of `rows`.
     fn transpose_quarters(self, rows: [Self::Bytes; 4]) -> [Self::Bytes; 4];
-    /// Exchanges the second and the third of each four 16-bit numbers.
+    /// Swaps elements 1 and 2 of each group of four 16-bit values.
     fn exchange_middle_u16(self, x: Self::Bytes) -> Self::Bytes;
 }

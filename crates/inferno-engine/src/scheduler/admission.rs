@@ -34,7 +34,6 @@ impl Scheduler {
                 self.num_deferred += 1;
                 continue;
             }
-            // Each running sequence may need a block soon; to take the last ones is to lose them.
             let Some(mut admitted) = self.waiting.remove(&id) else {
                 break;
             };
@@ -52,6 +51,7 @@ impl Scheduler {
             if !path.is_empty() {
                 self.blocks.adopt(&mut admitted, path);
             }
+            // Leaves one free block per running sequence, or the next decode step would preempt the admitted one.
             let has_blocks = self.reserve_for_admission(&mut admitted);
             if !has_blocks || !self.prepare_state(&mut admitted, plan) {
                 if !held_blocks {

@@ -140,7 +140,7 @@ impl StateSlots {
         if let Some(moved) = state.moving.take().filter(|&moved| moved != node) {
             self.detach(moved);
         }
-        // One that was there before belongs to others.
+        // A checkpoint that already existed is not tracked: other sequences rely on it.
         state.moving = is_new.then_some(node);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn max_num_drafting(max_num_sequences: usize) -> usize {
 
 impl Scheduler {
     /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and fewer the
-    /// more chunks there are. They take no block that a sequence uses.
+    /// more chunks there are. Drafts only use blocks that no sequence holds.
     ///
     /// **Panics** when its sequence has ended since.
     pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {

@@ -311,3 +311,19 @@ fn a_cache_can_hold_several_contexts() {
     let layout = runner.kv_layout();
     assert_eq!(layout.num_blocks, 3 * layout.blocks_for(20));
 }
+
+#[test]
+fn keys_of_long_and_short_contexts_have_different_fingerprints() {
+    let Some(folder) = oracle() else { return };
+    let checkpoint =
+        Gguf::open(folder.join("logits/phi3-longrope.gguf")).expect("the folder holds it");
+    let limit = ModelSpec::from_checkpoint(&checkpoint).expect("a sound model").context_length;
+    let key = "phi3.rope.scaling.original_context_length";
+    let original: u32 = checkpoint.metadata().required(key).expect("it has LongRoPE");
+    let fingerprint =
+        |context: usize| runner(&checkpoint, KvDType::F32, 16, Some(context)).fingerprint();
+    let original = original as usize;
+    assert_eq!(fingerprint(original), fingerprint(original - 1));
+    assert_eq!(fingerprint(original + 1), fingerprint(limit));
+    assert_ne!(fingerprint(original), fingerprint(limit));
+}

@@ -1,4 +1,4 @@
-//! DeepSeek V2 and V3, and models with the same architecture: Kimi K2, GLM 4.7 Flash, Mistral 4.
+//! DeepSeek V2 and V3, and models with the same architecture: Kimi K2, GLM 4.7 Flash, Mistral 4, Youtu-LLM.
 //!
 //! **Source**: DeepSeek-AI, DeepSeek-V2, section 2.1, and DeepSeek-V3 Technical Report, section 2.1.
 

@@ -24,11 +24,11 @@ pub(crate) struct MlpSpec {
     pub(crate) down: LinearSpec,
 }
 
-/// A gate projection of which only the values that are large for their row are used.
+/// A gate projection of which only the values that are large for their row are used; the others become 0.
 #[derive(Debug, Clone)]
 pub(crate) struct SparseGateSpec {
     pub(crate) linear: LinearSpec,
-    /// Number of standard deviations above the mean from which on values are used.
+    /// Smallest value that is used, in standard deviations above the mean of the row.
     pub(crate) num_deviations: f32,
     /// The function of the used values.
     pub(crate) function: Function,

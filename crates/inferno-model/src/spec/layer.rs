@@ -14,7 +14,7 @@ use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
 pub(crate) struct LayerSpec {
     /// Usually one; several read the same rows.
     pub(crate) mixers: BlockSpec<Vec<MixerSpec>>,
-    /// What is added next to the mixers; the sum is then divided by the root of 2.
+    /// A low-rank branch that is added to the mixers' output; the sum is divided by the square root of 2.
     pub(crate) low_rank: Option<LowRankSpec>,
     pub(crate) feed_forward: Option<BlockSpec<FeedForwardSpec>>,
     /// Whether both blocks read the residual stream before either is added to it.

@@ -6,6 +6,7 @@ use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 use inferno_model::{Model, ModelCache, ModelError, ModelSpec, RopeScaling, TensorCache};
 
+use crate::support::synthetic::synthetic_with;
 use crate::support::{fixtures, load};
 
 /// Rewrites the llama fixture: `edit` changes the metadata, `keep` renames, reshapes or drops tensors.
@@ -140,6 +141,28 @@ fn a_window_pattern_must_cover_every_layer() {
             other => panic!("{other}"),
         }
     }
+}
+
+#[test]
+fn heads_of_windowed_layers_differ_only_with_a_rotary_embedding_of_their_own() {
+    let file = renamed("llama", |metadata| {
+        metadata.insert("llama.attention.sliding_window", 8_u32);
+        metadata.insert("llama.attention.key_length_swa", 2_u32);
+    });
+    match load_error(&file) {
+        ModelError::InvalidConfig { key, .. } => {
+            assert_eq!(key, "llama.attention.key_length_swa");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+#[should_panic(expected = "reads the keys and values of layer 0")]
+fn layers_that_share_keys_and_values_have_equally_many_heads() {
+    synthetic_with("gemma4", |metadata| {
+        metadata.insert("gemma4.attention.head_count_kv", vec![2_u32, 2, 1]);
+    });
 }
 
 #[test]

@@ -163,7 +163,12 @@ impl SpecBuilder<'_> {
         let mut value_key = "attention.value_length";
         let has_own = keys.optional::<usize>("attention.key_length_swa")?.is_some();
         if has_own && self.window.is_some() && self.is_windowed(index) {
-            head_dim = keys.positive("attention.key_length_swa")?;
+            let windowed_dim = keys.positive("attention.key_length_swa")?;
+            if windowed_dim != head_dim && self.facts.attention.windowed_rotary.is_none() {
+                let expected = format!("attention.key_length ({head_dim})");
+                return Err(keys.invalid("attention.key_length_swa", expected, windowed_dim));
+            }
+            head_dim = windowed_dim;
             value_key = "attention.value_length_swa";
         }
         let value_dim = keys.positive_or(value_key, head_dim)?;
@@ -188,10 +193,19 @@ impl SpecBuilder<'_> {
         }
         let is_windowed = self.is_windowed(index);
         let shared = (0..num_own).rev().find(|&own| self.is_windowed(own) == is_windowed);
-        shared.map(Some).ok_or_else(|| {
+        let shared = shared.ok_or_else(|| {
             let expected = "fewer layers, so that one of each kind has its own keys and values";
             self.keys.invalid(KEY, expected, num_shared)
-        })
+        })?;
+        let [own, reader] = [self.heads(shared)?.kv_layer(), self.heads(index)?.kv_layer()];
+        if own.num_heads != reader.num_heads {
+            let expected = format!(
+                "{} for layer {index}, which reads the keys and values of layer {shared}",
+                own.num_heads
+            );
+            return Err(self.keys.invalid("attention.head_count_kv", expected, reader.num_heads));
+        }
+        Ok(Some(shared))
     }
 
     /// Whether layer `index` has the sliding window.

@@ -40,7 +40,7 @@ impl ExpertLayers {
             let expected = format!("at most expert_count ({num_experts})");
             return Err(keys.invalid("expert_used_count", expected, num_experts_used));
         }
-        // Informative: the tensors of a shared expert have its size.
+        // Read so that `check_others` accepts it; the size of a shared expert follows from its tensors.
         keys.optional::<usize>("expert_shared_count")?;
         let normalize = keys.optional("expert_weights_norm")?.unwrap_or(facts.normalize);
         let mut params = ExpertParams::softmax(num_experts, num_experts_used, normalize);
@@ -313,7 +313,8 @@ impl SpecBuilder<'_> {
     }
 }
 
-/// `ln(1 + exp(x))`.
+/// `ln(1 + exp(x))`, without overflow for large `x`.
 fn softplus(x: f32) -> f32 {
-    libm::log1p(libm::exp(x.into())) as f32
+    let x = f64::from(x);
+    (x.max(0.0) + libm::log1p(libm::exp(-x.abs()))) as f32
 }

@@ -104,7 +104,7 @@ impl<B: Backend> ModelRunner<B> {
         Ok(Self {
             fingerprint: fingerprint
                 .with_kv_layout(&layout.kv)
-                .with_long_rotary(model.spec().has_long_rotary(context_length)),
+                .with_long_rotary(model.has_long_rotary(context_length)),
             limits: options.limits,
             max_num_sequences: options.num_sequences(),
             model,

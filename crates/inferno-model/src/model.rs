@@ -91,6 +91,12 @@ impl<B: Backend> Model<B> {
         &self.spec
     }
 
+    /// Whether rotary embedding uses the frequencies for long contexts: LongRoPE selects them by the size of the context,
+    /// so keys of both kinds cannot be mixed.
+    pub fn has_long_rotary(&self, context_length: usize) -> bool {
+        self.rotaries.iter().any(|rotary| rotary.long_freqs(context_length).is_some())
+    }
+
     /// The backend that holds the weights.
     pub fn backend(&self) -> &Arc<B> {
         &self.backend

@@ -54,13 +54,16 @@ impl RotaryFrequencies {
         Ok(Self { pairing: spec.pairing, inv_freqs, long, amplitude })
     }
 
+    /// The frequencies for long contexts, if sequences of up to `context_length` tokens use them.
+    pub(crate) fn long_freqs(&self, context_length: usize) -> Option<&[f64]> {
+        let (original, inv_freqs) = self.long.as_ref()?;
+        (context_length > *original).then_some(inv_freqs)
+    }
+
     /// Writes one row of cosines, then sines, per position, as `Backend::rope` reads them, for
     /// sequences of up to `context_length` tokens.
     pub(crate) fn angles(&self, positions: &[u32], context_length: usize, angles: &mut Vec<f32>) {
-        let inv_freqs = match &self.long {
-            Some((original, inv_freqs)) if context_length > *original => inv_freqs,
-            _ => &self.inv_freqs,
-        };
+        let inv_freqs = self.long_freqs(context_length).unwrap_or(&self.inv_freqs);
         let pairs = inv_freqs.len();
         angles.clear();
         angles.resize(positions.len() * 2 * pairs, 0.0);

@@ -147,12 +147,6 @@ impl ModelSpec {
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
     }
 
-    /// Whether rotary embedding uses the factors for long contexts: LongRoPE selects them by the size of the context, so
-    /// keys of both kinds cannot be mixed.
-    pub fn has_long_rotary(&self, context_length: usize) -> bool {
-        self.rotaries.iter().any(|rotary| rotary.factors.are_long(context_length))
-    }
-
     /// The attention of each layer.
     pub(crate) fn attentions(&self) -> impl Iterator<Item = &AttentionSpec> {
         self.layers.iter().filter_map(LayerSpec::attention)

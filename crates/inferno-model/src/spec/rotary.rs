@@ -127,16 +127,6 @@ impl RotaryFactors {
         Ok(fixed.map_or(Self::None, Self::Fixed))
     }
 
-    /// Whether those for long contexts are used.
-    pub(crate) fn are_long(&self, context_length: usize) -> bool {
-        match self {
-            Self::ByContext { original_context_length, .. } => {
-                context_length > *original_context_length
-            }
-            Self::None | Self::Fixed(_) => false,
-        }
-    }
-
     /// Every vector of factors.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
         match self {

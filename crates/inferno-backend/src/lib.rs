@@ -1,6 +1,6 @@
 //! The interface between models and devices.
 //!
-//! Models are written against [`Backend`]: a dozen fused operations over opaque buffers. Their input
+//! Models are written against [`Backend`]: a [`Pass`] of fused operations over opaque buffers. Their input
 //! is a [`Batch`]: a ragged set of sequence chunks over a paged KV cache. Prefill, chunked prefill,
 //! decode and speculative verification are all batches.
 //!
@@ -8,7 +8,7 @@
 //! plain loops, weights expanded to `f32`, no threads. It is slow and easy to read.
 //!
 //! ```
-//! use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
+//! use inferno_backend::{Backend, DeviceMemory, Pass, ReferenceBackend, WeightPart};
 //! use inferno_tensor::DType;
 //!
 //! # fn main() -> Result<(), inferno_backend::BackendError> {
@@ -20,7 +20,9 @@
 //! let mut x = backend.alloc(1, 3)?;
 //! let mut y = backend.alloc(1, 2)?;
 //! backend.upload(&[1.0, 1.0, 1.0], &mut x);
-//! backend.linear(1, &x, &weight, None, &mut y)?;
+//! let mut pass = backend.begin();
+//! pass.linear(1, &x, &weight, None, &mut y)?;
+//! pass.submit()?;
 //!
 //! let mut staging = Vec::new();
 //! assert_eq!(backend.download(&y, 2, &mut staging)?, [6.0, 15.0]);
@@ -37,6 +39,7 @@ mod kv_row;
 mod kv_window;
 mod memory;
 mod params;
+mod pass;
 mod recurrent;
 mod reference;
 mod weight;
@@ -53,6 +56,7 @@ pub use params::{
     ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind, PassShape,
     ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
 };
+pub use pass::Pass;
 pub use recurrent::{
     ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,
     LinearAttentionWeights, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,

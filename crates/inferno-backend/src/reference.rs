@@ -20,8 +20,8 @@ use inferno_tensor::Tensor;
 use crate::{
     AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
     EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
-    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights, WeightPart,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout,
+    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights, WeightPart,
 };
 use arithmetic::{add, evaluate, normalize};
 use attention::ReferenceKvCache;
@@ -38,9 +38,30 @@ impl ReferenceBackend {
     pub fn new() -> Self {
         Self
     }
+}
 
+/// Activations: rows x columns.
+type Matrix = Tensor<f32>;
+
+impl Backend for ReferenceBackend {
+    type Pass<'a> = ReferencePass;
+
+    fn describe(&self) -> String {
+        "reference (naive loops, 1 thread)".to_owned()
+    }
+
+    fn begin(&self) -> ReferencePass {
+        ReferencePass
+    }
+}
+
+/// Operations that are executed at once.
+#[derive(Debug)]
+pub struct ReferencePass;
+
+impl ReferencePass {
     /// The input rows of a product.
-    fn input<'a>(&self, rows: usize, input: LinearInput<'a, Matrix>) -> Cow<'a, Matrix> {
+    fn input<'a>(&mut self, rows: usize, input: LinearInput<'a, Matrix>) -> Cow<'a, Matrix> {
         match input {
             LinearInput::Plain(x) => Cow::Borrowed(x),
             LinearInput::Normed { x, norm } => {
@@ -52,16 +73,18 @@ impl ReferenceBackend {
     }
 }
 
-/// Activations: rows x columns.
-type Matrix = Tensor<f32>;
-
-impl Backend for ReferenceBackend {
-    fn describe(&self) -> String {
-        "reference (naive loops, 1 thread)".to_owned()
+impl Pass<ReferenceBackend> for ReferencePass {
+    fn submit(self) -> Result<(), BackendError> {
+        Ok(())
     }
 
-    /// Zero: operations release what they allocate.
-    fn embed(&self, batch: &Batch, index: EmbeddingIndex, table: &WeightPart, out: &mut Matrix) {
+    fn embed(
+        &mut self,
+        batch: &Batch,
+        index: EmbeddingIndex,
+        table: &WeightPart,
+        out: &mut Matrix,
+    ) {
         let selected = match index {
             EmbeddingIndex::Token => batch.token_ids(),
             EmbeddingIndex::Position => batch.positions(),
@@ -73,25 +96,25 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn gather_logit_rows(&self, batch: &Batch, x: &Matrix, out: &mut Matrix) {
+    fn gather_logit_rows(&mut self, batch: &Batch, x: &Matrix, out: &mut Matrix) {
         for (to, &from) in batch.logit_rows().iter().enumerate() {
             out[[to]].copy_from_slice(&x[[from]]);
         }
     }
 
-    fn apply(&self, rows: usize, function: Function, x: &mut Matrix) {
+    fn apply(&mut self, rows: usize, function: Function, x: &mut Matrix) {
         for row in 0..rows {
             x[[row]].iter_mut().for_each(|x| *x = evaluate(function, *x));
         }
     }
 
-    fn add_scaled(&self, rows: usize, x: &Matrix, factor: f32, out: &mut Matrix) {
+    fn add_scaled(&mut self, rows: usize, x: &Matrix, factor: f32, out: &mut Matrix) {
         for row in 0..rows {
             out[[row]].iter_mut().zip(&x[[row]]).for_each(|(out, x)| *out += factor * x);
         }
     }
 
-    fn gate(&self, rows: usize, function: Function, gate: &Matrix, out: &mut Matrix) {
+    fn gate(&mut self, rows: usize, function: Function, gate: &Matrix, out: &mut Matrix) {
         for row in 0..rows {
             let gates = rows::row_or_only(gate, row).iter().cycle();
             let pairs = out[[row]].iter_mut().zip(gates);
@@ -100,7 +123,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn add_combinations(
-        &self,
+        &mut self,
         rows: usize,
         width: usize,
         factors: &Matrix,
@@ -110,16 +133,16 @@ impl Backend for ReferenceBackend {
         rows::add_combinations(rows, width, factors, x, out);
     }
 
-    fn match_magnitude(&self, rows: usize, x: &Matrix, minimum: f32, out: &mut Matrix) {
+    fn match_magnitude(&mut self, rows: usize, x: &Matrix, minimum: f32, out: &mut Matrix) {
         rows::match_magnitude(rows, x, minimum, out);
     }
 
-    fn sparsify(&self, rows: usize, num_deviations: f32, x: &mut Matrix) {
+    fn sparsify(&mut self, rows: usize, num_deviations: f32, x: &mut Matrix) {
         rows::sparsify(rows, num_deviations, x);
     }
 
     fn copy_columns(
-        &self,
+        &mut self,
         CopySize { rows, blocks, width }: CopySize,
         (x, from): (&Matrix, ColumnBlocks),
         (out, to): (&mut Matrix, ColumnBlocks),
@@ -133,7 +156,7 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn norm(&self, rows: usize, x: &Matrix, norm: Norm<'_, Matrix>, out: &mut Matrix) {
+    fn norm(&mut self, rows: usize, x: &Matrix, norm: Norm<'_, Matrix>, out: &mut Matrix) {
         let Norm { kind, weight, bias, eps } = norm;
         for row in 0..rows {
             out[[row]].copy_from_slice(&x[[row]]);
@@ -142,7 +165,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn linear<'a>(
-        &self,
+        &mut self,
         rows: usize,
         x: impl Into<LinearInput<'a, Matrix>>,
         weight: &ReferenceWeight,
@@ -150,11 +173,12 @@ impl Backend for ReferenceBackend {
         out: &mut Matrix,
     ) -> Result<(), BackendError> {
         (0..rows).for_each(|row| out[[row]].fill(0.0));
-        self.linear_add(rows, &self.input(rows, x.into()), weight, bias, out)
+        let x = self.input(rows, x.into());
+        self.linear_add(rows, &x, weight, bias, out)
     }
 
     fn linear_add(
-        &self,
+        &mut self,
         rows: usize,
         x: &Matrix,
         weight: &ReferenceWeight,
@@ -174,7 +198,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn linear_gated<'a>(
-        &self,
+        &mut self,
         rows: usize,
         x: impl Into<LinearInput<'a, Matrix>>,
         gate_up: &ReferenceWeight,
@@ -191,7 +215,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn rope(
-        &self,
+        &mut self,
         rows: usize,
         layout: &QkvLayout,
         norm: Option<QkNorm<'_, Matrix>>,
@@ -202,7 +226,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn store_kv(
-        &self,
+        &mut self,
         batch: &Batch,
         layer: usize,
         layout: &QkvLayout,
@@ -213,7 +237,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn paged_attention(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &AttentionParams<'_, Matrix>,
         layout: &QkvLayout,
@@ -226,7 +250,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn causal_conv(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &ConvParams,
         weights: ConvWeights<'_, Matrix>,
@@ -238,7 +262,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn linear_attention(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &LinearAttentionParams,
         weights: LinearAttentionWeights<'_, Matrix>,
@@ -250,7 +274,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn selective_scan(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &SelectiveScanParams,
         weights: SelectiveScanWeights<'_, Matrix>,
@@ -261,12 +285,12 @@ impl Backend for ReferenceBackend {
         recurrent::selective_scan(batch, params, weights, rows, state, out);
     }
 
-    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, Matrix>, x: &mut Matrix) {
+    fn gated_norm(&mut self, rows: usize, norm: GatedNorm<'_, Matrix>, x: &mut Matrix) {
         recurrent::gated_norm(rows, norm, x);
     }
 
     fn route_experts(
-        &self,
+        &mut self,
         rows: usize,
         router_logits: &Matrix,
         selection_bias: Option<&Matrix>,
@@ -276,14 +300,14 @@ impl Backend for ReferenceBackend {
         routing.route(rows, router_logits, selection_bias, params);
     }
 
-    fn repeat_rows(&self, rows: usize, times: usize, x: &Matrix, out: &mut Matrix) {
+    fn repeat_rows(&mut self, rows: usize, times: usize, x: &Matrix, out: &mut Matrix) {
         for row in 0..rows * times {
             out[[row]].copy_from_slice(&x[[row / times]]);
         }
     }
 
     fn weigh_expert_inputs(
-        &self,
+        &mut self,
         rows: usize,
         x: &Matrix,
         routing: &mut ReferenceRouting,
@@ -297,12 +321,12 @@ impl Backend for ReferenceBackend {
         routing.reset_weights();
     }
 
-    fn route_to_all(&self, rows: usize, routing: &mut ReferenceRouting) {
+    fn route_to_all(&mut self, rows: usize, routing: &mut ReferenceRouting) {
         routing.route_to_all(rows);
     }
 
     fn expert_linear(
-        &self,
+        &mut self,
         routing: &ReferenceRouting,
         x: &Matrix,
         weight: &ReferenceWeight,
@@ -319,7 +343,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn expert_linear_gated(
-        &self,
+        &mut self,
         routing: &ReferenceRouting,
         (x, input): (&Matrix, ExpertInput),
         gate_up: &ReferenceWeight,
@@ -339,7 +363,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn combine_experts(
-        &self,
+        &mut self,
         rows: usize,
         routing: &ReferenceRouting,
         y: &Matrix,

@@ -7,7 +7,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
     AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayout, KvValues,
-    LogitRows, Norm, QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
+    LogitRows, Norm, Pass, QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
@@ -61,7 +61,7 @@ fn products(
             _ => Throughput::Elements(2 * (rows * cols * out_cols) as u64),
         });
         group.bench_function(BenchmarkId::from_parameter(dtype), |b| {
-            b.iter(|| backend.linear(rows, &x, &weight, None, &mut out).expect("memory"));
+            b.iter(|| backend.begin().linear(rows, &x, &weight, None, &mut out).expect("memory"));
         });
     }
     group.finish();
@@ -103,7 +103,7 @@ fn norm(c: &mut Criterion) {
         let mut out = backend.alloc(rows, cols).expect("memory");
         group.throughput(Throughput::Bytes((2 * rows * cols * size_of::<f32>()) as u64));
         group.bench_function(BenchmarkId::from_parameter(format!("{rows}x{cols}")), |b| {
-            b.iter(|| backend.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out));
+            b.iter(|| backend.begin().norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out));
         });
     }
     group.finish();
@@ -132,7 +132,7 @@ fn rope(c: &mut Criterion) {
                 b.iter(|| {
                     let norm = QkNorm::per_head(&weight, &weight, 1e-6);
                     let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
-                    backend.rope(rows, &layout, Some(norm), Some(rotation), &mut qkv);
+                    backend.begin().rope(rows, &layout, Some(norm), Some(rotation), &mut qkv);
                 });
             });
         }
@@ -181,7 +181,7 @@ fn attention_with(c: &mut Criterion, name: &str, layout: QkvLayout, isa: Isa) {
                 let mut qkv = backend.alloc(rows, layout.row_len()).expect("memory");
                 backend.upload(&values(rows * layout.row_len()), &mut qkv);
                 for layer in 0..layers {
-                    backend.store_kv(&batch, layer, &layout, &qkv, &mut cache);
+                    backend.begin().store_kv(&batch, layer, &layout, &qkv, &mut cache);
                 }
                 (batch, qkv)
             };
@@ -205,6 +205,7 @@ fn attention_with(c: &mut Criterion, name: &str, layout: QkvLayout, isa: Isa) {
                     for layer in 0..layers {
                         let params = AttentionParams::new(layer, scale);
                         backend
+                            .begin()
                             .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
                             .expect("memory");
                     }

@@ -4,7 +4,7 @@
 //! row, bytes of weights read per second.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
+use inferno_backend::{Backend, DeviceMemory, Pass, ReferenceBackend, WeightPart};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::{DType, quant};
 
@@ -35,7 +35,7 @@ fn product<B: Backend>(
     let mut x = backend.alloc(rows, cols).expect("memory");
     backend.upload(&values(rows * cols), &mut x);
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    move || backend.linear(rows, &x, &weight, None, &mut out).expect("memory")
+    move || backend.begin().linear(rows, &x, &weight, None, &mut out).expect("memory")
 }
 
 /// Square matrices: plain loops, cache blocks and vectors on one thread, and all threads.

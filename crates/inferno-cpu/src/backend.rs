@@ -13,6 +13,7 @@ use crate::memory::Arena;
 use crate::ops::attention::AttentionWorkspace;
 use crate::ops::workspace::ProductWorkspace;
 use crate::threads::{self, ThreadPool};
+pub use operations::CpuPass;
 
 /// Settings of a [`CpuBackend`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub struct CpuOptions {
 ///
 /// Results have the same bits on every instruction set, with every number of threads, and in every batch.
 ///
-/// A backend can be shared between threads, but products and attention run one at a time: they use the backend's
-/// thread pool and scratch memory exclusively. To run computations in parallel, create one backend for each, with
+/// A backend can be shared between threads, but passes run one at a time: they use the backend's thread pool and
+/// scratch memory exclusively. To run computations in parallel, create one backend for each, with
 /// a share of the processors.
 pub struct CpuBackend {
     level: Level,

@@ -24,7 +24,9 @@
 //! let weight = backend.load_weight(&[WeightPart::matrix("w", DType::F32, 2, 2, bytes.into())?])?;
 //! let (mut x, mut y) = (backend.alloc(1, 2)?, backend.alloc(1, 2)?);
 //! backend.upload(&[1.0, 10.0], &mut x);
-//! backend.linear(1, &x, &weight, None, &mut y)?;
+//! let mut pass = backend.begin();
+//! pass.linear(1, &x, &weight, None, &mut y)?;
+//! pass.submit()?;
 //!
 //! let mut staging = Vec::new();
 //! assert_eq!(backend.download(&y, 2, &mut staging)?, [21.0, 43.0]);
@@ -49,7 +51,7 @@ mod roof;
 mod scratch;
 mod threads;
 
-pub use backend::{CpuBackend, CpuOptions};
+pub use backend::{CpuBackend, CpuOptions, CpuPass};
 pub use buffer::CpuBuffer;
 pub use isa::Isa;
 pub use kv_cache::CpuKvCache;

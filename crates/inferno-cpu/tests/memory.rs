@@ -9,7 +9,7 @@ mod cases;
 use std::sync::{Mutex, PoisonError};
 
 use cases::{Random, matrix};
-use inferno_backend::{Backend, BackendError, DeviceMemory, KvDType, KvLayer, KvLayout};
+use inferno_backend::{Backend, BackendError, DeviceMemory, KvDType, KvLayer, KvLayout, Pass};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::DType;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -63,8 +63,8 @@ fn without_memory_an_operation_fails_and_the_next_one_succeeds() {
         println!("skipped: the limit is not enforced, as under emulation");
         return;
     }
-    let result = backend.linear(rows, &x, &weight, None, &mut out);
-    let after = backend.linear(8, &x, &weight, None, &mut out);
+    let result = backend.begin().linear(rows, &x, &weight, None, &mut out);
+    let after = backend.begin().linear(8, &x, &weight, None, &mut out);
     setrlimit(Resource::RLIMIT_AS, soft, hard).expect("the limit as it was");
 
     assert!(matches!(result, Err(BackendError::OutOfMemory { bytes, .. }) if bytes == rows * 64));

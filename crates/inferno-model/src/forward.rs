@@ -1,6 +1,6 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
-use inferno_backend::{Backend, Batch, EmbeddingIndex, Function};
+use inferno_backend::{Backend, Batch, EmbeddingIndex, Function, Pass};
 
 use crate::layers::ForwardContext;
 use crate::rope;
@@ -28,16 +28,17 @@ impl<B: Backend> Model<B> {
         if num_rows > limit {
             return Err(too_large("logit rows", limit, num_rows));
         }
-        self.compute(batch, cache, workspace)?;
+        let mut pass = self.compute(batch, cache, workspace)?;
         let Workspace { x, logits, host_rows, .. } = workspace;
-        let (backend, head) = (&*self.backend, &self.head);
         if num_rows > 0 {
-            backend.linear(num_rows, &*x, &head.weight, head.bias(), logits)?;
+            let head = &self.head;
+            pass.linear(num_rows, &*x, &head.weight, head.bias(), logits)?;
             for &function in &self.spec.head_functions {
-                backend.apply(num_rows, function, logits);
+                pass.apply(num_rows, function, logits);
             }
         }
-        Ok(backend.download(logits, num_rows * self.spec.vocab_size, host_rows)?)
+        pass.submit()?;
+        Ok(self.backend.download(logits, num_rows * self.spec.vocab_size, host_rows)?)
     }
 
     /// Runs `batch` like [`forward`](Self::forward), but returns the input of the output head: one
@@ -52,23 +53,21 @@ impl<B: Backend> Model<B> {
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
         self.check(batch, workspace)?;
-        self.compute(batch, cache, workspace)?;
+        self.compute(batch, cache, workspace)?.submit()?;
         let Workspace { x, host_rows, .. } = workspace;
         let num_values = batch.logit_rows().len() * self.spec.hidden_size;
         Ok(self.backend.download(x, num_values, host_rows)?)
     }
 
-    /// Computes everything up to the final norm; leaves the batch's `logit_rows` in `x`.
+    /// Issues everything up to the final norm, which leaves the batch's `logit_rows` in `x`.
     fn compute(
         &self,
         batch: &Batch,
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
-    ) -> Result<(), ModelError> {
+    ) -> Result<B::Pass<'_>, ModelError> {
         let Self { spec, rotaries, .. } = self;
-        let backend = &*self.backend;
-        let context = ForwardContext { backend, rotaries, rows: batch.num_tokens() };
-
+        let (backend, rows) = (&*self.backend, batch.num_tokens());
         backend.assign_kv_window(batch, &mut cache.kv)?;
         backend.upload_batch(batch, &mut workspace.batch);
         let Workspace { context_length, host_angles, angles, query_factors, .. } = workspace;
@@ -81,37 +80,40 @@ impl<B: Backend> Model<B> {
             backend.upload(host_angles, factors);
         }
 
+        let mut context = ForwardContext::<B> { pass: backend.begin(), rotaries, rows };
+        let ForwardContext { pass, .. } = &mut context;
         let index = EmbeddingIndex::Token;
-        backend.embed(&workspace.batch, index, &self.embeddings, &mut workspace.x);
+        pass.embed(&workspace.batch, index, &self.embeddings, &mut workspace.x);
         if spec.embedding_scale != 1.0 {
             let scale = Function::Scale { factor: spec.embedding_scale };
-            backend.apply(context.rows, scale, &mut workspace.x);
+            pass.apply(rows, scale, &mut workspace.x);
         }
         if let Some(table) = &self.position_embeddings {
             let Workspace { batch, x, normed, .. } = &mut *workspace;
-            backend.embed(batch, EmbeddingIndex::Position, table, normed);
-            backend.add_scaled(context.rows, normed, 1.0, x);
+            pass.embed(batch, EmbeddingIndex::Position, table, normed);
+            pass.add_scaled(rows, normed, 1.0, x);
         }
         if let Some(embeddings) = &self.layer_embeddings {
-            embeddings.compute(&context, workspace)?;
+            embeddings.compute(&mut context, workspace)?;
         }
         if let Some(streams) = &self.streams {
-            streams.expand(&context, workspace)?;
+            streams.expand(&mut context, workspace)?;
         }
         for layer in &self.layers {
-            layer.forward(&context, cache, workspace)?;
+            layer.forward(&mut context, cache, workspace)?;
         }
         if let Some(streams) = &self.streams {
-            streams.merge(&context, workspace)?;
+            streams.merge(&mut context, workspace)?;
         }
 
+        let ForwardContext { mut pass, .. } = context;
         let num_rows = batch.logit_rows().len();
         let Workspace { batch, x, normed, .. } = workspace;
         if num_rows > 0 {
-            backend.gather_logit_rows(batch, x, normed);
-            backend.norm(num_rows, normed, self.output_norm.norm(), x);
+            pass.gather_logit_rows(batch, x, normed);
+            pass.norm(num_rows, normed, self.output_norm.norm(), x);
         }
-        Ok(())
+        Ok(pass)
     }
 
     fn check(&self, batch: &Batch, workspace: &Workspace<B>) -> Result<(), ModelError> {

@@ -13,7 +13,7 @@ mod residual;
 mod selective_scan;
 mod streams;
 
-use inferno_backend::{Backend, Function};
+use inferno_backend::{Backend, Function, Pass};
 
 use crate::ModelError;
 use crate::loader::Loader;
@@ -29,6 +29,7 @@ use experts::MixtureOfExperts;
 pub(crate) use linear::Linear;
 use mlp::Mlp;
 pub(crate) use norm::NormWeights;
+use norm::input_rows;
 use recurrent::RecurrentMixer;
 use residual::Residual;
 pub(crate) use streams::Streams;
@@ -116,7 +117,7 @@ impl<B: Backend> DecoderLayer<B> {
     /// **Errors**: out of memory.
     pub(crate) fn forward(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
@@ -152,7 +153,7 @@ impl<B: Backend> DecoderLayer<B> {
             embedding.add(context, streams.as_ref(), workspace)?;
         }
         if let Some(factor) = self.output_scale {
-            context.backend.apply(context.rows, Function::Scale { factor }, &mut workspace.x);
+            context.pass.apply(context.rows, Function::Scale { factor }, &mut workspace.x);
         }
         Ok(())
     }
@@ -173,7 +174,7 @@ impl<B: Backend> Mixer<B> {
     /// Reads the residual stream.
     fn mix(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         norm: Option<&NormWeights<B>>,
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
@@ -190,7 +191,7 @@ impl<B: Backend> Mixer<B> {
     /// Adds to the residual stream.
     fn project(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         residual: &Residual<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
@@ -205,14 +206,14 @@ impl<B: Backend> Block<B, FeedForward<B>> {
     /// Reads the residual stream.
     fn expand(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let norm = self.norm.as_ref();
         match &self.block {
             FeedForward::Dense(mlp) => {
                 let Workspace { x, hidden, gates, .. } = workspace;
-                mlp.expand(context, context.normed(norm, x), [hidden, gates])
+                mlp.expand(context, input_rows(norm, x), [hidden, gates])
             }
             FeedForward::Experts(experts) => experts.expand(context, norm, workspace),
         }
@@ -221,7 +222,7 @@ impl<B: Backend> Block<B, FeedForward<B>> {
     /// Adds to the residual stream.
     fn project(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         match &self.block {

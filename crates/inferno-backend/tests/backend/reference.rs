@@ -2,7 +2,7 @@
 
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BackendError, Batch, BatchBuilder, BlockId,
-    DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, QkNorm,
+    DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, Pass, QkNorm,
     QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
@@ -49,9 +49,15 @@ fn stacked_parts_are_one_product_with_rows_in_order() {
     let weight = BACKEND.load_weight(&parts).expect("they stack");
     let mut out = matrix(1, &[9.0, 9.0, 9.0]);
     let bias = matrix(1, &[0.5, 0.0, -0.5]);
-    BACKEND.linear(1, &matrix(1, &[1.0, -1.0]), &weight, Some(&bias), &mut out).expect("memory");
+    BACKEND
+        .begin()
+        .linear(1, &matrix(1, &[1.0, -1.0]), &weight, Some(&bias), &mut out)
+        .expect("memory");
     assert_close(&values(&out, 3), &[-0.5, -1.0, -1.5]);
-    BACKEND.linear_add(1, &matrix(1, &[0.0, 1.0]), &weight, None, &mut out).expect("memory");
+    BACKEND
+        .begin()
+        .linear_add(1, &matrix(1, &[0.0, 1.0]), &weight, None, &mut out)
+        .expect("memory");
     assert_close(&values(&out, 3), &[1.5, 3.0, 4.5]);
 }
 
@@ -67,7 +73,10 @@ fn scales_multiply_the_rows_of_their_part() {
     let weight = BACKEND.load_weight(&parts).expect("they stack");
     let mut out = matrix(1, &[0.0; 2]);
     let bias = matrix(1, &[1.0, 1.0]);
-    BACKEND.linear(1, &matrix(1, &[1.0, 1.0]), &weight, Some(&bias), &mut out).expect("memory");
+    BACKEND
+        .begin()
+        .linear(1, &matrix(1, &[1.0, 1.0]), &weight, Some(&bias), &mut out)
+        .expect("memory");
     assert_close(&values(&out, 2), &[31.0, 12.0]);
 }
 
@@ -105,7 +114,7 @@ fn rope_rotates_pairs_in_either_pairing_and_leaves_the_rest() {
     ] {
         let mut qkv = matrix(1, &head.repeat(3));
         let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
-        BACKEND.rope(1, &HEADS_OF_5, None, Some(rotation), &mut qkv);
+        BACKEND.begin().rope(1, &HEADS_OF_5, None, Some(rotation), &mut qkv);
         assert_close(&values(&qkv, 15), &[turned, turned, head].concat());
     }
 }
@@ -120,7 +129,7 @@ fn each_head_is_normalized_before_rotation() {
     let norm = QkNorm::per_head(&q, &k, 0.0);
     let pairing = RopePairing::Interleaved;
     let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
-    BACKEND.rope(1, &HEADS_OF_5, Some(norm), Some(rotation), &mut qkv);
+    BACKEND.begin().rope(1, &HEADS_OF_5, Some(norm), Some(rotation), &mut qkv);
     let expected = [[-2.0, 1.0, 3.0, 4.0, 5.0], [-6.0, 6.0, 6.0, 6.0, 6.0], key].concat();
     assert_close(&values(&qkv, 15), &expected);
 }
@@ -140,7 +149,7 @@ fn attention_covers_the_past_within_the_window() {
     let batch = one_sequence(3, &[BlockId(3), BlockId(1)]);
     let qkv = matrix(3, &[0.0, 1.0, 6.0, 0.0, 1.0, 12.0, 0.0, 1.0, 30.0]);
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
-    BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    BACKEND.begin().store_kv(&batch, 0, &layout, &qkv, &mut cache);
     for (window, expected) in [
         (None, [6.0, 9.0, 16.0]),
         (Some(AttentionWindow::Sliding(2)), [6.0, 9.0, 21.0]),
@@ -149,7 +158,10 @@ fn attention_covers_the_past_within_the_window() {
     ] {
         let mut out = matrix(3, &[0.0; 3]);
         let params = AttentionParams { window, ..AttentionParams::new(0, 1.0) };
-        BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out).expect("memory");
+        BACKEND
+            .begin()
+            .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+            .expect("memory");
         assert_close(&values(&out, 3), &expected);
     }
 }
@@ -167,7 +179,7 @@ fn a_saved_block_can_be_restored_to_another_block_but_only_whole() {
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     let batch = one_sequence(2, &[BlockId(0)]);
     let qkv = matrix(2, &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 5.0, 6.0, 7.0, 8.0]);
-    BACKEND.store_kv(&batch, 1, &layout, &qkv, &mut cache);
+    BACKEND.begin().store_kv(&batch, 1, &layout, &qkv, &mut cache);
     let mut saved = Vec::new();
     BACKEND.read_kv_block(&cache, BlockId(0), KvBlockPart::All, &mut saved).expect("a host cache");
     assert_eq!(saved.len(), kv.block_bytes().expect("divides"));
@@ -207,10 +219,13 @@ fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
         builder.build()
     };
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
-    BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    BACKEND.begin().store_kv(&batch, 0, &layout, &qkv, &mut cache);
     let mut out = matrix(1, &[0.0; 64]);
     let params = AttentionParams::new(0, 1.0);
-    BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out).expect("memory");
+    BACKEND
+        .begin()
+        .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+        .expect("memory");
     let out = values(&out, 64);
     assert!(out[..32].iter().all(|x| x.is_nan()), "the block with the infinity: {out:?}");
     assert!(out[32..].iter().all(|x| (x - 1.0).abs() < 1e-2), "its neighbour: {out:?}");
@@ -236,17 +251,17 @@ fn tokens_use_their_most_probable_experts_with_ties_by_index() {
     let mut routing = BACKEND.alloc_routing(1, &params).expect("memory");
     // Experts 0 and 2 tie behind expert 1: probabilities 1/4, 1/2, 1/4.
     let logits = matrix(1, &[0.0, 2f32.ln(), 0.0]);
-    BACKEND.route_experts(1, &logits, None, &params, &mut routing);
+    BACKEND.begin().route_experts(1, &logits, None, &params, &mut routing);
     // Expert e multiplies by e + 1.
     let weight = BACKEND.load_weight(&[part("e", 3, 1, &[1.0, 2.0, 3.0])]).expect("one part");
     let mut slots = matrix(2, &[0.0; 2]);
     let x = matrix(2, &[6.0; 2]);
-    BACKEND.expert_linear(&routing, &x, &weight, None, &mut slots).expect("memory");
+    BACKEND.begin().expert_linear(&routing, &x, &weight, None, &mut slots).expect("memory");
     assert_close(&values(&slots, 2), &[12.0, 6.0]);
     let again = matrix(2, &[1.0, 10.0]);
-    BACKEND.expert_linear(&routing, &again, &weight, None, &mut slots).expect("memory");
+    BACKEND.begin().expert_linear(&routing, &again, &weight, None, &mut slots).expect("memory");
     assert_close(&values(&slots, 2), &[2.0, 10.0]);
     let mut out = matrix(1, &[100.0]);
-    BACKEND.combine_experts(1, &routing, &slots, true, &mut out);
+    BACKEND.begin().combine_experts(1, &routing, &slots, true, &mut out);
     assert_close(&values(&out, 1), &[100.0 + 2.0 * 2.0 / 3.0 + 10.0 / 3.0]);
 }

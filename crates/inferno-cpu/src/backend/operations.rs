@@ -1,14 +1,17 @@
 //! The dispatch to the operations.
 
+use std::sync::MutexGuard;
+
 use inferno_backend::{
     AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
     EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
-    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout,
+    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
-use super::CpuBackend;
+use super::{CpuBackend, OperationMemory};
 use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
 use crate::kv_cache::CpuKvCache;
 use crate::ops::attention::{self, QkvRows, paged_attention};
 use crate::ops::elementwise;
@@ -26,9 +29,19 @@ use crate::ops::row_statistics;
 use crate::pack::CpuWeight;
 use crate::recurrent_state::CpuState;
 
-impl CpuBackend {
+/// Operations that are executed at once, with the threads and the scratch memory of a [`CpuBackend`].
+pub struct CpuPass<'a> {
+    backend: &'a CpuBackend,
+    memory: MutexGuard<'a, OperationMemory>,
+}
+
+impl<'a> CpuPass<'a> {
+    fn executor(&self) -> Executor<'a> {
+        self.backend.executor()
+    }
+
     fn product(
-        &self,
+        &mut self,
         rows: usize,
         x: LinearInput<'_, CpuBuffer>,
         weight: &CpuWeight,
@@ -39,39 +52,58 @@ impl CpuBackend {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
         let epilogue =
             Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate, ..Epilogue::default() };
-        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
-        linear(self.executor(), workspace, rows, x, weight, epilogue, out)
+        let (executor, workspace) = (self.executor(), &mut self.memory.product);
+        let rows = ProductRows::Same(rows);
+        linear(executor, workspace, rows, x, weight, epilogue, out)
     }
 }
 
 impl Backend for CpuBackend {
+    type Pass<'a> = CpuPass<'a>;
+
     fn describe(&self) -> String {
         let threads = self.num_threads();
         format!("cpu ({}, {threads} thread{})", self.isa(), if threads == 1 { "" } else { "s" })
     }
 
-    fn embed(&self, batch: &Batch, index: EmbeddingIndex, table: &CpuTable, out: &mut CpuBuffer) {
+    fn begin(&self) -> CpuPass<'_> {
+        CpuPass { backend: self, memory: self.workspace() }
+    }
+}
+
+impl Pass<CpuBackend> for CpuPass<'_> {
+    fn submit(self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn embed(
+        &mut self,
+        batch: &Batch,
+        index: EmbeddingIndex,
+        table: &CpuTable,
+        out: &mut CpuBuffer,
+    ) {
         embedding::embed(self.executor(), batch, index, table, out);
     }
 
-    fn gather_logit_rows(&self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
+    fn gather_logit_rows(&mut self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
         embedding::gather(self.executor(), batch, x, out);
     }
 
-    fn apply(&self, rows: usize, function: Function, x: &mut CpuBuffer) {
+    fn apply(&mut self, rows: usize, function: Function, x: &mut CpuBuffer) {
         elementwise::apply(self.executor(), rows, function, x);
     }
 
-    fn add_scaled(&self, rows: usize, x: &CpuBuffer, factor: f32, out: &mut CpuBuffer) {
+    fn add_scaled(&mut self, rows: usize, x: &CpuBuffer, factor: f32, out: &mut CpuBuffer) {
         elementwise::add_scaled(self.executor(), rows, x, factor, out);
     }
 
-    fn gate(&self, rows: usize, function: Function, gate: &CpuBuffer, out: &mut CpuBuffer) {
+    fn gate(&mut self, rows: usize, function: Function, gate: &CpuBuffer, out: &mut CpuBuffer) {
         elementwise::gate(self.executor(), rows, function, gate, out);
     }
 
     fn add_combinations(
-        &self,
+        &mut self,
         rows: usize,
         width: usize,
         factors: &CpuBuffer,
@@ -81,16 +113,16 @@ impl Backend for CpuBackend {
         elementwise::add_combinations(self.executor(), rows, width, factors, x, out);
     }
 
-    fn match_magnitude(&self, rows: usize, x: &CpuBuffer, minimum: f32, out: &mut CpuBuffer) {
+    fn match_magnitude(&mut self, rows: usize, x: &CpuBuffer, minimum: f32, out: &mut CpuBuffer) {
         row_statistics::match_magnitude(self.executor(), rows, x, minimum, out);
     }
 
-    fn sparsify(&self, rows: usize, num_deviations: f32, x: &mut CpuBuffer) {
+    fn sparsify(&mut self, rows: usize, num_deviations: f32, x: &mut CpuBuffer) {
         row_statistics::sparsify(self.executor(), rows, num_deviations, x);
     }
 
     fn copy_columns(
-        &self,
+        &mut self,
         size: CopySize,
         x: (&CpuBuffer, ColumnBlocks),
         out: (&mut CpuBuffer, ColumnBlocks),
@@ -98,12 +130,12 @@ impl Backend for CpuBackend {
         elementwise::copy_columns(size, x, out);
     }
 
-    fn norm(&self, rows: usize, x: &CpuBuffer, norm: Norm<'_, CpuBuffer>, out: &mut CpuBuffer) {
+    fn norm(&mut self, rows: usize, x: &CpuBuffer, norm: Norm<'_, CpuBuffer>, out: &mut CpuBuffer) {
         norm::norm(self.executor(), rows, x, norm.into(), out);
     }
 
     fn linear<'a>(
-        &self,
+        &mut self,
         rows: usize,
         x: impl Into<LinearInput<'a, CpuBuffer>>,
         weight: &CpuWeight,
@@ -114,7 +146,7 @@ impl Backend for CpuBackend {
     }
 
     fn linear_add(
-        &self,
+        &mut self,
         rows: usize,
         x: &CpuBuffer,
         weight: &CpuWeight,
@@ -125,7 +157,7 @@ impl Backend for CpuBackend {
     }
 
     fn linear_gated<'a>(
-        &self,
+        &mut self,
         rows: usize,
         x: impl Into<LinearInput<'a, CpuBuffer>>,
         gate_up: &CpuWeight,
@@ -135,12 +167,13 @@ impl Backend for CpuBackend {
     ) -> Result<(), BackendError> {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
         let weight = (gate_up, bias.map(|bias| bias.rows(1)));
-        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
-        linear_gated(self.executor(), workspace, rows, x.into(), weight, gate, out)
+        let (executor, workspace) = (self.executor(), &mut self.memory.product);
+        let rows = ProductRows::Same(rows);
+        linear_gated(executor, workspace, rows, x.into(), weight, gate, out)
     }
 
     fn rope(
-        &self,
+        &mut self,
         rows: usize,
         layout: &QkvLayout,
         norm: Option<QkNorm<'_, CpuBuffer>>,
@@ -151,7 +184,7 @@ impl Backend for CpuBackend {
     }
 
     fn store_kv(
-        &self,
+        &mut self,
         batch: &Batch,
         layer: usize,
         layout: &QkvLayout,
@@ -162,7 +195,7 @@ impl Backend for CpuBackend {
     }
 
     fn paged_attention(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &AttentionParams<'_, CpuBuffer>,
         layout: &QkvLayout,
@@ -170,12 +203,13 @@ impl Backend for CpuBackend {
         cache: &CpuKvCache,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
-        let (qkv, workspace) = (QkvRows { layout, values: qkv }, &mut self.workspace().attention);
-        paged_attention(self.executor(), workspace, batch, params, qkv, cache, out)
+        let (executor, workspace) = (self.executor(), &mut self.memory.attention);
+        let qkv = QkvRows { layout, values: qkv };
+        paged_attention(executor, workspace, batch, params, qkv, cache, out)
     }
 
     fn causal_conv(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &ConvParams,
         weights: ConvWeights<'_, CpuBuffer>,
@@ -187,7 +221,7 @@ impl Backend for CpuBackend {
     }
 
     fn linear_attention(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &LinearAttentionParams,
         weights: LinearAttentionWeights<'_, CpuBuffer>,
@@ -200,7 +234,7 @@ impl Backend for CpuBackend {
     }
 
     fn selective_scan(
-        &self,
+        &mut self,
         batch: &Batch,
         params: &SelectiveScanParams,
         weights: SelectiveScanWeights<'_, CpuBuffer>,
@@ -212,27 +246,27 @@ impl Backend for CpuBackend {
         selective_scan::selective_scan(executor, batch, params, weights, rows, state, out);
     }
 
-    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, CpuBuffer>, x: &mut CpuBuffer) {
+    fn gated_norm(&mut self, rows: usize, norm: GatedNorm<'_, CpuBuffer>, x: &mut CpuBuffer) {
         gated_norm::gated_norm(self.executor(), rows, norm, x);
     }
 
     fn route_experts(
-        &self,
+        &mut self,
         rows: usize,
         router_logits: &CpuBuffer,
         selection_bias: Option<&CpuBuffer>,
         params: &ExpertParams,
         routing: &mut CpuRouting,
     ) {
-        routing.route(self.level, rows, router_logits, selection_bias, params);
+        routing.route(self.backend.level, rows, router_logits, selection_bias, params);
     }
 
-    fn repeat_rows(&self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
+    fn repeat_rows(&mut self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
         embedding::repeat(self.executor(), rows, times, x, out);
     }
 
     fn weigh_expert_inputs(
-        &self,
+        &mut self,
         rows: usize,
         x: &CpuBuffer,
         routing: &mut CpuRouting,
@@ -241,24 +275,24 @@ impl Backend for CpuBackend {
         experts::weigh_inputs(self.executor(), rows, x, routing, out);
     }
 
-    fn route_to_all(&self, rows: usize, routing: &mut CpuRouting) {
+    fn route_to_all(&mut self, rows: usize, routing: &mut CpuRouting) {
         routing.route_to_all(rows);
     }
 
     fn expert_linear(
-        &self,
+        &mut self,
         routing: &CpuRouting,
         x: &CpuBuffer,
         weight: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
-        let workspace = &mut self.workspace().product;
-        experts::expert_linear(self.executor(), workspace, routing, x, (weight, bias), out)
+        let (executor, workspace) = (self.executor(), &mut self.memory.product);
+        experts::expert_linear(executor, workspace, routing, x, (weight, bias), out)
     }
 
     fn expert_linear_gated(
-        &self,
+        &mut self,
         routing: &CpuRouting,
         x: (&CpuBuffer, ExpertInput),
         gate_up: &CpuWeight,
@@ -266,12 +300,12 @@ impl Backend for CpuBackend {
         gate: Gate,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
-        let (executor, workspace) = (self.executor(), &mut self.workspace().product);
+        let (executor, workspace) = (self.executor(), &mut self.memory.product);
         experts::expert_linear_gated(executor, workspace, routing, x, (gate_up, bias), gate, out)
     }
 
     fn combine_experts(
-        &self,
+        &mut self,
         rows: usize,
         routing: &CpuRouting,
         y: &CpuBuffer,

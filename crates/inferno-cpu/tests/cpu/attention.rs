@@ -1,10 +1,10 @@
 //! Attention over the KV cache.
 
 use crate::cases::heads::{SHAPE, Shape, attend, inputs};
-use crate::cases::{all, bits, matrix, read, relative_error, simplest};
+use crate::cases::{all, bits, matrix, read, relative_error, run, simplest};
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType,
-    KvLayout, KvValues, LARGEST_I16, LogitRows, ReferenceBackend, SequenceChunk,
+    AttentionParams, AttentionWindow, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayout,
+    KvValues, LARGEST_I16, LogitRows, Pass, ReferenceBackend, SequenceChunk,
 };
 
 const fn separate(dim: usize) -> Option<KvValues> {
@@ -270,10 +270,13 @@ fn sequences_of_one_batch_are_independent() {
         let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
         let rows = [&first[..25 * layout.row_len()], &second].concat();
         let rows = matrix(&backend, 65, layout.row_len(), &rows);
-        backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
+        run(&backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
         let mut out = backend.alloc(65, shape.out_len()).expect("memory");
         let params = AttentionParams::new(1, 1.0 / 32f32.sqrt());
-        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out).expect("memory");
+        run(&backend, |pass| {
+            pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out)
+        })
+        .expect("memory");
         let found = read(&backend, &out, 65 * shape.out_len());
         let expected = [&alone[0][..25 * shape.out_len()], &alone[1]].concat();
         assert_eq!(bits(&found), bits(&expected), "{backend:?}");

@@ -1,9 +1,9 @@
 //! Normalization, rotary embedding, embedding lookup and row gathering.
 
-use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
+use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, run, simplest};
 use inferno_backend::{
     Backend, BackendError, BatchBuilder, BlockId, EmbeddingIndex, Function, LogitRows, Norm,
-    NormKind, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
+    NormKind, Pass, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::DType;
@@ -31,7 +31,7 @@ fn rms_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> 
     let x = matrix(backend, rows, cols, x);
     let weight = matrix(backend, 1, cols, weight);
     let mut out = backend.alloc(rows, cols).expect("memory");
-    backend.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out);
+    run(backend, |pass| pass.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out));
     read(backend, &out, rows * cols)
 }
 
@@ -51,7 +51,7 @@ fn layer_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -
     let [weight, bias] = [weight, &bias].map(|values| matrix(backend, 1, cols, values));
     let norm = Norm { kind: NormKind::Layer, weight: &weight, bias: Some(&bias), eps: 1e-6 };
     let mut out = backend.alloc(rows, cols).expect("memory");
-    backend.norm(rows, &x, norm, &mut out);
+    run(backend, |pass| pass.norm(rows, &x, norm, &mut out));
     read(backend, &out, rows * cols)
 }
 
@@ -67,7 +67,7 @@ fn layer_norm_agrees() {
 
 fn apply<B: Backend>(backend: &B, rows: usize, function: Function, x: &[f32]) -> Vec<f32> {
     let mut buffer = matrix(backend, rows, x.len() / rows, x);
-    backend.apply(rows, function, &mut buffer);
+    run(backend, |pass| pass.apply(rows, function, &mut buffer));
     read(backend, &buffer, x.len())
 }
 
@@ -108,8 +108,8 @@ fn add_and_gate<B: Backend>(
     let gate = matrix(backend, rows, gate_cols, gate);
     let x = matrix(backend, rows, cols, x);
     let mut out = matrix(backend, rows, cols, &vec![0.25; rows * cols]);
-    backend.add_scaled(rows, &x, 1.5, &mut out);
-    backend.gate(rows, function, &gate, &mut out);
+    run(backend, |pass| pass.add_scaled(rows, &x, 1.5, &mut out));
+    run(backend, |pass| pass.gate(rows, function, &gate, &mut out));
     read(backend, &out, rows * cols)
 }
 
@@ -137,11 +137,11 @@ fn add_combinations<B: Backend>(
     let x = matrix(backend, rows, 3 * width, x);
     let factors = matrix(backend, factors.len() / 6, 6, factors);
     let mut out = matrix(backend, rows, 2 * width, &vec![0.25; rows * 2 * width]);
-    backend.add_combinations(rows, width, &factors, &x, &mut out);
+    run(backend, |pass| pass.add_combinations(rows, width, &factors, &x, &mut out));
     // One gate for all rows.
     let gate: Vec<f32> = (0..2 * width).map(|column| column as f32 / width as f32).collect();
     let gate = matrix(backend, 1, 2 * width, &gate);
-    backend.gate(rows, Function::Scale { factor: 0.5 }, &gate, &mut out);
+    run(backend, |pass| pass.gate(rows, Function::Scale { factor: 0.5 }, &gate, &mut out));
     read(backend, &out, rows * 2 * width)
 }
 
@@ -167,7 +167,7 @@ fn match_magnitude<B: Backend>(
 ) -> Vec<f32> {
     let x = matrix(backend, rows, width, x);
     let mut out = matrix(backend, rows, 3 * width, out);
-    backend.match_magnitude(rows, &x, minimum, &mut out);
+    run(backend, |pass| pass.match_magnitude(rows, &x, minimum, &mut out));
     read(backend, &out, rows * 3 * width)
 }
 
@@ -195,7 +195,7 @@ fn sparsify<B: Backend>(
     x: &[f32],
 ) -> Vec<f32> {
     let mut x = matrix(backend, rows, cols, x);
-    backend.sparsify(rows, num_deviations, &mut x);
+    run(backend, |pass| pass.sparsify(rows, num_deviations, &mut x));
     read(backend, &x, rows * cols)
 }
 
@@ -231,10 +231,10 @@ fn normed_rope<B: Backend>(
     let angles = matrix(backend, rows, angles.len() / rows, angles);
     let pairing = RopePairing::Halves;
     let rotation = Rotation { pairing, angles: Some(&angles), query_factors: Some(&factors) };
-    backend.rope(rows, layout, Some(norm), Some(rotation), &mut buffer);
+    run(backend, |pass| pass.rope(rows, layout, Some(norm), Some(rotation), &mut buffer));
     // Factors alone.
     let rotation = Rotation { pairing, angles: None, query_factors: Some(&factors) };
-    backend.rope(rows, layout, None, Some(rotation), &mut buffer);
+    run(backend, |pass| pass.rope(rows, layout, None, Some(rotation), &mut buffer));
     read(backend, &buffer, qkv.len())
 }
 
@@ -271,7 +271,7 @@ fn rope<B: Backend>(
         norms.map(|norms| norms.each_ref().map(|norm| matrix(backend, 1, norm.len(), norm)));
     let norm = norms.as_ref().map(|[q, k]| QkNorm::per_head(q, k, 1e-5));
     let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
-    backend.rope(rows, layout, norm, Some(rotation), &mut buffer);
+    run(backend, |pass| pass.rope(rows, layout, norm, Some(rotation), &mut buffer));
     read(backend, &buffer, qkv.len())
 }
 
@@ -322,7 +322,7 @@ fn embed<B: Backend>(
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
     let mut out = backend.alloc(tokens.len(), cols).expect("memory");
-    backend.embed(&batch, index, &table, &mut out);
+    run(backend, |pass| pass.embed(&batch, index, &table, &mut out));
     read(backend, &out, tokens.len() * cols)
 }
 
@@ -347,7 +347,7 @@ fn gather<B: Backend>(backend: &B, x: &[f32], cols: usize) -> Vec<f32> {
     backend.upload_batch(&builder.build(), &mut batch);
     let x = matrix(backend, 9, cols, x);
     let mut out = backend.alloc(5, cols).expect("memory");
-    backend.gather_logit_rows(&batch, &x, &mut out);
+    run(backend, |pass| pass.gather_logit_rows(&batch, &x, &mut out));
     read(backend, &out, 5 * cols)
 }
 
@@ -379,7 +379,7 @@ fn repeat_rows<B: Backend>(backend: &B, rows: usize, times: usize, x: &[f32]) ->
     let cols = x.len() / rows;
     let x = matrix(backend, rows, cols, x);
     let mut out = backend.alloc(rows * times, cols).expect("memory");
-    backend.repeat_rows(rows, times, &x, &mut out);
+    run(backend, |pass| pass.repeat_rows(rows, times, &x, &mut out));
     read(backend, &out, rows * times * cols)
 }
 

@@ -1,8 +1,8 @@
 //! Mixture of experts: routing, products, combination.
 
-use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
+use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, run, simplest};
 use inferno_backend::{
-    Backend, ColumnBlocks, CopySize, ExpertGroups, ExpertInput, ExpertParams, Gate, Gating,
+    Backend, ColumnBlocks, CopySize, ExpertGroups, ExpertInput, ExpertParams, Gate, Gating, Pass,
     ReferenceBackend,
 };
 use inferno_tensor::DType;
@@ -35,9 +35,9 @@ fn forward<B: Backend>(
     let mut out = matrix(backend, rows, HIDDEN, x);
     // Twice, as every layer uses the same routing buffer.
     for _ in 0..2 {
-        backend.route_experts(rows, &logits, None, params, &mut routing);
-        backend
-            .expert_linear_gated(
+        run(backend, |pass| pass.route_experts(rows, &logits, None, params, &mut routing));
+        run(backend, |pass| {
+            pass.expert_linear_gated(
                 &routing,
                 (&input, ExpertInput::PerToken),
                 &gate_up,
@@ -45,9 +45,11 @@ fn forward<B: Backend>(
                 SILU,
                 &mut inner,
             )
+        })
+        .expect("memory");
+        run(backend, |pass| pass.expert_linear(&routing, &inner, &down, None, &mut outer))
             .expect("memory");
-        backend.expert_linear(&routing, &inner, &down, None, &mut outer).expect("memory");
-        backend.combine_experts(rows, &routing, &outer, true, &mut out);
+        run(backend, |pass| pass.combine_experts(rows, &routing, &outer, true, &mut out));
     }
     read(backend, &out, rows * HIDDEN)
 }
@@ -111,9 +113,9 @@ fn biased<B: Backend>(
     let mut out = matrix(backend, rows, HIDDEN, x);
     let gate = Gate::Clamped { alpha: 1.702, limit: 1.0 };
     let (gate_up_bias, down_bias) = (Some(&gate_up_bias), Some(&down_bias));
-    backend.route_experts(rows, &logits, Some(&selection), &params, &mut routing);
-    backend
-        .expert_linear_gated(
+    run(backend, |pass| pass.route_experts(rows, &logits, Some(&selection), &params, &mut routing));
+    run(backend, |pass| {
+        pass.expert_linear_gated(
             &routing,
             (&input, ExpertInput::PerToken),
             &gate_up,
@@ -121,9 +123,11 @@ fn biased<B: Backend>(
             gate,
             &mut inner,
         )
+    })
+    .expect("memory");
+    run(backend, |pass| pass.expert_linear(&routing, &inner, &down, down_bias, &mut outer))
         .expect("memory");
-    backend.expert_linear(&routing, &inner, &down, down_bias, &mut outer).expect("memory");
-    backend.combine_experts(rows, &routing, &outer, accumulate, &mut out);
+    run(backend, |pass| pass.combine_experts(rows, &routing, &outer, accumulate, &mut out));
     read(backend, &out, rows * HIDDEN)
 }
 
@@ -167,12 +171,16 @@ fn input_weighted<B: Backend>(
     let mut inner = backend.alloc(rows * used, INNER).expect("memory");
     let mut outer = backend.alloc(rows * used, HIDDEN).expect("memory");
     let mut out = backend.alloc(rows, HIDDEN).expect("memory");
-    backend.route_experts(rows, &logits, None, params, &mut routing);
-    backend.weigh_expert_inputs(rows, &x, &mut routing, &mut outer);
+    run(backend, |pass| pass.route_experts(rows, &logits, None, params, &mut routing));
+    run(backend, |pass| pass.weigh_expert_inputs(rows, &x, &mut routing, &mut outer));
     let input = (&outer, ExpertInput::PerSlot);
-    backend.expert_linear_gated(&routing, input, &gate_up, None, SILU, &mut inner).expect("memory");
-    backend.expert_linear(&routing, &inner, &down, None, &mut outer).expect("memory");
-    backend.combine_experts(rows, &routing, &outer, true, &mut out);
+    run(backend, |pass| {
+        pass.expert_linear_gated(&routing, input, &gate_up, None, SILU, &mut inner)
+    })
+    .expect("memory");
+    run(backend, |pass| pass.expert_linear(&routing, &inner, &down, None, &mut outer))
+        .expect("memory");
+    run(backend, |pass| pass.combine_experts(rows, &routing, &outer, true, &mut out));
     read(backend, &out, rows * HIDDEN)
 }
 
@@ -230,7 +238,7 @@ fn per_head<B: Backend>(backend: &B, rows: usize, x: &[f32]) -> Vec<f32> {
     let weight = backend.load_weight(&[weight]).expect("a weight");
     let params = ExpertParams::softmax(HEADS, HEADS, false);
     let mut routing = backend.alloc_routing(rows, &params).expect("memory");
-    backend.route_to_all(rows, &mut routing);
+    run(backend, |pass| pass.route_to_all(rows, &mut routing));
     // Each head has four columns that are not multiplied.
     let row_len = HEADS * (INNER + 4);
     let source = matrix(backend, rows, row_len, x);
@@ -238,9 +246,10 @@ fn per_head<B: Backend>(backend: &B, rows: usize, x: &[f32]) -> Vec<f32> {
     let size = CopySize { rows, blocks: HEADS, width: INNER };
     let from = ColumnBlocks { row_len, start: 4, step: INNER + 4 };
     let to = ColumnBlocks { row_len: HEADS * INNER, start: 0, step: INNER };
-    backend.copy_columns(size, (&source, from), (&mut heads, to));
+    run(backend, |pass| pass.copy_columns(size, (&source, from), (&mut heads, to)));
     let mut out = backend.alloc(rows * HEADS, 20).expect("memory");
-    backend.expert_linear(&routing, &heads, &weight, None, &mut out).expect("memory");
+    run(backend, |pass| pass.expert_linear(&routing, &heads, &weight, None, &mut out))
+        .expect("memory");
     read(backend, &out, rows * HEADS * 20)
 }
 

@@ -1,7 +1,7 @@
 //! The gated product: two projections and the activation that combines them.
 
-use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
+use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, run, simplest};
+use inferno_backend::{Backend, DeviceMemory, Pass, ReferenceBackend, WeightPart};
 use inferno_tensor::DType;
 
 const COLS: usize = 256;
@@ -18,7 +18,8 @@ fn linear_gated<B: Backend>(
     let x = matrix(backend, rows, COLS, x);
     let bias = bias.map(|bias| matrix(backend, 1, 2 * out_cols, bias));
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    backend.linear_gated(rows, &x, &weight, bias.as_ref(), SILU, &mut out).expect("memory");
+    run(backend, |pass| pass.linear_gated(rows, &x, &weight, bias.as_ref(), SILU, &mut out))
+        .expect("memory");
     read(backend, &out, rows * out_cols)
 }
 
@@ -30,7 +31,7 @@ fn joined(rows: usize, x: &[f32], parts: &[WeightPart], bias: Option<&[f32]>) ->
     let x = matrix(&backend, rows, COLS, x);
     let bias = bias.map(|bias| matrix(&backend, 1, 2 * out_cols, bias));
     let mut out = backend.alloc(rows, 2 * out_cols).expect("memory");
-    backend.linear(rows, &x, &weight, bias.as_ref(), &mut out).expect("memory");
+    run(&backend, |pass| pass.linear(rows, &x, &weight, bias.as_ref(), &mut out)).expect("memory");
     let gate_up = read(&backend, &out, rows * 2 * out_cols);
     let rows = gate_up.chunks_exact(2 * out_cols).map(|row| row.split_at(out_cols));
     let join = |(gate, up): (&f32, &f32)| {
@@ -130,5 +131,5 @@ fn a_single_part_is_rejected() {
     let weight = backend.load_weight(&[part]).expect("a weight");
     let x = matrix(&backend, 1, COLS, &[0.0; COLS]);
     let mut out = backend.alloc(1, 16).expect("memory");
-    backend.linear_gated(1, &x, &weight, None, SILU, &mut out).expect("memory");
+    run(&backend, |pass| pass.linear_gated(1, &x, &weight, None, SILU, &mut out)).expect("memory");
 }

@@ -7,10 +7,10 @@
 //! thus propagate to the result.
 
 use crate::cases::heads::{SHAPE, Shape, attend, inputs};
-use crate::cases::{all, matrix, simplest};
+use crate::cases::{all, matrix, run, simplest};
 use inferno_backend::{
     Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout,
-    KvValues, LogitRows, ReferenceBackend, SequenceChunk,
+    KvValues, LogitRows, Pass, ReferenceBackend, SequenceChunk,
 };
 
 /// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
@@ -24,7 +24,7 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     builder.push(&chunk).expect("a chunk");
     backend.upload_batch(&builder.build(), &mut batch);
     let rows = matrix(backend, 20, layout.row_len(), qkv);
-    backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
+    run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
     let mut bytes = Vec::new();
     for block in [0, 1] {
         backend

@@ -1,7 +1,9 @@
 //! Products of normalized rows equal a norm followed by a product.
 
-use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, DeviceMemory, LinearInput, Norm, ReferenceBackend, WeightPart};
+use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, run, simplest};
+use inferno_backend::{
+    Backend, DeviceMemory, LinearInput, Norm, Pass, ReferenceBackend, WeightPart,
+};
 use inferno_tensor::DType;
 
 const EPS: f32 = 1e-5;
@@ -18,7 +20,7 @@ fn products<B: Backend>(
     let weight = backend.load_weight(parts).expect("weights that stack");
     let (x, norm) = (matrix(backend, rows, cols, x), matrix(backend, 1, cols, norm));
     let mut normed = backend.alloc(rows, cols).expect("memory");
-    backend.norm(rows, &x, Norm::rms(&norm, EPS), &mut normed);
+    run(backend, |pass| pass.norm(rows, &x, Norm::rms(&norm, EPS), &mut normed));
     let input = || match at_once {
         true => LinearInput::Normed { x: &x, norm: Norm::rms(&norm, EPS) },
         false => LinearInput::Plain(&normed),
@@ -27,9 +29,11 @@ fn products<B: Backend>(
         let mut out = backend.alloc(rows, cols).expect("memory");
         match cols == out_cols {
             true => {
-                backend.linear_gated(rows, input(), &weight, None, SILU, &mut out).expect("memory")
+                run(backend, |pass| pass.linear_gated(rows, input(), &weight, None, SILU, &mut out))
+                    .expect("memory")
             }
-            false => backend.linear(rows, input(), &weight, None, &mut out).expect("memory"),
+            false => run(backend, |pass| pass.linear(rows, input(), &weight, None, &mut out))
+                .expect("memory"),
         }
         read(backend, &out, rows * cols)
     })
@@ -83,5 +87,6 @@ fn a_norm_of_another_width_is_rejected() {
     let (x, norm) = (matrix(&backend, 1, 64, &[0.0; 64]), matrix(&backend, 1, 32, &[0.0; 32]));
     let mut out = backend.alloc(1, 16).expect("memory");
     let input = LinearInput::Normed { x: &x, norm: Norm::rms(&norm, EPS) };
-    backend.linear(1, input, &weight.expect("a weight"), None, &mut out).expect("memory");
+    run(&backend, |pass| pass.linear(1, input, &weight.expect("a weight"), None, &mut out))
+        .expect("memory");
 }

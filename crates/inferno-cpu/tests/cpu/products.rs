@@ -1,7 +1,7 @@
 //! Products with packed weights, every format.
 
-use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, BackendError, DeviceMemory, ReferenceBackend, WeightPart};
+use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, run, simplest};
+use inferno_backend::{Backend, BackendError, DeviceMemory, Pass, ReferenceBackend, WeightPart};
 use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
@@ -29,7 +29,7 @@ fn linear<B: Backend>(
     let x = matrix(backend, rows, cols, x);
     let bias = bias.map(|bias| matrix(backend, 1, out_cols, bias));
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    backend.linear(rows, &x, &weight, bias.as_ref(), &mut out).expect("memory");
+    run(backend, |pass| pass.linear(rows, &x, &weight, bias.as_ref(), &mut out)).expect("memory");
     read(backend, &out, rows * out_cols)
 }
 
@@ -212,7 +212,8 @@ fn linear_add_accumulates_and_leaves_further_rows_unchanged() {
             let input = matrix(&backend, rows, cols, &x);
             let bias = matrix(&backend, 1, out_cols, &bias);
             let mut out = matrix(&backend, rows + 1, out_cols, &old);
-            backend.linear_add(rows, &input, &weight, Some(&bias), &mut out).expect("memory");
+            run(&backend, |pass| pass.linear_add(rows, &input, &weight, Some(&bias), &mut out))
+                .expect("memory");
             let found = read(&backend, &out, old.len());
             let expected: Vec<f32> = old
                 .iter()

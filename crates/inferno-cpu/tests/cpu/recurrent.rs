@@ -1,9 +1,9 @@
 //! Convolutions, linear attention and gated norms of recurrent layers.
 
-use crate::cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use crate::cases::{Random, all, bits, matrix, read, relative_error, run, simplest};
 use inferno_backend::{
     Backend, Batch, BatchBuilder, BlockId, ConvParams, ConvWeights, DeviceMemory, GatedNorm,
-    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LogitRows,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LogitRows, Pass,
     ReferenceBackend, SequenceChunk, SequenceState, StateCheckpoint, StateLayout, StateSlot,
     WriteRule,
 };
@@ -105,7 +105,9 @@ impl Layer {
         let mut convolved = backend.alloc(rows.len() + 1, channels).expect("memory");
         let mut device_batch = backend.alloc_batch();
         backend.upload_batch(batch, &mut device_batch);
-        backend.causal_conv(&device_batch, conv, weights, &x, state, &mut convolved);
+        run(backend, |pass| {
+            pass.causal_conv(&device_batch, conv, weights, &x, state, &mut convolved)
+        });
         let mut result = read(backend, &convolved, rows.len() * channels);
 
         let heads =
@@ -116,7 +118,9 @@ impl Layer {
         let out_cols = attention.num_heads * attention.value_dim;
         let mut out = backend.alloc(rows.len() + 1, out_cols).expect("memory");
         let inputs = LinearAttentionRows { projected: &mut x, convolved: &mut convolved };
-        backend.linear_attention(&device_batch, attention, weights, inputs, state, &mut out);
+        run(backend, |pass| {
+            pass.linear_attention(&device_batch, attention, weights, inputs, state, &mut out)
+        });
         result.extend(read(backend, &out, rows.len() * out_cols));
         result
     }
@@ -253,7 +257,7 @@ fn gated_norm<B: Backend>(
         eps: 1e-5,
         is_gate_first,
     };
-    backend.gated_norm(rows, norm, &mut x);
+    run(backend, |pass| pass.gated_norm(rows, norm, &mut x));
     read(backend, &x, rows * cols)
 }
 

@@ -1,9 +1,9 @@
 //! How much scratch memory operations allocate.
 
-use crate::cases::{Random, SILU, backend, matrix};
+use crate::cases::{Random, SILU, backend, matrix, run};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, ExpertParams, KvDType, KvLayer,
-    KvLayout, LogitRows, PassShape, ProductShape, QkvLayout, SequenceChunk,
+    AttentionParams, BatchBuilder, BlockId, DeviceMemory, ExpertParams, KvDType, KvLayer, KvLayout,
+    LogitRows, Pass, PassShape, ProductShape, QkvLayout, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, Isa};
 use inferno_tensor::DType;
@@ -25,7 +25,8 @@ fn products_allocate_what_is_estimated() {
             let weight = backend.load_weight(&weights).expect("memory");
             let x = matrix(&backend, TOKENS, cols, &random.values(TOKENS * cols));
             let mut out = backend.alloc(TOKENS, 48).expect("memory");
-            backend.linear_gated(TOKENS, &x, &weight, None, SILU, &mut out).expect("memory");
+            run(&backend, |pass| pass.linear_gated(TOKENS, &x, &weight, None, SILU, &mut out))
+                .expect("memory");
             let product = ProductShape { dtype, cols, max_num_rows: TOKENS, num_experts: 1 };
             let estimate = |products| backend.scratch_bytes(&pass(KvDType::F16, products));
             let estimated = estimate(vec![product]) - estimate(vec![]);
@@ -49,10 +50,11 @@ fn routed_products_allocate_at_most_what_is_estimated() {
         let logits = random.values(TOKENS * num_experts);
         let logits = matrix(&backend, TOKENS, num_experts, &logits);
         let mut routing = backend.alloc_routing(TOKENS, &params).expect("memory");
-        backend.route_experts(TOKENS, &logits, None, &params, &mut routing);
+        run(&backend, |pass| pass.route_experts(TOKENS, &logits, None, &params, &mut routing));
         let x = matrix(&backend, TOKENS * used, cols, &random.values(TOKENS * used * cols));
         let mut out = backend.alloc(TOKENS * used, 32).expect("memory");
-        backend.expert_linear(&routing, &x, &weight, None, &mut out).expect("memory");
+        run(&backend, |pass| pass.expert_linear(&routing, &x, &weight, None, &mut out))
+            .expect("memory");
         let product =
             ProductShape { dtype: DType::Q8_0, cols, max_num_rows: TOKENS * used, num_experts };
         let estimated = backend.scratch_bytes(&pass(KvDType::F16, vec![product]));
@@ -82,7 +84,8 @@ fn attention_bytes(backend: &CpuBackend, kv_dtype: KvDType, start: usize, tokens
     let mut out = backend.alloc(tokens.len(), 8 * 64).expect("memory");
     let params = AttentionParams::new(0, 1.0);
     let batch = builder.build();
-    backend.paged_attention(&batch, &params, &LAYOUT, &qkv, &cache, &mut out).expect("memory");
+    run(backend, |pass| pass.paged_attention(&batch, &params, &LAYOUT, &qkv, &cache, &mut out))
+        .expect("memory");
     backend.allocated_scratch_bytes()
 }
 

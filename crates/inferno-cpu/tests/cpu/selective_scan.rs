@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use inferno_backend::{
-    Backend, BatchBuilder, BlockId, LogitRows, ReferenceBackend, SelectiveScanParams,
+    Backend, BatchBuilder, BlockId, LogitRows, Pass, ReferenceBackend, SelectiveScanParams,
     SelectiveScanRows, SelectiveScanWeights, SequenceChunk, SequenceState, StateCheckpoint,
     StateLayout, StateSlot,
 };
 
-use crate::cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use crate::cases::{Random, all, bits, matrix, read, relative_error, run, simplest};
 
 /// The second of two layers, and its random inputs: a row per position.
 struct Layer {
@@ -79,7 +79,9 @@ impl Layer {
         backend.upload_batch(&batch, &mut device_batch);
         let weights = SelectiveScanWeights { rates: &rates, skip: &skip };
         let inputs = SelectiveScanRows { values: &values, steps: &steps, selection: &selection };
-        backend.selective_scan(&device_batch, &self.params, weights, inputs, state, &mut out);
+        run(backend, |pass| {
+            pass.selective_scan(&device_batch, &self.params, weights, inputs, state, &mut out)
+        });
         read(backend, &out, rows * channels)
     }
 

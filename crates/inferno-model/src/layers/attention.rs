@@ -1,13 +1,14 @@
 //! Grouped-query attention over the paged KV cache.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, Function, QkNorm, QkvLayout, RopePairing, Rotation,
+    AttentionParams, AttentionWindow, Backend, Function, Pass, QkNorm, QkvLayout, RopePairing,
+    Rotation,
 };
 
 use super::context::ForwardContext;
 use super::latent::LatentProjection;
 use super::linear::Linear;
-use super::norm::NormWeights;
+use super::norm::{NormWeights, input_rows};
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
@@ -114,20 +115,20 @@ impl<B: Backend> SelfAttention<B> {
     /// Computes the output of the heads from the residual stream.
     pub(super) fn attend(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         norm: Option<&NormWeights<B>>,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rotaries, rows } = *context;
+        let (rows, rotaries) = (context.rows, context.rotaries);
         let Workspace { batch, angles, query_factors, x, qkv, attended, gates, latent, .. } =
             workspace;
         let heads = &self.heads;
         let qkv = qkv.get(heads.row_len());
-        let input = || context.normed(norm, x);
+        let input = || input_rows(norm, x);
         match &self.qkv {
             Projection::Stacked(linear) => {
-                backend.linear(rows, input(), &linear.weight, linear.bias(), qkv)?;
+                linear.multiply(context, input(), qkv)?;
             }
             Projection::Latent(projection) => {
                 let buffers = latent.as_mut().expect("the workspace was created for this model");
@@ -143,10 +144,10 @@ impl<B: Backend> SelfAttention<B> {
         });
         let qk_norm = self.qk_norm.as_ref().map(QkNormWeights::norm);
         if qk_norm.is_some() || rotation.is_some() {
-            backend.rope(rows, heads, qk_norm, rotation, qkv);
+            context.pass.rope(rows, heads, qk_norm, rotation, qkv);
         }
         if heads.has_kv {
-            backend.store_kv(batch, self.cache_layer, heads, qkv, cache);
+            context.pass.store_kv(batch, self.cache_layer, heads, qkv, cache);
         }
         let params = AttentionParams {
             layer: self.cache_layer,
@@ -156,11 +157,11 @@ impl<B: Backend> SelfAttention<B> {
             sinks: self.sinks.as_ref(),
         };
         let attended = attended.get(heads.out_len());
-        backend.paged_attention(batch, &params, heads, qkv, cache, attended)?;
+        context.pass.paged_attention(batch, &params, heads, qkv, cache, attended)?;
         if let Some(gate) = &self.gate {
             let gates = gates.get(heads.out_len());
-            backend.linear(rows, input(), &gate.weight, gate.bias(), gates)?;
-            backend.gate(rows, Function::Sigmoid, gates, attended);
+            gate.multiply(context, input(), gates)?;
+            context.pass.gate(rows, Function::Sigmoid, gates, attended);
         }
         if let (Projection::Latent(projection), Some(buffers)) = (&self.qkv, latent) {
             projection.expand_values(context, heads, attended, buffers)?;
@@ -171,7 +172,7 @@ impl<B: Backend> SelfAttention<B> {
     /// Adds the projected output of the heads to the residual stream.
     pub(super) fn project(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         residual: &Residual<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {

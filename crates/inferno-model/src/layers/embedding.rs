@@ -1,7 +1,7 @@
 //! Embeddings that each layer has of its own.
 
 use inferno_backend::{
-    Backend, ColumnBlocks, CopySize, EmbeddingIndex, Function, QkNorm, QkvLayout,
+    Backend, ColumnBlocks, CopySize, EmbeddingIndex, Function, Pass, QkNorm, QkvLayout,
 };
 
 use super::context::ForwardContext;
@@ -48,25 +48,25 @@ impl<B: Backend> LayerEmbeddings<B> {
     /// **Errors**: out of memory.
     pub(crate) fn compute(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { batch, x, layer_embeddings, .. } = workspace;
         let buffers = layer_embeddings.as_mut().expect("the workspace was created for this model");
         let LayerEmbeddingBuffers { all, embedded, .. } = buffers;
         let LayerEmbeddingsSpec { width, num_layers, eps, .. } = self.spec;
-        backend.linear(rows, &*x, &self.projection.weight, self.projection.bias(), all)?;
+        self.projection.multiply(context, &*x, all)?;
         let scale = |factor: f64| Function::Scale { factor: factor as f32 };
         let hidden_size = self.spec.projection.weight.cols;
-        backend.apply(rows, scale(1.0 / (hidden_size as f64).sqrt()), all);
+        context.pass.apply(rows, scale(1.0 / (hidden_size as f64).sqrt()), all);
         // The values of a layer are normalized as a head is.
         let layout = QkvLayout { has_kv: false, ..QkvLayout::new(num_layers, num_layers, width) };
         let norm = QkNorm { k: None, ..QkNorm::per_head(&self.norm, &self.norm, eps) };
-        backend.rope(rows, &layout, Some(norm), None, all);
-        backend.embed(batch, EmbeddingIndex::Token, &self.table, embedded);
-        backend.add_scaled(rows, embedded, (width as f32).sqrt(), all);
-        backend.apply(rows, scale(std::f64::consts::FRAC_1_SQRT_2), all);
+        context.pass.rope(rows, &layout, Some(norm), None, all);
+        context.pass.embed(batch, EmbeddingIndex::Token, &self.table, embedded);
+        context.pass.add_scaled(rows, embedded, (width as f32).sqrt(), all);
+        context.pass.apply(rows, scale(std::f64::consts::FRAC_1_SQRT_2), all);
         Ok(())
     }
 }
@@ -89,26 +89,26 @@ impl<B: Backend> LayerEmbedding<B> {
     /// **Errors**: out of memory.
     pub(super) fn add(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         streams: Option<&LayerStreams<B>>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, branch, layer_embeddings, .. } = &mut *workspace;
         let buffers = layer_embeddings.as_mut().expect("the workspace was created for this model");
         let LayerEmbeddingBuffers { row_len, all, gates, own, .. } = buffers;
         let LayerEmbeddingSpec { width, column, function, .. } = self.spec;
-        backend.linear(rows, &*x, &self.gate.weight, self.gate.bias(), gates)?;
+        self.gate.multiply(context, &*x, gates)?;
         let size = CopySize { rows, blocks: 1, width };
         let from = ColumnBlocks { row_len: *row_len, start: column, step: 0 };
         let to = ColumnBlocks { row_len: width, start: 0, step: 0 };
-        backend.copy_columns(size, (all, from), (own, to));
-        backend.gate(rows, function, gates, own);
+        context.pass.copy_columns(size, (all, from), (own, to));
+        context.pass.gate(rows, function, gates, own);
         let Some(streams) = streams else {
             return self.residual.add_product(context, own, &self.projection, x, (branch, normed));
         };
         let branch = branch.as_mut().expect("the workspace was created for this model");
-        backend.linear(rows, &*own, &self.projection.weight, self.projection.bias(), branch)?;
+        self.projection.multiply(context, &*own, branch)?;
         self.residual.normalize(context, branch, normed);
         streams.inject(context, workspace);
         Ok(())

@@ -1,11 +1,11 @@
 //! A mixture of experts: a router, the blocks that it chooses from, and one that every token uses.
 
-use inferno_backend::{Backend, ExpertInput, ExpertParams, Function, LinearInput};
+use inferno_backend::{Backend, ExpertInput, ExpertParams, Function, LinearInput, Pass};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
 use super::mlp::Mlp;
-use super::norm::NormWeights;
+use super::norm::{NormWeights, input_rows};
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
@@ -96,34 +96,40 @@ impl<B: Backend> MixtureOfExperts<B> {
     /// Computes the outputs of the experts, and the input of the shared expert's down projection.
     pub(super) fn expand(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         norm: Option<&NormWeights<B>>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, hidden, gates, experts, .. } = workspace;
         let experts = experts.as_mut().expect("the workspace was created for this model");
         let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
         let beside_dense = self.beside_dense.as_ref();
         if let Some(ExpertNorms { router, .. }) = beside_dense {
             let input = LinearInput::Normed { x: &*x, norm: router.norm() };
-            backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+            self.router.multiply(context, input, logits)?;
         }
         let input = match beside_dense.map_or(norm, |norms| Some(&norms.input)) {
             Some(norm) => {
-                backend.norm(rows, x, norm.norm(), normed);
+                context.pass.norm(rows, x, norm.norm(), normed);
                 &*normed
             }
             None => &*x,
         };
         if beside_dense.is_none() {
             // The router and the experts read the same normalized rows.
-            backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+            self.router.multiply(context, input, logits)?;
         }
-        backend.route_experts(rows, logits, self.selection_bias.as_ref(), &self.params, routing);
+        context.pass.route_experts(
+            rows,
+            logits,
+            self.selection_bias.as_ref(),
+            &self.params,
+            routing,
+        );
         let expert_input = match (&self.latent, &mut experts.latent) {
             (Some(LatentExperts { down, .. }), Some(latent)) => {
-                backend.linear(rows, input, &down.weight, down.bias(), latent)?;
+                down.multiply(context, input, latent)?;
                 &*latent
             }
             _ => input,
@@ -132,9 +138,9 @@ impl<B: Backend> MixtureOfExperts<B> {
         let inner = &mut experts.hidden;
         let num_used = self.params.num_experts_used;
         if self.weighs_inputs {
-            backend.weigh_expert_inputs(rows, expert_input, routing, &mut experts.out);
+            context.pass.weigh_expert_inputs(rows, expert_input, routing, &mut experts.out);
         } else if matches!(self.activation, ActivationSpec::Plain(_)) {
-            backend.repeat_rows(rows, num_used, expert_input, &mut experts.out);
+            context.pass.repeat_rows(rows, num_used, expert_input, &mut experts.out);
         }
         match self.activation {
             ActivationSpec::Gated(gate) => {
@@ -142,23 +148,23 @@ impl<B: Backend> MixtureOfExperts<B> {
                     true => (&experts.out, ExpertInput::PerSlot),
                     false => (expert_input, ExpertInput::PerToken),
                 };
-                backend.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
+                context.pass.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
             }
             ActivationSpec::Plain(function) => {
-                backend.expert_linear(routing, &experts.out, weight, bias, inner)?;
-                backend.apply(rows * num_used, function, inner);
+                context.pass.expert_linear(routing, &experts.out, weight, bias, inner)?;
+                context.pass.apply(rows * num_used, function, inner);
             }
         }
         let (weight, bias) = (&self.down.weight, self.down.bias());
-        backend.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
+        context.pass.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
         if let Some(shared) = &self.shared {
             let mlp_input = match beside_dense {
-                Some(_) => context.normed(norm, x),
+                Some(_) => input_rows(norm, x),
                 None => input.into(),
             };
             shared.mlp.expand(context, mlp_input, [hidden, gates])?;
             if let (Some(gate), Some(gates)) = (&shared.gate, &mut experts.shared_gates) {
-                backend.linear(rows, input, &gate.weight, gate.bias(), gates)?;
+                gate.multiply(context, input, gates)?;
             }
         }
         Ok(())
@@ -167,11 +173,11 @@ impl<B: Backend> MixtureOfExperts<B> {
     /// Adds the outputs of the experts to the residual stream.
     pub(super) fn project(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         residual: &Residual<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, branch, hidden, experts, .. } = workspace;
         let experts = experts.as_mut().expect("the workspace was created for this model");
         let shared = self.shared.as_ref();
@@ -180,23 +186,23 @@ impl<B: Backend> MixtureOfExperts<B> {
             self.combine(context, experts, true, x)?;
             if let Some(SharedExpert { mlp, .. }) = shared {
                 let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
-                backend.linear_add(rows, hidden, &down.weight, down.bias(), x)?;
+                down.multiply_add(context, hidden, x)?;
             }
             return Ok(());
         }
         let branch = branch.as_mut().expect("the workspace was created for this model");
         if let Some(SharedExpert { mlp, .. }) = shared {
             let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
-            backend.linear(rows, &*hidden, &down.weight, down.bias(), branch)?;
+            down.multiply(context, &*hidden, branch)?;
             if let Some(gates) = experts.shared_gates.as_ref().filter(|_| is_gated) {
-                backend.gate(rows, Function::Sigmoid, gates, branch);
+                context.pass.gate(rows, Function::Sigmoid, gates, branch);
             }
         }
         if let (Some(norms), Some(sum)) = (&self.beside_dense, &mut experts.sum) {
-            backend.norm(rows, branch, norms.dense_output.norm(), sum);
-            backend.combine_experts(rows, &experts.routing, &experts.out, false, branch);
-            backend.norm(rows, branch, norms.output.norm(), normed);
-            backend.add_scaled(rows, normed, 1.0, sum);
+            context.pass.norm(rows, branch, norms.dense_output.norm(), sum);
+            context.pass.combine_experts(rows, &experts.routing, &experts.out, false, branch);
+            context.pass.norm(rows, branch, norms.output.norm(), normed);
+            context.pass.add_scaled(rows, normed, 1.0, sum);
             residual.add(context, sum, x, normed);
             return Ok(());
         }
@@ -208,23 +214,21 @@ impl<B: Backend> MixtureOfExperts<B> {
     /// Computes the weighted sum of the experts' outputs, and adds it to `out` or replaces `out`.
     fn combine(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         experts: &mut ExpertBuffers<B>,
         accumulate: bool,
         out: &mut B::Buffer,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let ExpertBuffers { routing, out: outputs, latent, .. } = experts;
         let (Some(LatentExperts { up, .. }), Some(latent)) = (&self.latent, latent) else {
-            backend.combine_experts(rows, routing, outputs, accumulate, out);
+            context.pass.combine_experts(rows, routing, outputs, accumulate, out);
             return Ok(());
         };
-        backend.combine_experts(rows, routing, outputs, false, latent);
-        let (weight, bias) = (&up.weight, up.bias());
+        context.pass.combine_experts(rows, routing, outputs, false, latent);
         match accumulate {
-            true => backend.linear_add(rows, &*latent, weight, bias, out)?,
-            false => backend.linear(rows, &*latent, weight, bias, out)?,
+            true => up.multiply_add(context, latent, out),
+            false => up.multiply(context, &*latent, out),
         }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! A head of the stacked row is the rotated part, then the part that is multiplied with the latent vector: rotary
 //! embedding rotates the first components.
 
-use inferno_backend::{Backend, ColumnBlocks, CopySize, LinearInput, QkvLayout};
+use inferno_backend::{Backend, ColumnBlocks, CopySize, LinearInput, Pass, QkvLayout};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -55,25 +55,21 @@ impl<B: Backend> LatentProjection<B> {
     /// **Errors**: out of memory.
     pub(super) fn project<'x>(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         heads: &QkvLayout,
         input: impl Fn() -> LinearInput<'x, B::Buffer>,
         buffers: &mut LatentBuffers<B>,
         qkv: &mut B::Buffer,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
-        let linear = |x: LinearInput<'_, _>, linear: &Linear<B>, out: &mut _| {
-            backend.linear(rows, x, &linear.weight, linear.bias(), out)
-        };
         match (&self.query_down, &mut buffers.query_down) {
             (Some((down, norm)), Some(compressed)) => {
-                linear(input(), down, compressed)?;
+                down.multiply(context, input(), compressed)?;
                 let normed = LinearInput::Normed { x: compressed, norm: norm.norm() };
-                linear(normed, &self.query, &mut buffers.query)?;
+                self.query.multiply(context, normed, &mut buffers.query)?;
             }
-            _ => linear(input(), &self.query, &mut buffers.query)?,
+            _ => self.query.multiply(context, input(), &mut buffers.query)?,
         }
-        linear(input(), &self.kv_down, &mut buffers.kv_down)?;
+        self.kv_down.multiply(context, input(), &mut buffers.kv_down)?;
         self.absorb_queries(context, heads, buffers, qkv)?;
         self.compress(context, heads, buffers, qkv);
         Ok(())
@@ -82,12 +78,12 @@ impl<B: Backend> LatentProjection<B> {
     /// Writes the query heads: the rotated part, and the rest after the up-projection of keys.
     fn absorb_queries(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         heads: &QkvLayout,
         buffers: &mut LatentBuffers<B>,
         qkv: &mut B::Buffer,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let &Self { latent_dim, rotary_dim, plain_dim, .. } = self;
         let (blocks, head_dim) = (heads.num_heads, plain_dim + rotary_dim);
         let in_query = |start| ColumnBlocks { row_len: blocks * head_dim, start, step: head_dim };
@@ -95,25 +91,29 @@ impl<B: Backend> LatentProjection<B> {
         let packed = |width| ColumnBlocks { row_len: blocks * width, start: 0, step: width };
         let LatentBuffers { query, plain, absorbed, routing, .. } = buffers;
         let size = |width| CopySize { rows, blocks, width };
-        backend.copy_columns(size(rotary_dim), (query, in_query(plain_dim)), (qkv, in_row(0)));
-        backend.copy_columns(size(plain_dim), (query, in_query(0)), (plain, packed(plain_dim)));
-        backend.route_to_all(rows, routing);
+        context.pass.copy_columns(size(rotary_dim), (query, in_query(plain_dim)), (qkv, in_row(0)));
+        context.pass.copy_columns(
+            size(plain_dim),
+            (query, in_query(0)),
+            (plain, packed(plain_dim)),
+        );
+        context.pass.route_to_all(rows, routing);
         let (weight, bias) = (&self.key_up.weight, self.key_up.bias());
-        backend.expert_linear(routing, plain, weight, bias, absorbed)?;
+        context.pass.expert_linear(routing, plain, weight, bias, absorbed)?;
         let to = in_row(rotary_dim);
-        backend.copy_columns(size(latent_dim), (absorbed, packed(latent_dim)), (qkv, to));
+        context.pass.copy_columns(size(latent_dim), (absorbed, packed(latent_dim)), (qkv, to));
         Ok(())
     }
 
     /// Writes the key, which is the rotated part and the latent vector.
     fn compress(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         heads: &QkvLayout,
         buffers: &mut LatentBuffers<B>,
         qkv: &mut B::Buffer,
     ) {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let &Self { latent_dim, rotary_dim, .. } = self;
         let LatentBuffers { kv_down, latent, normed, .. } = buffers;
         let size = |width| CopySize { rows, blocks: 1, width };
@@ -121,15 +121,19 @@ impl<B: Backend> LatentProjection<B> {
         let down = |start| columns(latent_dim + rotary_dim, start);
         let [q_len, ..] = heads.part_lens();
         let in_row = |start| columns(heads.row_len(), start);
-        backend.copy_columns(size(rotary_dim), (kv_down, down(latent_dim)), (qkv, in_row(q_len)));
-        backend.copy_columns(
+        context.pass.copy_columns(
+            size(rotary_dim),
+            (kv_down, down(latent_dim)),
+            (qkv, in_row(q_len)),
+        );
+        context.pass.copy_columns(
             size(latent_dim),
             (kv_down, down(0)),
             (latent, columns(latent_dim, 0)),
         );
-        backend.norm(rows, latent, self.kv_norm.norm(), normed);
+        context.pass.norm(rows, latent, self.kv_norm.norm(), normed);
         let source = (&*normed, columns(latent_dim, 0));
-        backend.copy_columns(size(latent_dim), source, (qkv, in_row(q_len + rotary_dim)));
+        context.pass.copy_columns(size(latent_dim), source, (qkv, in_row(q_len + rotary_dim)));
     }
 
     /// Computes the outputs of the heads from their latent outputs.
@@ -137,23 +141,23 @@ impl<B: Backend> LatentProjection<B> {
     /// **Errors**: out of memory.
     pub(super) fn expand_values(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         heads: &QkvLayout,
         attended: &B::Buffer,
         buffers: &mut LatentBuffers<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let LatentBuffers { absorbed, values, routing, out, .. } = buffers;
-        let copy = |width: usize, from: &B::Buffer, to: &mut B::Buffer| {
+        let copy = |width: usize, from: &B::Buffer, to: &mut B::Buffer, pass: &mut B::Pass<'_>| {
             let row_len = heads.num_heads * width;
             let whole = ColumnBlocks { row_len, start: 0, step: 0 };
             let size = CopySize { rows, blocks: 1, width: row_len };
-            backend.copy_columns(size, (from, whole), (to, whole));
+            pass.copy_columns(size, (from, whole), (to, whole));
         };
-        copy(self.latent_dim, attended, absorbed);
+        copy(self.latent_dim, attended, absorbed, &mut context.pass);
         let (weight, bias) = (&self.value_up.weight, self.value_up.bias());
-        backend.expert_linear(routing, absorbed, weight, bias, values)?;
-        copy(self.value_dim, values, out);
+        context.pass.expert_linear(routing, absorbed, weight, bias, values)?;
+        copy(self.value_dim, values, out, &mut context.pass);
         Ok(())
     }
 }

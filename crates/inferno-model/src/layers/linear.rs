@@ -1,7 +1,8 @@
 //! A product with a weight, with or without a bias.
 
-use inferno_backend::Backend;
+use inferno_backend::{Backend, LinearInput, Pass};
 
+use super::context::ForwardContext;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::tensors::LinearSpec;
@@ -25,6 +26,30 @@ impl<B: Backend> Linear<B> {
     ) -> Result<Self, ModelError> {
         let bias = loader.ones(spec.weight.num_rows())?;
         Ok(Self { weight: loader.matrix(&spec.weight)?, bias: Some(bias) })
+    }
+
+    /// `out = input * weight^T (+ bias)`.
+    ///
+    /// **Errors**: out of memory.
+    pub(super) fn multiply<'x>(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        input: impl Into<LinearInput<'x, B::Buffer>>,
+        out: &mut B::Buffer,
+    ) -> Result<(), ModelError> {
+        Ok(context.pass.linear(context.rows, input, &self.weight, self.bias(), out)?)
+    }
+
+    /// `out += input * weight^T (+ bias)`.
+    ///
+    /// **Errors**: out of memory.
+    pub(super) fn multiply_add(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        input: &B::Buffer,
+        out: &mut B::Buffer,
+    ) -> Result<(), ModelError> {
+        Ok(context.pass.linear_add(context.rows, input, &self.weight, self.bias(), out)?)
     }
 
     pub(crate) fn bias(&self) -> Option<&B::Buffer> {

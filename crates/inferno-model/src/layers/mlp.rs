@@ -1,6 +1,6 @@
 //! The dense feed-forward block: a projection, an activation, and a projection back.
 
-use inferno_backend::{Backend, Function, LinearInput};
+use inferno_backend::{Backend, Function, LinearInput, Pass};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -54,27 +54,27 @@ impl<B: Backend> Mlp<B> {
     /// Computes the input of the down projection.
     pub(super) fn expand(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         input: LinearInput<'_, B::Buffer>,
         [hidden, gates]: [&mut BuffersByWidth<B>; 2],
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let (weight, bias) = (&self.up.weight, self.up.bias());
         let hidden = hidden.get(self.intermediate_size);
         match (self.activation, &self.sparse_gate) {
             (_, Some(SparseGate { linear, num_deviations, function })) => {
                 let gates = gates.get(self.intermediate_size);
-                backend.linear(rows, input, &linear.weight, linear.bias(), gates)?;
-                backend.sparsify(rows, *num_deviations, gates);
-                backend.linear(rows, input, weight, bias, hidden)?;
-                backend.gate(rows, *function, gates, hidden);
+                linear.multiply(context, input, gates)?;
+                context.pass.sparsify(rows, *num_deviations, gates);
+                context.pass.linear(rows, input, weight, bias, hidden)?;
+                context.pass.gate(rows, *function, gates, hidden);
             }
             (ActivationSpec::Gated(gate), None) => {
-                backend.linear_gated(rows, input, weight, bias, gate, hidden)?;
+                context.pass.linear_gated(rows, input, weight, bias, gate, hidden)?;
             }
             (ActivationSpec::Plain(function), None) => {
-                backend.linear(rows, input, weight, bias, hidden)?;
-                backend.apply(rows, function, hidden);
+                context.pass.linear(rows, input, weight, bias, hidden)?;
+                context.pass.apply(rows, function, hidden);
             }
         }
         Ok(())

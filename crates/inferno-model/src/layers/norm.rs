@@ -1,6 +1,6 @@
 //! Norms of the residual stream.
 
-use inferno_backend::{Backend, Norm, NormKind};
+use inferno_backend::{Backend, LinearInput, Norm, NormKind};
 
 use crate::ModelError;
 use crate::loader::Loader;
@@ -40,5 +40,16 @@ impl<B: Backend> NormWeights<B> {
     pub(crate) fn norm(&self) -> Norm<'_, B::Buffer> {
         let Self { kind, eps, weight, bias } = self;
         Norm { kind: *kind, weight, bias: bias.as_ref(), eps: *eps }
+    }
+}
+
+/// The rows of `x` after `norm`, or as they are without one.
+pub(super) fn input_rows<'a, B: Backend>(
+    norm: Option<&'a NormWeights<B>>,
+    x: &'a B::Buffer,
+) -> LinearInput<'a, B::Buffer> {
+    match norm {
+        Some(norm) => LinearInput::Normed { x, norm: norm.norm() },
+        None => LinearInput::Plain(x),
     }
 }

@@ -1,12 +1,12 @@
 //! Recurrent mixers: a projection, a convolution, in most cases a scan, and a projection back.
 
 use inferno_backend::{
-    Backend, ConvParams, ConvWeights, GatedNorm, LinearAttentionRows, LinearAttentionWeights,
+    Backend, ConvParams, ConvWeights, GatedNorm, LinearAttentionRows, LinearAttentionWeights, Pass,
 };
 
 use super::context::ForwardContext;
 use super::linear::Linear;
-use super::norm::NormWeights;
+use super::norm::{NormWeights, input_rows};
 use super::residual::Residual;
 use super::selective_scan::SelectiveScan;
 use crate::ModelError;
@@ -64,12 +64,12 @@ impl<B: Backend> LinearAttention<B> {
     /// Computes gated linear attention over the rows of the convolution.
     fn attend(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         batch: &B::DeviceBatch,
         state: &mut B::RecurrentState,
         buffers: &mut RecurrentBuffers<B>,
     ) {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let RecurrentBuffers { projected, convolved, scanned, .. } = buffers;
         let scanned = scanned.as_mut().expect("the workspace was created for this model");
         let LinearAttentionSpec { params, norm, .. } = &self.spec;
@@ -79,7 +79,7 @@ impl<B: Backend> LinearAttention<B> {
             skip: self.skip.as_ref(),
         };
         let inputs = LinearAttentionRows { projected, convolved };
-        backend.linear_attention(batch, params, weights, inputs, state, scanned);
+        context.pass.linear_attention(batch, params, weights, inputs, state, scanned);
         let norm = GatedNorm {
             gates: projected,
             gate_column: norm.gate_column,
@@ -88,7 +88,7 @@ impl<B: Backend> LinearAttention<B> {
             eps: norm.eps,
             is_gate_first: norm.is_gate_first,
         };
-        backend.gated_norm(rows, norm, scanned);
+        context.pass.gated_norm(rows, norm, scanned);
     }
 }
 
@@ -111,19 +111,18 @@ impl<B: Backend> RecurrentMixer<B> {
     /// Computes the input of the projection back from the residual stream.
     pub(super) fn mix(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         norm: Option<&NormWeights<B>>,
         state: &mut B::RecurrentState,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
         let Workspace { batch, x, recurrent, .. } = workspace;
         let buffers = recurrent.as_mut().expect("the workspace was created for this model");
         let RecurrentBuffers { projected, convolved, .. } = &mut *buffers;
-        let input = context.normed(norm, x);
-        backend.linear(rows, input, &self.input.weight, self.input.bias(), projected)?;
+        let input = input_rows(norm, x);
+        self.input.multiply(context, input, projected)?;
         let weights = ConvWeights { taps: &self.conv_taps, bias: self.conv_bias.as_ref() };
-        backend.causal_conv(batch, &self.conv, weights, projected, state, convolved);
+        context.pass.causal_conv(batch, &self.conv, weights, projected, state, convolved);
         match &self.scan {
             Some(Scan::LinearAttention(attention)) => {
                 attention.attend(context, batch, state, buffers);
@@ -137,7 +136,7 @@ impl<B: Backend> RecurrentMixer<B> {
     /// Adds the output to the residual stream.
     pub(super) fn project(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         residual: &Residual<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {

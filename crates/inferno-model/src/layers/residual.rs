@@ -1,6 +1,6 @@
 //! How the output of a block is added to the residual stream.
 
-use inferno_backend::Backend;
+use inferno_backend::{Backend, Pass};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -34,18 +34,17 @@ impl<B: Backend> Residual<B> {
     /// them.
     pub(super) fn add_product(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         input: &B::Buffer,
         linear: &Linear<B>,
         x: &mut B::Buffer,
         (branch, normed): (&mut Option<B::Buffer>, &mut B::Buffer),
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
         if self.is_direct() {
-            return Ok(backend.linear_add(rows, input, &linear.weight, linear.bias(), x)?);
+            return Ok(linear.multiply_add(context, input, x)?);
         }
         let branch = branch.as_mut().expect("the workspace was created for this model");
-        backend.linear(rows, input, &linear.weight, linear.bias(), branch)?;
+        linear.multiply(context, input, branch)?;
         self.add(context, branch, x, normed);
         Ok(())
     }
@@ -53,12 +52,12 @@ impl<B: Backend> Residual<B> {
     /// Adds a block's output `branch` to the residual stream `x`.
     pub(super) fn add(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         branch: &B::Buffer,
         x: &mut B::Buffer,
         normed: &mut B::Buffer,
     ) {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let output = match &self.post_norm {
             Some(_) => {
                 self.normalize(context, branch, normed);
@@ -66,18 +65,18 @@ impl<B: Backend> Residual<B> {
             }
             None => branch,
         };
-        backend.add_scaled(rows, output, self.scale, x);
+        context.pass.add_scaled(rows, output, self.scale, x);
     }
 
     /// Writes a block's output after its norm, if it has one.
     pub(super) fn normalize(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         branch: &B::Buffer,
         normed: &mut B::Buffer,
     ) {
         if let Some(norm) = &self.post_norm {
-            context.backend.norm(context.rows, branch, norm.norm(), normed);
+            context.pass.norm(context.rows, branch, norm.norm(), normed);
         }
     }
 }

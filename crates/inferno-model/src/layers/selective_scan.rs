@@ -1,7 +1,7 @@
 //! The selective state space of Mamba 1.
 
 use inferno_backend::{
-    Backend, GatedNorm, KvValues, LinearInput, Norm, QkNorm, QkvLayout, SelectiveScanRows,
+    Backend, GatedNorm, KvValues, LinearInput, Norm, Pass, QkNorm, QkvLayout, SelectiveScanRows,
     SelectiveScanWeights,
 };
 
@@ -69,23 +69,19 @@ impl<B: Backend> SelectiveScan<B> {
     /// **Errors**: out of memory.
     pub(super) fn scan(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         batch: &B::DeviceBatch,
         state: &mut B::RecurrentState,
         buffers: &mut RecurrentBuffers<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let SelectiveScanSpec { params, gate_column, .. } = self.spec;
         let RecurrentBuffers { projected, convolved, scanned, selection } = buffers;
         let (Some(scanned), Some(selection)) = (scanned, selection) else {
             unreachable!("the workspace was created for this model")
         };
-        let linear =
-            |input: LinearInput<'_, B::Buffer>, linear: &Linear<B>, out: &mut B::Buffer| {
-                backend.linear(rows, input, &linear.weight, linear.bias(), out)
-            };
-        linear((&*convolved).into(), &self.step_down, &mut selection.compressed_steps)?;
-        linear((&*convolved).into(), &self.selection, &mut selection.factors)?;
+        self.step_down.multiply(context, &*convolved, &mut selection.compressed_steps)?;
+        self.selection.multiply(context, &*convolved, &mut selection.factors)?;
         let compressed = &selection.compressed_steps;
         let compressed = match &self.norms {
             Some(norms) => {
@@ -93,19 +89,19 @@ impl<B: Backend> SelectiveScan<B> {
                 let values = KvValues::Separate { dim: 0 };
                 let heads = QkvLayout { values, ..QkvLayout::new(1, 1, params.state_size) };
                 let norm = QkNorm::per_head(&norms.writes, &norms.reads, norms.eps);
-                backend.rope(rows, &heads, Some(norm), None, &mut selection.factors);
+                context.pass.rope(rows, &heads, Some(norm), None, &mut selection.factors);
                 LinearInput::Normed { x: compressed, norm: Norm::rms(&norms.steps, norms.eps) }
             }
             None => compressed.into(),
         };
-        linear(compressed, &self.step_up, &mut selection.steps)?;
+        self.step_up.multiply(context, compressed, &mut selection.steps)?;
         let weights = SelectiveScanWeights { rates: &self.rates, skip: &self.skip };
         let inputs = SelectiveScanRows {
             values: convolved,
             steps: &selection.steps,
             selection: &selection.factors,
         };
-        backend.selective_scan(batch, &params, weights, inputs, state, scanned);
+        context.pass.selective_scan(batch, &params, weights, inputs, state, scanned);
         let gate = GatedNorm {
             gates: projected,
             gate_column,
@@ -114,7 +110,7 @@ impl<B: Backend> SelectiveScan<B> {
             eps: 0.0,
             is_gate_first: true,
         };
-        backend.gated_norm(rows, gate, scanned);
+        context.pass.gated_norm(rows, gate, scanned);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Several residual streams: what layers do to those that they do not compute.
 
-use inferno_backend::{Backend, ColumnBlocks, CopySize, Function, LinearInput};
+use inferno_backend::{Backend, ColumnBlocks, CopySize, Function, LinearInput, Pass};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -35,22 +35,22 @@ impl<B: Backend> Streams<B> {
     /// **Errors**: out of memory.
     pub(crate) fn expand(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, streams, .. } = workspace;
         let buffers = streams.as_mut().expect("the workspace was created for this model");
         let (all, num_others) = (buffers.all_columns(0), buffers.num_streams - 1);
         let StreamBuffers { width, streams, others, .. } = buffers;
-        backend.linear(rows, &*x, &self.expand.weight, self.expand.bias(), others)?;
-        backend.match_magnitude(rows, x, MIN_MEAN_SQUARE, others);
+        self.expand.multiply(context, &*x, others)?;
+        context.pass.match_magnitude(rows, x, MIN_MEAN_SQUARE, others);
         let size = |blocks| CopySize { rows, blocks, width: *width };
         let one = ColumnBlocks { row_len: *width, start: 0, step: 0 };
-        backend.copy_columns(size(1), (x, one), (streams, all));
+        context.pass.copy_columns(size(1), (x, one), (streams, all));
         let from = ColumnBlocks { row_len: num_others * *width, start: 0, step: *width };
         let to = ColumnBlocks { start: *width, ..all };
-        backend.copy_columns(size(num_others), (others, from), (streams, to));
+        context.pass.copy_columns(size(num_others), (others, from), (streams, to));
         Ok(())
     }
 
@@ -59,10 +59,10 @@ impl<B: Backend> Streams<B> {
     /// **Errors**: out of memory.
     pub(crate) fn merge(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, branch, streams, .. } = workspace;
         let buffers = streams.as_mut().expect("the workspace was created for this model");
         let branch = branch.as_mut().expect("the workspace was created for this model");
@@ -70,19 +70,19 @@ impl<B: Backend> Streams<B> {
         let StreamBuffers { num_streams, width, streams, others, .. } = buffers;
         let size = CopySize { rows, blocks: 1, width: *width };
         let one = ColumnBlocks { row_len: *width, start: 0, step: 0 };
-        backend.copy_columns(size, (streams, columns[0]), (x, one));
+        context.pass.copy_columns(size, (streams, columns[0]), (x, one));
         for (index, linear) in self.merge.iter().enumerate() {
             let start = index * *width;
             let from = ColumnBlocks { start: start + *width, ..columns[1] };
-            backend.copy_columns(size, (streams, from), (normed, one));
-            backend.linear(rows, &*normed, &linear.weight, linear.bias(), branch)?;
+            context.pass.copy_columns(size, (streams, from), (normed, one));
+            linear.multiply(context, &*normed, branch)?;
             let to = ColumnBlocks { row_len: self.merge.len() * *width, start, step: 0 };
-            backend.copy_columns(size, (branch, one), (others, to));
+            context.pass.copy_columns(size, (branch, one), (others, to));
         }
-        backend.match_magnitude(rows, x, MIN_MEAN_SQUARE, others);
-        backend.add_combinations(rows, *width, &self.ones, others, x);
+        context.pass.match_magnitude(rows, x, MIN_MEAN_SQUARE, others);
+        context.pass.add_combinations(rows, *width, &self.ones, others, x);
         let factor = 1.0 / *num_streams as f32;
-        backend.apply(rows, Function::Scale { factor }, x);
+        context.pass.apply(rows, Function::Scale { factor }, x);
         Ok(())
     }
 }
@@ -124,22 +124,22 @@ impl<B: Backend> LayerStreams<B> {
     /// **Errors**: out of memory.
     pub(super) fn predict(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, streams, .. } = workspace;
         let buffers = streams.as_mut().expect("the workspace was created for this model");
         buffers.copy_stream(context, self.active, x);
         self.route(context, x, buffers)?;
         let StreamBuffers { num_streams, width, streams, predictions, routed, pairs, .. } = buffers;
         let (weight, bias) = (&self.prediction.weight, self.prediction.bias());
-        backend.linear(rows, &*routed, weight, bias, pairs)?;
+        context.pass.linear(rows, &*routed, weight, bias, pairs)?;
         let row_len = *num_streams * *width;
         let whole = ColumnBlocks { row_len, start: 0, step: 0 };
         let size = CopySize { rows, blocks: 1, width: row_len };
-        backend.copy_columns(size, (streams, whole), (predictions, whole));
-        backend.add_combinations(rows, *width, pairs, streams, predictions);
+        context.pass.copy_columns(size, (streams, whole), (predictions, whole));
+        context.pass.add_combinations(rows, *width, pairs, streams, predictions);
         buffers.swap();
         buffers.copy_stream(context, self.active, x);
         Ok(())
@@ -151,47 +151,47 @@ impl<B: Backend> LayerStreams<B> {
     /// **Errors**: out of memory.
     pub(super) fn correct(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, streams, .. } = workspace;
         let buffers = streams.as_mut().expect("the workspace was created for this model");
         self.route(context, x, buffers)?;
         buffers.copy_stream(context, self.active, normed);
-        backend.add_scaled(rows, normed, -1.0, x);
+        context.pass.add_scaled(rows, normed, -1.0, x);
         let StreamBuffers { width, streams, routed, factors, .. } = buffers;
         let (weight, bias) = (&self.correction.weight, self.correction.bias());
-        backend.linear(rows, &*routed, weight, bias, factors)?;
-        backend.add_combinations(rows, *width, factors, x, streams);
+        context.pass.linear(rows, &*routed, weight, bias, factors)?;
+        context.pass.add_combinations(rows, *width, factors, x, streams);
         buffers.copy_stream(context, self.active, x);
         if let Some(scale) = &self.output_scale {
-            backend.gate(rows, Function::Scale { factor: 1.0 }, scale, x);
+            context.pass.gate(rows, Function::Scale { factor: 1.0 }, scale, x);
         }
         Ok(())
     }
 
     /// Adds `workspace.normed` to all streams but the first.
-    pub(super) fn inject(&self, context: &ForwardContext<'_, B>, workspace: &mut Workspace<B>) {
+    pub(super) fn inject(&self, context: &mut ForwardContext<'_, B>, workspace: &mut Workspace<B>) {
         let Workspace { normed, streams, .. } = workspace;
         let buffers = streams.as_mut().expect("the workspace was created for this model");
         let StreamBuffers { width, streams, .. } = buffers;
-        context.backend.add_combinations(context.rows, *width, &self.injection, normed, streams);
+        context.pass.add_combinations(context.rows, *width, &self.injection, normed, streams);
     }
 
     /// Computes a number for each stream from the active one.
     fn route(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         x: &B::Buffer,
         buffers: &mut StreamBuffers<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let input = LinearInput::Normed { x, norm: self.router_norm.norm() };
         let routed = &mut buffers.routed;
-        backend.linear(rows, input, &self.router.weight, self.router.bias(), routed)?;
+        self.router.multiply(context, input, routed)?;
         // A hyperbolic tangent.
-        backend.apply(rows, Function::SoftCap { cap: 1.0 }, routed);
+        context.pass.apply(rows, Function::SoftCap { cap: 1.0 }, routed);
         Ok(())
     }
 }
@@ -219,29 +219,29 @@ impl<B: Backend> LowRank<B> {
     /// **Errors**: out of memory.
     pub(super) fn compute(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, rows, .. } = *context;
+        let rows = context.rows;
         let Workspace { x, normed, branch, low_rank, .. } = workspace;
         let buffers = low_rank.as_mut().expect("the workspace was created for this model");
         let branch = branch.as_mut().expect("the workspace was created for this model");
-        backend.norm(rows, x, self.norm.norm(), &mut buffers.out);
+        context.pass.norm(rows, x, self.norm.norm(), &mut buffers.out);
         let (down, up) = (&self.down, &self.up);
-        backend.linear(rows, &buffers.out, &down.weight, down.bias(), &mut buffers.inner)?;
-        backend.linear(rows, &buffers.inner, &up.weight, up.bias(), branch)?;
-        backend.norm(rows, branch, self.post_norm.norm(), normed);
-        backend.add_scaled(rows, normed, 1.0, &mut buffers.out);
+        down.multiply(context, &buffers.out, &mut buffers.inner)?;
+        up.multiply(context, &buffers.inner, branch)?;
+        context.pass.norm(rows, branch, self.post_norm.norm(), normed);
+        context.pass.add_scaled(rows, normed, 1.0, &mut buffers.out);
         Ok(())
     }
 
     /// Adds the branch to the residual stream, which the mixers were added to.
-    pub(super) fn add(&self, context: &ForwardContext<'_, B>, workspace: &mut Workspace<B>) {
-        let ForwardContext { backend, rows, .. } = *context;
+    pub(super) fn add(&self, context: &mut ForwardContext<'_, B>, workspace: &mut Workspace<B>) {
+        let rows = context.rows;
         let Workspace { x, low_rank, .. } = workspace;
         let buffers = low_rank.as_ref().expect("the workspace was created for this model");
-        backend.add_scaled(rows, &buffers.out, 1.0, x);
+        context.pass.add_scaled(rows, &buffers.out, 1.0, x);
         let factor = std::f32::consts::FRAC_1_SQRT_2;
-        backend.apply(rows, Function::Scale { factor }, x);
+        context.pass.apply(rows, Function::Scale { factor }, x);
     }
 }

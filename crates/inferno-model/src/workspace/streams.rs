@@ -1,6 +1,6 @@
 //! The buffers of several residual streams.
 
-use inferno_backend::{Backend, BackendError, ColumnBlocks, CopySize};
+use inferno_backend::{Backend, BackendError, ColumnBlocks, CopySize, Pass};
 
 use super::{BatchLimits, BufferShape};
 use crate::ModelSpec;
@@ -41,13 +41,13 @@ impl<B: Backend> StreamBuffers<B> {
     /// Copies a stream.
     pub(crate) fn copy_stream(
         &self,
-        context: &ForwardContext<'_, B>,
+        context: &mut ForwardContext<'_, B>,
         stream: usize,
         out: &mut B::Buffer,
     ) {
         let size = CopySize { rows: context.rows, blocks: 1, width: self.width };
         let to = ColumnBlocks { row_len: self.width, start: 0, step: 0 };
-        context.backend.copy_columns(size, (&self.streams, self.all_columns(stream)), (out, to));
+        context.pass.copy_columns(size, (&self.streams, self.all_columns(stream)), (out, to));
     }
 }
 

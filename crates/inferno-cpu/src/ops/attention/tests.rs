@@ -1,5 +1,5 @@
 use inferno_backend::{
-    Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayer, KvLayout, LogitRows,
+    Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayer, KvLayout, LogitRows, Pass,
     SequenceChunk,
 };
 
@@ -42,14 +42,17 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
     let values: Vec<_> = (0..context * cols).map(value).collect();
     let mut all = backend.alloc(context, cols).expect("memory");
     backend.upload(&values, &mut all);
-    backend.store_kv(&batch(context, 0), 0, &LAYOUT, &all, &mut cache);
+    backend.begin().store_kv(&batch(context, 0), 0, &LAYOUT, &all, &mut cache);
 
     let mut last = backend.alloc(1, cols).expect("memory");
     backend.upload(&values[(context - 1) * cols..], &mut last);
     let params = AttentionParams::new(0, 1.0);
     let mut out = backend.alloc(1, 32).expect("memory");
     let batch = batch(context, context - 1);
-    backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out).expect("memory");
+    backend
+        .begin()
+        .paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out)
+        .expect("memory");
     let result = backend.download(&out, 32, &mut Vec::new()).expect("memory").to_vec();
     let workspace = &backend.workspace().attention;
     let lines = workspace.partials.get().len() + workspace.states.get().len();

@@ -1,8 +1,9 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
+use super::run;
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
-    KvValues, LogitRows, QkvLayout, SequenceChunk,
+    KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
 };
 
 use super::{Random, matrix, read};
@@ -96,9 +97,12 @@ pub fn attend<B: Backend>(
         backend.upload_batch(&builder.build(), &mut batch);
         let rows = &qkv[start * layout.row_len()..][..chunk * layout.row_len()];
         let rows = matrix(backend, chunk, layout.row_len(), rows);
-        backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
+        run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
         let mut out = backend.alloc(chunk, shape.out_len()).expect("memory");
-        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out).expect("memory");
+        run(backend, |pass| {
+            pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out)
+        })
+        .expect("memory");
         result.extend(read(backend, &out, chunk * shape.out_len()));
         start += chunk;
     }

@@ -2,9 +2,17 @@
 
 pub mod heads;
 
-use inferno_backend::{Backend, Function, Gate, WeightPart};
+use inferno_backend::{Backend, Function, Gate, Pass, WeightPart};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
+
+/// Runs operations as one pass.
+pub fn run<B: Backend, T>(backend: &B, operations: impl FnOnce(&mut B::Pass<'_>) -> T) -> T {
+    let mut pass = backend.begin();
+    let result = operations(&mut pass);
+    pass.submit().expect("a device that works");
+    result
+}
 
 /// A small generator of repeatable numbers (xorshift64*).
 pub struct Random(u64);

@@ -2,14 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-#[allow(dead_code, reason = "shared with the tests of operations")]
-#[path = "cpu/cases/mod.rs"]
-mod cases;
-
 use std::sync::{Mutex, PoisonError};
 
-use cases::{Random, matrix};
 use inferno_backend::{Backend, BackendError, DeviceMemory, KvDType, KvLayer, KvLayout, Pass};
+use inferno_conformance::cases::{Random, matrix};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::DType;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};

@@ -1,2 +1,28 @@
 //! The GPU backend: the operations of a pass as WGSL kernels on Vulkan, Metal and DX12.
+//!
+//! A [`GpuPass`] records dispatches, which one submission starts. Activations are computed in `f32` with sums in `f32`.
+//!
+//! **Same bits.** A row of a result depends on its own inputs alone: the order of the additions of every value follows
+//! from the number of columns, never from the number of rows in a pass. Results differ between devices.
 #![forbid(unsafe_code)]
+
+mod adapter;
+mod backend;
+mod health;
+mod kernel;
+mod memory;
+mod operations;
+mod ops;
+mod pass;
+mod pipelines;
+
+pub use adapter::{AdapterKind, GpuAdapter};
+pub use backend::{GpuBackend, GpuCounters};
+pub use memory::batch::GpuBatch;
+pub use memory::buffer::GpuBuffer;
+pub use memory::kv_cache::GpuKvCache;
+pub use memory::routing::GpuRouting;
+pub use memory::state::GpuState;
+pub use memory::table::GpuTable;
+pub use memory::weight::GpuWeight;
+pub use pass::GpuPass;

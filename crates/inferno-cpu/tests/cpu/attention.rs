@@ -1,11 +1,11 @@
 //! Attention over the KV cache.
 
-use crate::cases::heads::{SHAPE, Shape, attend, inputs};
 use crate::cases::{all, bits, matrix, read, relative_error, run, simplest};
 use inferno_backend::{
     AttentionParams, AttentionWindow, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayout,
     KvValues, LARGEST_I16, LogitRows, Pass, ReferenceBackend, SequenceChunk,
 };
+use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
 const fn separate(dim: usize) -> Option<KvValues> {
     Some(KvValues::Separate { dim })

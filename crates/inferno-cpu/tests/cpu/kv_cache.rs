@@ -6,12 +6,12 @@
 //! has one scale, so the whole row becomes NaN if one value is NaN or infinite. Invalid values
 //! thus propagate to the result.
 
-use crate::cases::heads::{SHAPE, Shape, attend, inputs};
 use crate::cases::{all, matrix, run, simplest};
 use inferno_backend::{
     Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout,
     KvValues, LogitRows, Pass, ReferenceBackend, SequenceChunk,
 };
+use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
 /// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
 fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {

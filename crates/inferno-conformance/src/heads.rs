@@ -1,30 +1,38 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
-use super::run;
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
     KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
 };
 
-use super::{Random, matrix, read};
+use crate::cases::{Random, matrix, read, run};
 
 /// Heads and positions of one test.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
+    /// Number of query heads.
     pub num_heads: usize,
+    /// Number of key and value heads.
     pub num_kv_heads: usize,
+    /// Number of values per query or key head.
     pub head_dim: usize,
     /// Values, if they are not rows as wide as keys.
     pub values: Option<KvValues>,
+    /// Positions of a block of the cache.
     pub block_tokens: usize,
+    /// Positions of the sequence.
     pub tokens: usize,
+    /// See [`AttentionParams::window`].
     pub window: Option<AttentionWindow>,
+    /// See [`AttentionParams::softcap`].
     pub softcap: Option<f32>,
     /// One sink for all heads.
     pub sinks: Option<f32>,
+    /// The format of the cache.
     pub dtype: KvDType,
 }
 
+/// Two heads per key head and a cache in half precision.
 pub const SHAPE: Shape = Shape {
     num_heads: 4,
     num_kv_heads: 2,
@@ -39,12 +47,14 @@ pub const SHAPE: Shape = Shape {
 };
 
 impl Shape {
+    /// The rows of queries, keys and values.
     pub fn qkv(&self) -> QkvLayout {
         let Self { num_heads, num_kv_heads, head_dim, values, .. } = *self;
         let values = values.unwrap_or(KvValues::Separate { dim: head_dim });
         QkvLayout { values, ..QkvLayout::new(num_heads, num_kv_heads, head_dim) }
     }
 
+    /// A cache of two layers, of which the second is used.
     pub fn cache(&self) -> KvLayout {
         KvLayout {
             layers: vec![KvLayer::new(self.num_kv_heads, self.head_dim), self.qkv().kv_layer()],
@@ -55,6 +65,7 @@ impl Shape {
         }
     }
 
+    /// Number of values of a result row.
     pub fn out_len(&self) -> usize {
         self.qkv().out_len()
     }
@@ -109,6 +120,7 @@ pub fn attend<B: Backend>(
     result
 }
 
+/// Random rows of queries, keys and values.
 pub fn inputs(shape: &Shape, seed: u64) -> Vec<f32> {
     let values = Random::new(seed).values(shape.tokens * shape.qkv().row_len());
     // Large enough that the softmax is far from even.

@@ -1,9 +1,6 @@
-//! Inputs, backends and comparisons shared by the tests of all operations.
-
-pub mod heads;
+//! Random inputs, transfers and comparisons.
 
 use inferno_backend::{Backend, Function, Gate, Pass, WeightPart};
-use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
 
 /// Runs operations as one pass.
@@ -18,10 +15,12 @@ pub fn run<B: Backend, T>(backend: &B, operations: impl FnOnce(&mut B::Pass<'_>)
 pub struct Random(u64);
 
 impl Random {
+    /// A generator that always returns the same numbers for `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -34,6 +33,7 @@ impl Random {
         (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
+    /// Values between -1 and 1.
     pub fn values(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| self.value()).collect()
     }
@@ -68,31 +68,14 @@ impl Random {
     }
 }
 
-pub fn backend(isa: Isa, threads: usize) -> CpuBackend {
-    CpuBackend::new(CpuOptions { isa: Some(isa), threads: Some(threads) }).expect("available")
-}
-
-/// The backend whose results all others must reproduce.
-pub fn simplest() -> CpuBackend {
-    backend(Isa::Scalar, 1)
-}
-
-/// Every instruction set of this machine with one, two and three threads; or the one named by
-/// `INFERNO_TESTED_ISA` with two threads, for emulated processors.
-pub fn all() -> Vec<CpuBackend> {
-    if let Ok(name) = std::env::var("INFERNO_TESTED_ISA") {
-        return vec![backend(name.parse().expect("the name of an instruction set"), 2)];
-    }
-    let sets = Isa::available();
-    sets.into_iter().flat_map(|isa| (1..=3).map(move |threads| backend(isa, threads))).collect()
-}
-
+/// Allocates a matrix and fills it with `values`.
 pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32]) -> B::Buffer {
     let mut buffer = backend.alloc(rows, cols).expect("memory");
     backend.upload(values, &mut buffer);
     buffer
 }
 
+/// The first `count` values of a matrix.
 pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f32> {
     backend.download(buffer, count, &mut Vec::new()).expect("memory can be read").to_vec()
 }

@@ -1,0 +1,9 @@
+//! Inputs and computations for the tests of backends.
+//!
+//! The functions compute with one operation, or a few, on any backend: tests compare the results of two backends, or of
+//! one backend on different batches. They panic if the device fails.
+#![forbid(unsafe_code)]
+
+pub mod cases;
+pub mod elementwise;
+pub mod heads;

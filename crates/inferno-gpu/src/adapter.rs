@@ -1,0 +1,178 @@
+//! The GPUs of this machine.
+
+use std::fmt;
+
+use inferno_backend::BackendError;
+
+/// A GPU, or a program that emulates one, and the interface to reach it by. One device can appear several times, once for
+/// each interface.
+#[derive(Debug, Clone)]
+pub struct GpuAdapter {
+    index: usize,
+    info: wgpu::AdapterInfo,
+    adapter: wgpu::Adapter,
+}
+
+/// Kinds of adapters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdapterKind {
+    /// A card with memory of its own.
+    Discrete,
+    /// Shares its memory with the processor.
+    Integrated,
+    /// Part of a virtual machine.
+    Virtual,
+    /// Emulated on the processor, for tests.
+    Software,
+    /// Not known.
+    Other,
+}
+
+impl AdapterKind {
+    /// The name, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Software => "software",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl GpuAdapter {
+    /// Lists the adapters of this machine, in the order of their indexes. The list is empty on machines without a driver.
+    pub fn all() -> Vec<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
+            flags: wgpu::InstanceFlags::empty(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+        let described = |(index, adapter): (usize, wgpu::Adapter)| Self {
+            index,
+            info: adapter.get_info(),
+            adapter,
+        };
+        adapters.into_iter().enumerate().map(described).collect()
+    }
+
+    /// Returns the adapter whose index or part of whose name is `wanted`, regardless of case.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`], which lists the adapters.
+    pub fn find(wanted: &str) -> Result<Self, BackendError> {
+        let adapters = Self::all();
+        let index = wanted.parse::<usize>().ok();
+        let lower = wanted.to_lowercase();
+        let matches = |adapter: &&Self| match index {
+            Some(index) => adapter.index == index,
+            None => adapter.name().to_lowercase().contains(&lower),
+        };
+        adapters.iter().find(matches).cloned().ok_or_else(|| BackendError::Unavailable {
+            what: format!("GPU {wanted:?}"),
+            reason: match &adapters[..] {
+                [] => "no GPU driver (Vulkan, Metal or DX12) was found".to_owned(),
+                _ => {
+                    let known: Vec<String> = adapters.iter().map(Self::to_string).collect();
+                    format!("choose one of: {}", known.join("; "))
+                }
+            },
+        })
+    }
+
+    /// Returns the adapter to use if none is named: the first discrete one, or one of Apple. Others only if they are
+    /// named.
+    pub fn preferred() -> Option<Self> {
+        Self::all().into_iter().find(|adapter| {
+            adapter.kind() == AdapterKind::Discrete
+                || adapter.info.backend == wgpu::Backend::Metal
+                    && adapter.kind() == AdapterKind::Integrated
+        })
+    }
+
+    /// Its position in [`all`](Self::all).
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name of the device.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// The interface: `vulkan`, `metal` or `dx12`.
+    pub fn api(&self) -> &'static str {
+        self.info.backend.to_str()
+    }
+
+    /// The kind of device.
+    pub fn kind(&self) -> AdapterKind {
+        match self.info.device_type {
+            wgpu::DeviceType::DiscreteGpu => AdapterKind::Discrete,
+            wgpu::DeviceType::IntegratedGpu => AdapterKind::Integrated,
+            wgpu::DeviceType::VirtualGpu => AdapterKind::Virtual,
+            wgpu::DeviceType::Cpu => AdapterKind::Software,
+            wgpu::DeviceType::Other => AdapterKind::Other,
+        }
+    }
+
+    /// The driver's name and version; empty if it is not known.
+    pub fn driver(&self) -> String {
+        format!("{} {}", self.info.driver, self.info.driver_info).trim().to_owned()
+    }
+
+    /// The largest buffer, in bytes.
+    pub fn max_buffer_bytes(&self) -> u64 {
+        self.adapter.limits().max_buffer_size
+    }
+
+    /// The largest part of a buffer that a kernel can read, in bytes.
+    pub fn max_binding_bytes(&self) -> u64 {
+        self.adapter.limits().max_storage_buffer_binding_size
+    }
+
+    /// The smallest and the largest number of threads that run in lockstep.
+    pub fn subgroup_sizes(&self) -> [u32; 2] {
+        [self.info.subgroup_min_size, self.info.subgroup_max_size]
+    }
+
+    /// The optional features that kernels can make use of, by name.
+    pub fn features(&self) -> Vec<&'static str> {
+        let features = self.adapter.features();
+        FEATURES
+            .iter()
+            .filter(|(flag, _)| features.contains(*flag))
+            .map(|&(_, name)| name)
+            .collect()
+    }
+
+    /// Opens the device, with the largest limits that it offers.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`].
+    pub(crate) fn open(&self) -> Result<(wgpu::Device, wgpu::Queue), BackendError> {
+        let request = self.adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("inferno"),
+            required_limits: self.adapter.limits(),
+            required_features: self.adapter.features() & wgpu::Features::SHADER_F16,
+            ..Default::default()
+        });
+        pollster::block_on(request).map_err(|error| BackendError::Unavailable {
+            what: format!("GPU {:?}", self.name()),
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// Features of interest, and their names.
+const FEATURES: [(wgpu::Features, &str); 3] = [
+    (wgpu::Features::SHADER_F16, "f16"),
+    (wgpu::Features::SUBGROUP, "subgroups"),
+    (wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX, "cooperative matrices"),
+];
+
+impl fmt::Display for GpuAdapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {}, {})", self.index, self.name(), self.api(), self.kind().name())
+    }
+}

@@ -1,0 +1,131 @@
+//! The [`Backend`] of this crate: an open device.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use inferno_backend::{Backend, BackendError};
+
+use crate::adapter::GpuAdapter;
+use crate::health::Health;
+use crate::memory::allocation::{Allocation, Registry};
+use crate::pass::{GpuPass, PassMemory};
+
+/// Computes on a GPU.
+///
+/// A backend can be shared between threads, but passes are recorded one at a time.
+pub struct GpuBackend {
+    adapter: GpuAdapter,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) limits: wgpu::Limits,
+    pub(crate) health: Arc<Health>,
+    pub(crate) registry: Arc<Registry>,
+    /// Bound in place of buffers that an operation does not have.
+    pub(crate) nothing: Allocation,
+    /// Memory of the host that results are copied to.
+    pub(crate) download: Mutex<Option<wgpu::Buffer>>,
+    pass: Mutex<PassMemory>,
+    counters: Counters,
+}
+
+/// What a backend has done since it was created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GpuCounters {
+    /// Kernels that were started.
+    pub dispatches: u64,
+    /// Passes that were submitted.
+    pub submissions: u64,
+    /// Bytes of weights that kernels have read, counting each product once however many rows it has.
+    pub weight_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    dispatches: AtomicU64,
+    submissions: AtomicU64,
+    weight_bytes: AtomicU64,
+}
+
+impl GpuBackend {
+    /// Opens a device.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`] if the device cannot be opened or lacks what every kernel needs.
+    pub fn new(adapter: &GpuAdapter) -> Result<Self, BackendError> {
+        let (device, queue) = adapter.open()?;
+        let health = Health::of(&device);
+        let limits = device.limits();
+        let registry = Arc::<Registry>::default();
+        let nothing = registry.register(device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("nothing"),
+            size: crate::pipelines::PARAMS_BYTES as u64,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        }));
+        health.check()?;
+        Ok(Self {
+            adapter: adapter.clone(),
+            device,
+            queue,
+            limits,
+            health,
+            registry,
+            nothing,
+            download: Mutex::default(),
+            pass: Mutex::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// The adapter of the device.
+    pub fn adapter(&self) -> &GpuAdapter {
+        &self.adapter
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> GpuCounters {
+        let Counters { dispatches, submissions, weight_bytes } = &self.counters;
+        GpuCounters {
+            dispatches: dispatches.load(Ordering::Relaxed),
+            submissions: submissions.load(Ordering::Relaxed),
+            weight_bytes: weight_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns the device's failure, if there was one. Nothing that it computes afterwards is valid.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    pub fn check(&self) -> Result<(), BackendError> {
+        self.health.check()
+    }
+
+    /// Counts a submission.
+    pub(crate) fn count(&self, done: GpuCounters) {
+        self.counters.dispatches.fetch_add(done.dispatches, Ordering::Relaxed);
+        self.counters.submissions.fetch_add(done.submissions, Ordering::Relaxed);
+        self.counters.weight_bytes.fetch_add(done.weight_bytes, Ordering::Relaxed);
+    }
+
+    /// Locks the memory of passes.
+    pub(crate) fn pass_memory(&self) -> MutexGuard<'_, PassMemory> {
+        self.pass.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Backend for GpuBackend {
+    type Pass<'a> = GpuPass<'a>;
+
+    fn describe(&self) -> String {
+        format!("gpu ({}, {})", self.adapter.name(), self.adapter.api())
+    }
+
+    fn begin(&self) -> GpuPass<'_> {
+        GpuPass::new(self)
+    }
+}
+
+impl fmt::Debug for GpuBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}

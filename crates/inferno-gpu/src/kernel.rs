@@ -1,0 +1,194 @@
+//! Kernels: WGSL sources and what they are put together from.
+
+use std::fmt::Write;
+use std::hash::{Hash, Hasher};
+
+/// A compute shader, in one file of `shaders/`.
+///
+/// Group 0, binding 0 is a uniform with the parameters; the storage buffers follow. The entry point is `main`.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    /// The name of the file.
+    pub(crate) name: &'static str,
+    /// The source, without snippets and constants.
+    pub(crate) source: &'static str,
+    /// Functions that the source calls.
+    pub(crate) snippets: &'static [&'static Snippet],
+    /// What the kernel does with the buffers from binding 1 on.
+    pub(crate) access: &'static [Access],
+}
+
+/// What a kernel does with a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Access {
+    Read,
+    ReadWrite,
+}
+
+/// Functions that several kernels share, in one file of `shaders/snippets/`.
+#[derive(Debug)]
+pub(crate) struct Snippet {
+    /// The name of the file.
+    pub(crate) name: &'static str,
+    /// The source.
+    pub(crate) source: &'static str,
+}
+
+/// Declares kernels from `shaders/NAME.wgsl`.
+macro_rules! kernel {
+    ($ident:ident, $name:literal, [$($snippet:path),*], [$($access:ident),*]) => {
+        static $ident: $crate::kernel::Kernel = $crate::kernel::Kernel {
+            name: $name,
+            source: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/shaders/", $name, ".wgsl")),
+            snippets: &[$(&$snippet),*],
+            access: &[$($crate::kernel::Access::$access),*],
+        };
+    };
+}
+pub(crate) use kernel;
+
+/// Declares a snippet, in this module, from `shaders/snippets/NAME.wgsl`.
+macro_rules! snippet {
+    ($ident:ident, $name:literal) => {
+        pub(crate) static $ident: $crate::kernel::Snippet = $crate::kernel::Snippet {
+            name: $name,
+            source: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/src/shaders/snippets/",
+                $name,
+                ".wgsl"
+            )),
+        };
+    };
+}
+
+impl PartialEq for Snippet {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Snippet {}
+
+impl Hash for Snippet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// Maximum number of constants of a variant, and of snippets.
+const MAX_CONSTANTS: usize = 8;
+const MAX_SNIPPETS: usize = 4;
+
+/// A kernel with constants and further snippets: one pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Variant {
+    pub(crate) kernel: &'static Kernel,
+    constants: [Option<(&'static str, u32)>; MAX_CONSTANTS],
+    snippets: [Option<&'static Snippet>; MAX_SNIPPETS],
+}
+
+impl From<&'static Kernel> for Variant {
+    fn from(kernel: &'static Kernel) -> Self {
+        Self { kernel, constants: [None; MAX_CONSTANTS], snippets: [None; MAX_SNIPPETS] }
+    }
+}
+
+impl Variant {
+    /// Sets the constant `name` of type `u32`.
+    pub(crate) fn with(mut self, name: &'static str, value: u32) -> Self {
+        let free = self.constants.iter_mut().find(|constant| constant.is_none());
+        *free.expect("at most MAX_CONSTANTS") = Some((name, value));
+        self
+    }
+
+    /// Adds a snippet.
+    pub(crate) fn with_snippet(mut self, snippet: &'static Snippet) -> Self {
+        let free = self.snippets.iter_mut().find(|snippet| snippet.is_none());
+        *free.expect("at most MAX_SNIPPETS") = Some(snippet);
+        self
+    }
+
+    /// The name of the kernel and the values of the constants.
+    pub(crate) fn label(&self) -> String {
+        let snippets = self.snippets.iter().flatten().map(|snippet| snippet.name.to_owned());
+        let constants =
+            self.constants.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+        let parts = std::iter::once(self.kernel.name.to_owned()).chain(snippets).chain(constants);
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The whole source: constants, snippets and the kernel.
+    pub(crate) fn source(&self) -> String {
+        let mut source = String::new();
+        for (name, value) in self.constants.iter().flatten() {
+            writeln!(source, "const {name}: u32 = {value}u;").expect("memory");
+        }
+        let snippets =
+            self.kernel.snippets.iter().copied().chain(self.snippets.iter().flatten().copied());
+        for snippet in snippets {
+            source.push_str(snippet.source);
+        }
+        source.push_str(self.kernel.source);
+        source
+    }
+}
+
+/// Snippets of several operations.
+pub(crate) mod snippets {
+    snippet!(FLAT_INDEX, "flat_index");
+    snippet!(FUNCTION, "function");
+    snippet!(WORKGROUP_SUM, "workgroup_sum");
+}
+
+#[cfg(test)]
+mod tests {
+    use naga::back::{hlsl, msl, spv};
+    use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+
+    use super::Variant;
+
+    fn parse(variant: &Variant) -> (naga::Module, ModuleInfo) {
+        let (label, source) = (variant.label(), variant.source());
+        let module = naga::front::wgsl::parse_str(&source)
+            .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+        let info = validator
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
+        (module, info)
+    }
+
+    #[test]
+    fn every_variant_is_valid_and_translates_to_all_languages() {
+        for variant in crate::ops::variants() {
+            let label = variant.label();
+            let (module, info) = parse(&variant);
+            spv::write_vec(&module, &info, &spv::Options::default(), None)
+                .unwrap_or_else(|error| panic!("{label}: {error}"));
+            let options = msl::Options { fake_missing_bindings: true, ..Default::default() };
+            msl::write_string(&module, &info, &options, &Default::default())
+                .unwrap_or_else(|error| panic!("{label}: {error}"));
+            let options = hlsl::Options { fake_missing_bindings: true, ..Default::default() };
+            let pipeline = hlsl::PipelineOptions::default();
+            let mut text = String::new();
+            hlsl::Writer::new(&mut text, &options, &pipeline)
+                .write(&module, &info, None)
+                .unwrap_or_else(|error| panic!("{label}: {error}"));
+        }
+    }
+}

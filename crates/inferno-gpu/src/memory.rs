@@ -1,0 +1,151 @@
+//! The memory of a GPU.
+
+pub(crate) mod allocation;
+pub(crate) mod batch;
+pub(crate) mod buffer;
+pub(crate) mod kv_cache;
+pub(crate) mod routing;
+pub(crate) mod state;
+pub(crate) mod table;
+pub(crate) mod weight;
+
+use inferno_backend::{
+    BackendError, Batch, BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvLayout, PassShape,
+    StateLayout, StateSlot, WeightPart,
+};
+use inferno_tensor::DType;
+
+use crate::backend::GpuBackend;
+use batch::GpuBatch;
+use buffer::GpuBuffer;
+use kv_cache::GpuKvCache;
+use routing::GpuRouting;
+use state::GpuState;
+use table::GpuTable;
+use weight::GpuWeight;
+
+/// The error of an operation that is not implemented.
+pub(crate) fn missing(what: &str) -> BackendError {
+    let reason = "the GPU backend does not implement it yet; use --backend cpu".to_owned();
+    BackendError::Unavailable { what: what.to_owned(), reason }
+}
+
+impl DeviceMemory for GpuBackend {
+    type Buffer = GpuBuffer;
+    type Weight = GpuWeight;
+    type Table = GpuTable;
+    type KvCache = GpuKvCache;
+    type RecurrentState = GpuState;
+    type DeviceBatch = GpuBatch;
+    type Routing = GpuRouting;
+
+    fn alloc(&self, rows: usize, cols: usize) -> Result<GpuBuffer, BackendError> {
+        self.alloc_matrix(rows, cols)
+    }
+
+    fn upload(&self, values: &[f32], buffer: &mut GpuBuffer) {
+        assert!(values.len() <= buffer.rows() * buffer.cols(), "more values than the buffer has");
+        self.write(&buffer.memory, 0, bytemuck::cast_slice(values));
+    }
+
+    fn download<'a>(
+        &self,
+        buffer: &'a GpuBuffer,
+        len: usize,
+        staging: &'a mut Vec<f32>,
+    ) -> Result<&'a [f32], BackendError> {
+        self.download_values(buffer, len, staging)
+    }
+
+    fn load_weight(&self, _parts: &[WeightPart]) -> Result<GpuWeight, BackendError> {
+        Err(missing("load_weight"))
+    }
+
+    fn weight_bytes(&self, _dtype: DType, _experts: usize, _rows: usize, _cols: usize) -> usize {
+        0
+    }
+
+    fn scratch_bytes(&self, _pass: &PassShape) -> usize {
+        0
+    }
+
+    fn load_table(&self, part: &WeightPart) -> Result<GpuTable, BackendError> {
+        Ok(GpuTable { part: part.clone() })
+    }
+
+    fn alloc_batch(&self) -> GpuBatch {
+        GpuBatch::default()
+    }
+
+    fn upload_batch(&self, batch: &Batch, device_batch: &mut GpuBatch) {
+        self.write_batch(batch, device_batch);
+    }
+
+    fn alloc_kv_cache(&self, _layout: &KvLayout) -> Result<GpuKvCache, BackendError> {
+        Err(missing("alloc_kv_cache"))
+    }
+
+    fn alloc_routing(
+        &self,
+        _rows: usize,
+        _params: &ExpertParams,
+    ) -> Result<GpuRouting, BackendError> {
+        Err(missing("alloc_routing"))
+    }
+
+    fn assign_kv_window(
+        &self,
+        _batch: &Batch,
+        _cache: &mut GpuKvCache,
+    ) -> Result<(), BackendError> {
+        Err(missing("assign_kv_window"))
+    }
+
+    fn release_kv_window(&self, _cache: &mut GpuKvCache, _block: BlockId) {}
+
+    fn move_kv_window(&self, _cache: &mut GpuKvCache, _from: BlockId, _to: BlockId) {}
+
+    fn read_kv_block(
+        &self,
+        _cache: &GpuKvCache,
+        _block: BlockId,
+        _part: KvBlockPart,
+        _bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        Err(missing("read_kv_block"))
+    }
+
+    fn write_kv_block(
+        &self,
+        _cache: &mut GpuKvCache,
+        _block: BlockId,
+        _part: KvBlockPart,
+        _bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        Err(missing("write_kv_block"))
+    }
+
+    fn alloc_state(&self, _layout: &StateLayout) -> Result<GpuState, BackendError> {
+        Err(missing("alloc_state"))
+    }
+
+    fn copy_state(&self, _state: &mut GpuState, _from: StateSlot, _to: StateSlot) {}
+
+    fn read_state(
+        &self,
+        _state: &GpuState,
+        _slot: StateSlot,
+        _bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        Err(missing("read_state"))
+    }
+
+    fn write_state(
+        &self,
+        _state: &mut GpuState,
+        _slot: StateSlot,
+        _bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        Err(missing("write_state"))
+    }
+}

@@ -1,0 +1,170 @@
+//! Activations, and transfers between the host and the device.
+
+use std::sync::PoisonError;
+
+use inferno_backend::BackendError;
+
+use super::allocation::{Allocation, Binding};
+use crate::backend::GpuBackend;
+
+/// Bytes that are transferred at a time. The host holds a copy of them until then.
+const TRANSFER_BYTES: usize = 32 << 20;
+
+/// A matrix of activations in the memory of the GPU.
+#[derive(Debug)]
+pub struct GpuBuffer {
+    pub(crate) memory: Allocation,
+    rows: usize,
+    cols: usize,
+}
+
+impl<'a> From<&'a GpuBuffer> for Binding<'a> {
+    fn from(buffer: &'a GpuBuffer) -> Self {
+        (&buffer.memory).into()
+    }
+}
+
+impl<'a> From<&'a mut GpuBuffer> for Binding<'a> {
+    fn from(buffer: &'a mut GpuBuffer) -> Self {
+        (&buffer.memory).into()
+    }
+}
+
+impl GpuBuffer {
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of values per row.
+    pub(crate) fn cols(&self) -> usize {
+        self.cols
+    }
+}
+
+impl GpuBackend {
+    /// Allocates `bytes` zeroed bytes on the device, rounded up to a multiple of 4.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`], also if kernels could not bind the whole buffer.
+    pub(crate) fn allocate(
+        &self,
+        bytes: usize,
+        what: &'static str,
+    ) -> Result<Allocation, BackendError> {
+        const MIN_BYTES: u64 = 16;
+        let out_of_memory = || BackendError::OutOfMemory { what, bytes };
+        let size = (bytes as u64).checked_next_multiple_of(4).ok_or_else(out_of_memory)?;
+        if size > self.limits.max_buffer_size.min(self.limits.max_storage_buffer_binding_size) {
+            return Err(out_of_memory());
+        }
+        let filters = [
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+            wgpu::ErrorFilter::OutOfMemory,
+        ];
+        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(what),
+            size: size.max(MIN_BYTES),
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let [outer, middle, inner] = scopes.map(Some);
+        let errors = [inner, middle, outer].map(|scope| pollster::block_on(scope?.pop()));
+        match errors.into_iter().flatten().next() {
+            Some(_) => Err(out_of_memory()),
+            None => Ok(self.registry.register(buffer)),
+        }
+    }
+
+    /// Allocates a zeroed matrix.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn alloc_matrix(&self, rows: usize, cols: usize) -> Result<GpuBuffer, BackendError> {
+        let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
+        Ok(GpuBuffer { memory: self.allocate(bytes, "activations")?, rows, cols })
+    }
+
+    /// Copies `bytes`, whose number and whose `offset` in `target` are multiples of 4. Passes that were submitted before
+    /// read the old contents, those that are submitted later the new ones.
+    pub(crate) fn write(&self, target: &Allocation, offset: u64, bytes: &[u8]) {
+        if bytes.len() <= TRANSFER_BYTES {
+            self.queue.write_buffer(target.buffer(), offset, bytes);
+            return;
+        }
+        for (number, part) in bytes.chunks(TRANSFER_BYTES).enumerate() {
+            let at = offset + (number * TRANSFER_BYTES) as u64;
+            self.queue.write_buffer(target.buffer(), at, part);
+            self.queue.submit([]);
+            self.wait();
+        }
+    }
+
+    /// Appends `len` bytes of `source` from `offset` on to `bytes`; both are multiples of 4. Waits for the passes that were
+    /// submitted.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    pub(crate) fn read(
+        &self,
+        source: &Allocation,
+        offset: u64,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
+        for start in (0..len).step_by(TRANSFER_BYTES) {
+            let part = TRANSFER_BYTES.min(len - start) as u64;
+            let staging = target.take().filter(|staging| staging.size() >= part);
+            let staging = staging.unwrap_or_else(|| {
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("download"),
+                    size: part.next_power_of_two(),
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            });
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            let from = offset + start as u64;
+            encoder.copy_buffer_to_buffer(source.buffer(), from, &staging, 0, part);
+            self.queue.submit([encoder.finish()]);
+            let slice = staging.slice(..part);
+            slice.map_async(wgpu::MapMode::Read, |_| ());
+            self.wait();
+            self.health.check()?;
+            let view = slice.get_mapped_range().map_err(|error| BackendError::Device {
+                reason: format!("results cannot be read: {error}"),
+            })?;
+            bytes.extend_from_slice(&view);
+            drop(view);
+            staging.unmap();
+            *target = Some(staging);
+        }
+        Ok(())
+    }
+
+    /// Waits until the device has completed everything that was submitted.
+    pub(crate) fn wait(&self) {
+        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
+            self.health.fail(error.to_string());
+        }
+    }
+
+    /// Copies the first `len` values of `buffer` to `staging`.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    pub(crate) fn download_values<'a>(
+        &self,
+        buffer: &GpuBuffer,
+        len: usize,
+        staging: &'a mut Vec<f32>,
+    ) -> Result<&'a [f32], BackendError> {
+        self.health.check()?;
+        let mut bytes = Vec::new();
+        self.read(&buffer.memory, 0, len * size_of::<f32>(), &mut bytes)?;
+        staging.clear();
+        staging.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&bytes));
+        Ok(staging)
+    }
+}

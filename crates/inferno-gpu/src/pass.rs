@@ -1,0 +1,203 @@
+//! Recording and submitting dispatches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard};
+
+use bytemuck::Pod;
+use inferno_backend::BackendError;
+
+use crate::backend::{GpuBackend, GpuCounters};
+use crate::kernel::Variant;
+use crate::memory::allocation::{Allocation, Binding};
+use crate::pipelines::{PARAMS_BYTES, Pipelines};
+
+/// Dispatches whose parameters share a buffer.
+const PAGE_DISPATCHES: usize = 256;
+
+/// Operations that are recorded, and started by [`submit`](inferno_backend::Pass::submit).
+#[derive(Debug)]
+pub struct GpuPass<'a> {
+    pub(crate) backend: &'a GpuBackend,
+    memory: MutexGuard<'a, PassMemory>,
+    /// The first error of an operation that cannot report one.
+    error: Option<BackendError>,
+}
+
+/// What passes keep for later ones.
+#[derive(Debug, Default)]
+pub(crate) struct PassMemory {
+    pipelines: Pipelines,
+    steps: Vec<Step>,
+    /// The parameters of all steps, [`PARAMS_BYTES`] each.
+    params: Vec<u8>,
+    /// Buffers for the parameters of [`PAGE_DISPATCHES`] steps each.
+    pages: Vec<wgpu::Buffer>,
+    scratch: HashMap<(&'static str, usize), Arc<Allocation>, foldhash::fast::RandomState>,
+    weight_bytes: u64,
+}
+
+/// One dispatch.
+#[derive(Debug)]
+struct Step {
+    pipeline: wgpu::ComputePipeline,
+    bind_group: wgpu::BindGroup,
+    workgroups: [u32; 3],
+}
+
+impl<'a> GpuPass<'a> {
+    pub(crate) fn new(backend: &'a GpuBackend) -> Self {
+        let mut memory = backend.pass_memory();
+        memory.steps.clear();
+        memory.params.clear();
+        memory.weight_bytes = 0;
+        memory.pipelines.evict(&backend.registry.take_dropped());
+        Self { backend, memory, error: None }
+    }
+
+    /// Records a dispatch: `workgroups` are its dimensions, see [`fold`]. Nothing happens if one of them is zero.
+    ///
+    /// `params` has the layout of the shader's uniform. The bindings follow the order of the kernel's accesses.
+    pub(crate) fn dispatch<const N: usize>(
+        &mut self,
+        variant: impl Into<Variant>,
+        bindings: [Binding<'_>; N],
+        params: &impl Pod,
+        workgroups: [u32; 3],
+    ) {
+        let variant = variant.into();
+        debug_assert_eq!(bindings.len(), variant.kernel.access.len(), "{}", variant.label());
+        if workgroups.contains(&0) {
+            return;
+        }
+        let device = &self.backend.device;
+        let memory = &mut *self.memory;
+        let page = memory.steps.len() / PAGE_DISPATCHES;
+        if memory.pages.len() == page {
+            memory.pages.push(params_page(device));
+        }
+        let buffer = (page as u64, &memory.pages[page]);
+        let (pipeline, bind_group) = memory.pipelines.bind(device, &variant, buffer, &bindings);
+        let bytes = bytemuck::bytes_of(params);
+        assert!(bytes.len() <= PARAMS_BYTES, "{} bytes of parameters", bytes.len());
+        memory.params.extend_from_slice(bytes);
+        memory.steps.push(Step { pipeline, bind_group, workgroups });
+        memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
+    }
+
+    /// Whether nothing was recorded yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.memory.steps.is_empty()
+    }
+
+    /// Scratch memory of at least `bytes` bytes for the purpose `what`, number `number`. Its contents are unspecified
+    /// except that those of one operation remain until the next one that uses the same memory.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn scratch(
+        &mut self,
+        what: &'static str,
+        number: usize,
+        bytes: usize,
+    ) -> Result<Arc<Allocation>, BackendError> {
+        let known = self.memory.scratch.get(&(what, number));
+        if let Some(memory) = known.filter(|memory| memory.bytes() >= bytes as u64) {
+            return Ok(Arc::clone(memory));
+        }
+        let memory = Arc::new(self.backend.allocate(bytes, what)?);
+        self.memory.scratch.insert((what, number), Arc::clone(&memory));
+        Ok(memory)
+    }
+
+    /// Bytes of scratch memory so far.
+    pub(crate) fn scratch_bytes(&self) -> u64 {
+        self.memory.scratch.values().map(|memory| memory.bytes()).sum()
+    }
+
+    /// Counts bytes of weights that the last dispatches read.
+    pub(crate) fn count_weight_bytes(&mut self, bytes: u64) {
+        self.memory.weight_bytes += bytes;
+    }
+
+    /// Records an error that [`submit`](Self::start) returns.
+    pub(crate) fn fail(&mut self, error: BackendError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// The buffer that takes the place of an absent one.
+    pub(crate) fn nothing(&self) -> Binding<'a> {
+        (&self.backend.nothing).into()
+    }
+
+    /// Binds a buffer, or nothing.
+    pub(crate) fn optional<'b, T>(&self, buffer: Option<&'b T>) -> Binding<'b>
+    where
+        'a: 'b,
+        Binding<'b>: From<&'b T>,
+    {
+        buffer.map_or_else(|| self.nothing(), Binding::from)
+    }
+
+    /// Starts the dispatches.
+    ///
+    /// **Errors**: that of an operation, [`BackendError::Device`].
+    pub(crate) fn start(self) -> Result<(), BackendError> {
+        let Self { backend, memory, error } = self;
+        error.map_or(Ok(()), Err)?;
+        backend.health.check()?;
+        if memory.steps.is_empty() {
+            return Ok(());
+        }
+        let pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
+        pages.for_each(|(params, page)| backend.queue.write_buffer(page, 0, params));
+        let mut encoder = backend.device.create_command_encoder(&Default::default());
+        encode(&mut encoder, &memory.steps);
+        backend.queue.submit([encoder.finish()]);
+        backend.count(GpuCounters {
+            dispatches: memory.steps.len() as u64,
+            submissions: 1,
+            weight_bytes: memory.weight_bytes,
+        });
+        drop(memory);
+        // Releases what completed submissions used.
+        if let Err(error) = backend.device.poll(wgpu::PollType::Poll) {
+            backend.health.fail(error.to_string());
+        }
+        backend.health.check()
+    }
+}
+
+fn params_page(device: &wgpu::Device) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("parameters"),
+        size: (PAGE_DISPATCHES * PARAMS_BYTES) as u64,
+        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+fn encode(encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {
+    let mut pass = encoder.begin_compute_pass(&Default::default());
+    let mut current = None;
+    for (number, step) in steps.iter().enumerate() {
+        if current != Some(&step.pipeline) {
+            pass.set_pipeline(&step.pipeline);
+            current = Some(&step.pipeline);
+        }
+        let offset = (number % PAGE_DISPATCHES * PARAMS_BYTES) as u32;
+        pass.set_bind_group(0, &step.bind_group, &[offset]);
+        let [x, y, z] = step.workgroups;
+        pass.dispatch_workgroups(x, y, z);
+    }
+}
+
+/// Number of workgroups that every device accepts in one dimension.
+const MAX_WORKGROUPS: usize = 65_535;
+
+/// Dimensions of at least `count` workgroups. Shaders compute the number of theirs with the snippet `flat_index` and
+/// ignore those from `count` on.
+pub(crate) fn fold(count: usize) -> [u32; 3] {
+    let y = count.div_ceil(MAX_WORKGROUPS);
+    // Even rows of workgroups leave less than one row without work.
+    let x = count.div_ceil(y.max(1));
+    [x as u32, y as u32, u32::from(count > 0)]
+}

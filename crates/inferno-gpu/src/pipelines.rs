@@ -1,0 +1,152 @@
+//! Compiled kernels, and the buffers bound to them. Both are created on first use.
+
+use std::collections::HashMap;
+
+use crate::kernel::{Access, Variant};
+use crate::memory::allocation::{Binding, KEY_LEN};
+
+/// Bytes of the parameters of a dispatch, and the alignment of those of different dispatches.
+pub(crate) const PARAMS_BYTES: usize = 256;
+
+/// The kernels that were used so far.
+#[derive(Debug, Default)]
+pub(crate) struct Pipelines {
+    layouts: HashMap<&'static [Access], Layout, foldhash::fast::RandomState>,
+    pipelines: HashMap<Variant, Pipeline, foldhash::fast::RandomState>,
+    bind_groups: HashMap<Box<[u64]>, wgpu::BindGroup, foldhash::fast::RandomState>,
+    /// The key of the bind group that is looked up.
+    key: Vec<u64>,
+}
+
+/// The number and kinds of a kernel's buffers.
+#[derive(Debug, Clone)]
+struct Layout {
+    id: u64,
+    bind_group: wgpu::BindGroupLayout,
+    pipeline: wgpu::PipelineLayout,
+}
+
+/// A compiled kernel.
+#[derive(Debug, Clone)]
+struct Pipeline {
+    layout: Layout,
+    pipeline: wgpu::ComputePipeline,
+}
+
+impl Pipelines {
+    /// Returns the pipeline of `variant`, and a group of its buffers: `params` (of which a dispatch reads
+    /// [`PARAMS_BYTES`], from an offset), then `bindings`.
+    pub(crate) fn bind(
+        &mut self,
+        device: &wgpu::Device,
+        variant: &Variant,
+        params: (u64, &wgpu::Buffer),
+        bindings: &[Binding<'_>],
+    ) -> (wgpu::ComputePipeline, wgpu::BindGroup) {
+        let Pipeline { layout, pipeline } = self.pipeline(device, variant);
+        self.key.clear();
+        self.key.extend([layout.id, params.0]);
+        self.key.extend(bindings.iter().flat_map(Binding::key));
+        if let Some(group) = self.bind_groups.get(&self.key[..]) {
+            return (pipeline, group.clone());
+        }
+        let group = bind_group(device, &layout.bind_group, params.1, bindings);
+        self.bind_groups.insert(self.key.as_slice().into(), group.clone());
+        (pipeline, group)
+    }
+
+    /// Drops the groups that have a buffer whose number is among `dropped`.
+    pub(crate) fn evict(&mut self, dropped: &[u64]) {
+        const HEAD: usize = 2;
+        if !dropped.is_empty() {
+            self.bind_groups.retain(|key, _| {
+                !key[HEAD..].chunks(KEY_LEN).any(|binding| dropped.contains(&binding[0]))
+            });
+        }
+    }
+
+    fn pipeline(&mut self, device: &wgpu::Device, variant: &Variant) -> Pipeline {
+        if let Some(pipeline) = self.pipelines.get(variant) {
+            return pipeline.clone();
+        }
+        let layout = self.layout(device, variant.kernel.access);
+        let label = variant.label();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(&label),
+            source: wgpu::ShaderSource::Wgsl(variant.source().into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(&label),
+            layout: Some(&layout.pipeline),
+            module: &module,
+            entry_point: Some("main"),
+            // Kernels write to workgroup memory before they read it.
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        let pipeline = Pipeline { layout, pipeline };
+        self.pipelines.insert(*variant, pipeline.clone());
+        pipeline
+    }
+
+    fn layout(&mut self, device: &wgpu::Device, access: &'static [Access]) -> Layout {
+        let id = self.layouts.len() as u64;
+        let create = || {
+            let bind_group = bind_group_layout(device, access);
+            let pipeline = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                bind_group_layouts: &[Some(&bind_group)],
+                ..Default::default()
+            });
+            Layout { id, bind_group, pipeline }
+        };
+        self.layouts.entry(access).or_insert_with(create).clone()
+    }
+}
+
+fn bind_group_layout(device: &wgpu::Device, access: &[Access]) -> wgpu::BindGroupLayout {
+    let entry = |binding, ty, has_dynamic_offset, bytes| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset,
+            min_binding_size: wgpu::BufferSize::new(bytes),
+        },
+        count: None,
+    };
+    let params = entry(0, wgpu::BufferBindingType::Uniform, true, PARAMS_BYTES as u64);
+    let buffers = (1..).zip(access).map(|(binding, &access)| {
+        let read_only = access == Access::Read;
+        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false, 0)
+    });
+    let entries: Vec<_> = std::iter::once(params).chain(buffers).collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: None,
+        entries: &entries,
+    })
+}
+
+fn bind_group(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    params: &wgpu::Buffer,
+    bindings: &[Binding<'_>],
+) -> wgpu::BindGroup {
+    let params = wgpu::BufferBinding {
+        buffer: params,
+        offset: 0,
+        size: wgpu::BufferSize::new(PARAMS_BYTES as u64),
+    };
+    let buffers = std::iter::once(params).chain(bindings.iter().map(Binding::resource));
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, buffer)| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(buffer),
+        })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+}

@@ -1,0 +1,50 @@
+// One workgroup per row. Each thread sums the columns at distances of LANES, in order.
+
+struct Params {
+    rows: u32,
+    cols: u32,
+    is_layer: u32,
+    has_bias: u32,
+    eps: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> weight: array<f32>;
+@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(4) var<storage, read_write> out: array<f32>;
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) num_workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let row = flat_index(workgroup, num_workgroups);
+    if row >= params.rows {
+        return;
+    }
+    let first = row * params.cols;
+    var mean = 0.0;
+    if params.is_layer != 0u {
+        var sum = 0.0;
+        for (var col = lane; col < params.cols; col += LANES) {
+            sum += x[first + col];
+        }
+        mean = workgroup_sum(lane, sum) / f32(params.cols);
+    }
+    var squares = 0.0;
+    for (var col = lane; col < params.cols; col += LANES) {
+        let value = x[first + col] - mean;
+        squares = fma(value, value, squares);
+    }
+    let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
+    let factor = 1.0 / sqrt(mean_square + params.eps);
+    for (var col = lane; col < params.cols; col += LANES) {
+        var value = (x[first + col] - mean) * factor * weight[col];
+        if params.has_bias != 0u {
+            value += bias[col];
+        }
+        out[first + col] = value;
+    }
+}

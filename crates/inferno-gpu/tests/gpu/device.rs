@@ -1,0 +1,49 @@
+//! The device that all tests share.
+
+use std::sync::OnceLock;
+
+use inferno_backend::{DeviceMemory, Pass};
+use inferno_conformance::cases::run;
+use inferno_gpu::{GpuAdapter, GpuBackend};
+
+/// The first adapter, or the one named by `INFERNO_GPU`.
+///
+/// Returns `None`, and prints so, if there is none.
+///
+/// **Panics** if there is none and `INFERNO_REQUIRE_GPU` is 1.
+pub fn adapter() -> Option<&'static GpuBackend> {
+    static BACKEND: OnceLock<Option<GpuBackend>> = OnceLock::new();
+    let open = || {
+        let adapter = match std::env::var("INFERNO_GPU") {
+            Ok(name) => Some(GpuAdapter::find(&name).expect("the adapter")),
+            Err(_) => GpuAdapter::all().into_iter().next(),
+        };
+        adapter.map(|adapter| GpuBackend::new(&adapter).expect("a device that can be opened"))
+    };
+    let backend = BACKEND.get_or_init(open).as_ref();
+    if backend.is_none() {
+        let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!required, "no GPU adapter, but INFERNO_REQUIRE_GPU is 1");
+        println!("skipped: no GPU adapter");
+    }
+    backend
+}
+
+#[test]
+fn a_pass_is_one_submission() {
+    let Some(backend) = adapter() else { return };
+    let mut x = backend.alloc(2, 3).expect("memory");
+    backend.upload(&[1.0, -2.0, 3.0, 4.0, 5.0, -6.0], &mut x);
+    let y = backend.alloc(2, 3).expect("memory");
+    let before = backend.counters();
+    run(backend, |pass| {
+        pass.add_scaled(2, &y, 1.0, &mut x);
+        pass.apply(2, inferno_backend::Function::ReluSquared, &mut x);
+    });
+    let mut staging = Vec::new();
+    let found = backend.download(&x, 6, &mut staging).expect("a device that works");
+    assert_eq!(found, [1.0, 0.0, 9.0, 16.0, 25.0, 0.0]);
+    let after = backend.counters();
+    // Other tests submit passes at the same time.
+    assert!(after.submissions > before.submissions && after.dispatches >= before.dispatches + 2);
+}

@@ -1,0 +1,5 @@
+//! The operations of the GPU backend, compared with the reference. Skipped on machines without an adapter, unless
+//! `INFERNO_REQUIRE_GPU` is 1.
+
+mod device;
+mod elementwise;

@@ -7,3 +7,5 @@
 pub mod cases;
 pub mod elementwise;
 pub mod heads;
+pub mod recurrent;
+pub mod selective_scan;

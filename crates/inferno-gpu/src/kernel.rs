@@ -150,8 +150,10 @@ impl Variant {
 
 /// Snippets of several operations.
 pub(crate) mod snippets {
+    snippet!(CONV_INPUT, "conv_input");
     snippet!(FLAT_INDEX, "flat_index");
     snippet!(FUNCTION, "function");
+    snippet!(SEQUENCE_STATE, "sequence_state");
     snippet!(WORKGROUP_SUM, "workgroup_sum");
 }
 

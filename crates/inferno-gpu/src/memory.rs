@@ -125,27 +125,29 @@ impl DeviceMemory for GpuBackend {
         Err(missing("write_kv_block"))
     }
 
-    fn alloc_state(&self, _layout: &StateLayout) -> Result<GpuState, BackendError> {
-        Err(missing("alloc_state"))
+    fn alloc_state(&self, layout: &StateLayout) -> Result<GpuState, BackendError> {
+        GpuState::new(self, layout)
     }
 
-    fn copy_state(&self, _state: &mut GpuState, _from: StateSlot, _to: StateSlot) {}
+    fn copy_state(&self, state: &mut GpuState, from: StateSlot, to: StateSlot) {
+        state.copy(self, from, to);
+    }
 
     fn read_state(
         &self,
-        _state: &GpuState,
-        _slot: StateSlot,
-        _bytes: &mut Vec<u8>,
+        state: &GpuState,
+        slot: StateSlot,
+        bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        Err(missing("read_state"))
+        state.read(self, slot, bytes)
     }
 
     fn write_state(
         &self,
-        _state: &mut GpuState,
-        _slot: StateSlot,
-        _bytes: &[u8],
+        state: &mut GpuState,
+        slot: StateSlot,
+        bytes: &[u8],
     ) -> Result<(), BackendError> {
-        Err(missing("write_state"))
+        state.write(self, slot, bytes)
     }
 }

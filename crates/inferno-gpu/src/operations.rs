@@ -16,7 +16,7 @@ use crate::memory::routing::GpuRouting;
 use crate::memory::state::GpuState;
 use crate::memory::table::GpuTable;
 use crate::memory::weight::GpuWeight;
-use crate::ops::{elementwise, norm};
+use crate::ops::{conv, copy, elementwise, linear_attention, norm, rope, rows, selective_scan};
 use crate::pass::GpuPass;
 
 impl Pass<GpuBackend> for GpuPass<'_> {
@@ -26,16 +26,16 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn embed(
         &mut self,
-        _batch: &GpuBatch,
-        _index: EmbeddingIndex,
-        _table: &GpuTable,
-        _out: &mut GpuBuffer,
+        batch: &GpuBatch,
+        index: EmbeddingIndex,
+        table: &GpuTable,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("embed"));
+        copy::embed(self, batch, index, table, out);
     }
 
-    fn gather_logit_rows(&mut self, _batch: &GpuBatch, _x: &GpuBuffer, _out: &mut GpuBuffer) {
-        self.fail(missing("gather_logit_rows"));
+    fn gather_logit_rows(&mut self, batch: &GpuBatch, x: &GpuBuffer, out: &mut GpuBuffer) {
+        copy::gather_logit_rows(self, batch, x, out);
     }
 
     fn apply(&mut self, rows: usize, function: Function, x: &mut GpuBuffer) {
@@ -52,36 +52,30 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn add_combinations(
         &mut self,
-        _rows: usize,
-        _width: usize,
-        _factors: &GpuBuffer,
-        _x: &GpuBuffer,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        width: usize,
+        factors: &GpuBuffer,
+        x: &GpuBuffer,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("add_combinations"));
+        rows::add_combinations(self, rows, width, factors, x, out);
     }
 
-    fn match_magnitude(
-        &mut self,
-        _rows: usize,
-        _x: &GpuBuffer,
-        _minimum: f32,
-        _out: &mut GpuBuffer,
-    ) {
-        self.fail(missing("match_magnitude"));
+    fn match_magnitude(&mut self, rows: usize, x: &GpuBuffer, minimum: f32, out: &mut GpuBuffer) {
+        rows::match_magnitude(self, rows, x, minimum, out);
     }
 
-    fn sparsify(&mut self, _rows: usize, _num_deviations: f32, _x: &mut GpuBuffer) {
-        self.fail(missing("sparsify"));
+    fn sparsify(&mut self, rows: usize, num_deviations: f32, x: &mut GpuBuffer) {
+        rows::sparsify(self, rows, num_deviations, x);
     }
 
     fn copy_columns(
         &mut self,
-        _size: CopySize,
-        _x: (&GpuBuffer, ColumnBlocks),
-        _out: (&mut GpuBuffer, ColumnBlocks),
+        size: CopySize,
+        x: (&GpuBuffer, ColumnBlocks),
+        out: (&mut GpuBuffer, ColumnBlocks),
     ) {
-        self.fail(missing("copy_columns"));
+        copy::copy_columns(self, size, (x.0.into(), x.1), out);
     }
 
     fn norm(&mut self, rows: usize, x: &GpuBuffer, norm: Norm<'_, GpuBuffer>, out: &mut GpuBuffer) {
@@ -124,13 +118,13 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn rope(
         &mut self,
-        _rows: usize,
-        _layout: &QkvLayout,
-        _norm: Option<QkNorm<'_, GpuBuffer>>,
-        _rotation: Option<Rotation<'_, GpuBuffer>>,
-        _qkv: &mut GpuBuffer,
+        rows: usize,
+        layout: &QkvLayout,
+        norm: Option<QkNorm<'_, GpuBuffer>>,
+        rotation: Option<Rotation<'_, GpuBuffer>>,
+        qkv: &mut GpuBuffer,
     ) {
-        self.fail(missing("rope"));
+        rope::rope(self, rows, layout, norm, rotation, qkv);
     }
 
     fn store_kv(
@@ -158,42 +152,42 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn causal_conv(
         &mut self,
-        _batch: &GpuBatch,
-        _params: &ConvParams,
-        _weights: ConvWeights<'_, GpuBuffer>,
-        _x: &GpuBuffer,
-        _state: &mut GpuState,
-        _out: &mut GpuBuffer,
+        batch: &GpuBatch,
+        params: &ConvParams,
+        weights: ConvWeights<'_, GpuBuffer>,
+        x: &GpuBuffer,
+        state: &mut GpuState,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("causal_conv"));
+        conv::causal_conv(self, batch, params, weights, x, state, out);
     }
 
     fn linear_attention(
         &mut self,
-        _batch: &GpuBatch,
-        _params: &LinearAttentionParams,
-        _weights: LinearAttentionWeights<'_, GpuBuffer>,
-        _rows: LinearAttentionRows<'_, GpuBuffer>,
-        _state: &mut GpuState,
-        _out: &mut GpuBuffer,
+        batch: &GpuBatch,
+        params: &LinearAttentionParams,
+        weights: LinearAttentionWeights<'_, GpuBuffer>,
+        rows: LinearAttentionRows<'_, GpuBuffer>,
+        state: &mut GpuState,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("linear_attention"));
+        linear_attention::linear_attention(self, batch, params, weights, rows, state, out);
     }
 
     fn selective_scan(
         &mut self,
-        _batch: &GpuBatch,
-        _params: &SelectiveScanParams,
-        _weights: SelectiveScanWeights<'_, GpuBuffer>,
-        _rows: SelectiveScanRows<'_, GpuBuffer>,
-        _state: &mut GpuState,
-        _out: &mut GpuBuffer,
+        batch: &GpuBatch,
+        params: &SelectiveScanParams,
+        weights: SelectiveScanWeights<'_, GpuBuffer>,
+        rows: SelectiveScanRows<'_, GpuBuffer>,
+        state: &mut GpuState,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("selective_scan"));
+        selective_scan::selective_scan(self, batch, params, weights, rows, state, out);
     }
 
-    fn gated_norm(&mut self, _rows: usize, _norm: GatedNorm<'_, GpuBuffer>, _x: &mut GpuBuffer) {
-        self.fail(missing("gated_norm"));
+    fn gated_norm(&mut self, rows: usize, norm: GatedNorm<'_, GpuBuffer>, x: &mut GpuBuffer) {
+        norm::gated_norm(self, rows, norm, x);
     }
 
     fn route_experts(
@@ -207,8 +201,8 @@ impl Pass<GpuBackend> for GpuPass<'_> {
         self.fail(missing("route_experts"));
     }
 
-    fn repeat_rows(&mut self, _rows: usize, _times: usize, _x: &GpuBuffer, _out: &mut GpuBuffer) {
-        self.fail(missing("repeat_rows"));
+    fn repeat_rows(&mut self, rows: usize, times: usize, x: &GpuBuffer, out: &mut GpuBuffer) {
+        copy::repeat_rows(self, rows, times, x, out);
     }
 
     fn weigh_expert_inputs(

@@ -34,6 +34,8 @@ pub(crate) struct PassMemory {
     pages: Vec<wgpu::Buffer>,
     scratch: HashMap<(&'static str, usize), Arc<Allocation>, foldhash::fast::RandomState>,
     weight_bytes: u64,
+    /// Uploads of the current pass.
+    num_uploads: usize,
 }
 
 /// One dispatch.
@@ -50,6 +52,7 @@ impl<'a> GpuPass<'a> {
         memory.steps.clear();
         memory.params.clear();
         memory.weight_bytes = 0;
+        memory.num_uploads = 0;
         memory.pipelines.evict(&backend.registry.take_dropped());
         Self { backend, memory, error: None }
     }
@@ -105,6 +108,17 @@ impl<'a> GpuPass<'a> {
         }
         let memory = Arc::new(self.backend.allocate(bytes, what)?);
         self.memory.scratch.insert((what, number), Arc::clone(&memory));
+        Ok(memory)
+    }
+
+    /// Copies `bytes` to scratch memory that this pass does not use otherwise.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<Arc<Allocation>, BackendError> {
+        let number = self.memory.num_uploads;
+        self.memory.num_uploads += 1;
+        let memory = self.scratch("uploads", number, bytes.len())?;
+        self.backend.write(&memory, 0, bytes);
         Ok(memory)
     }
 

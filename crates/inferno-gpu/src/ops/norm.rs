@@ -1,10 +1,10 @@
 //! Norms of rows.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{Norm, NormKind};
+use inferno_backend::{GatedNorm, Norm, NormKind};
 
 use super::LANES;
-use crate::kernel::{Variant, kernel, snippets};
+use crate::kernel::{Kernel, Variant, kernel, snippets};
 use crate::memory::buffer::GpuBuffer;
 use crate::pass::{GpuPass, fold};
 
@@ -15,13 +15,20 @@ kernel!(
     [Read, Read, Read, ReadWrite]
 );
 
+kernel!(
+    GATED_NORM,
+    "gated_norm",
+    [snippets::FLAT_INDEX, snippets::FUNCTION, snippets::WORKGROUP_SUM],
+    [Read, Read, ReadWrite]
+);
+
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    vec![variant()]
+    [&NORM, &GATED_NORM].map(lanes).to_vec()
 }
 
-fn variant() -> Variant {
-    Variant::from(&NORM).with("LANES", LANES)
+fn lanes(kernel: &'static Kernel) -> Variant {
+    Variant::from(kernel).with("LANES", LANES)
 }
 
 /// See [`Pass::norm`](inferno_backend::Pass::norm).
@@ -51,5 +58,42 @@ pub(crate) fn norm(
     };
     assert_eq!(weight.cols(), x.cols(), "a weight per column");
     let bindings = [x.into(), weight.into(), pass.optional(bias), out.into()];
-    pass.dispatch(variant(), bindings, &params, fold(rows));
+    pass.dispatch(lanes(&NORM), bindings, &params, fold(rows));
+}
+
+/// See [`Pass::gated_norm`](inferno_backend::Pass::gated_norm).
+pub(crate) fn gated_norm(
+    pass: &mut GpuPass<'_>,
+    rows: usize,
+    norm: GatedNorm<'_, GpuBuffer>,
+    x: &mut GpuBuffer,
+) {
+    #[repr(C)]
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    struct Params {
+        parts: u32,
+        parts_per_row: u32,
+        extent: u32,
+        gate_row_len: u32,
+        gate_column: u32,
+        /// 0 without a weight.
+        weight_len: u32,
+        is_gate_first: u32,
+        eps: f32,
+    }
+    let GatedNorm { gates, gate_column, weight, extent, eps, is_gate_first } = norm;
+    assert_eq!(x.cols() % extent, 0, "rows of whole parts");
+    let parts_per_row = x.cols() / extent;
+    let params = Params {
+        parts: (rows * parts_per_row) as u32,
+        parts_per_row: parts_per_row as u32,
+        extent: extent as u32,
+        gate_row_len: gates.cols() as u32,
+        gate_column: gate_column as u32,
+        weight_len: weight.map_or(0, |weight| weight.cols() as u32),
+        is_gate_first: u32::from(is_gate_first),
+        eps,
+    };
+    let bindings = [gates.into(), pass.optional(weight), x.into()];
+    pass.dispatch(lanes(&GATED_NORM), bindings, &params, fold(rows * parts_per_row));
 }

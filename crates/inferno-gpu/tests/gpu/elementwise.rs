@@ -1,8 +1,14 @@
 //! Norms, functions, rotary embedding, lookups and copies of rows.
 
-use inferno_backend::{Function, ReferenceBackend};
-use inferno_conformance::cases::{Random, relative_error};
-use inferno_conformance::elementwise::{add_and_gate, apply, layer_norm, rms_norm};
+use inferno_backend::{
+    EmbeddingIndex, Function, NormKind, QkvLayout, ReferenceBackend, RopePairing,
+};
+use inferno_conformance::cases::{Random, bits, relative_error};
+use inferno_conformance::elementwise::{
+    add_and_gate, add_combinations, apply, embed, gather, layer_norm, match_magnitude, normed_rope,
+    repeat_rows, rms_norm, rope, sparsify,
+};
+use inferno_tensor::DType;
 
 use crate::device::adapter;
 
@@ -77,5 +83,141 @@ fn scaled_sums_and_gates_of_columns_or_of_rows_agree() {
                 check!(backend, case, add_and_gate(function, size, gate_cols, &x, &gate));
             }
         }
+    }
+}
+
+#[test]
+fn combinations_of_blocks_agree_with_factors_per_row_or_for_all_rows() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(14);
+    for (rows, width) in SIZES {
+        let x = random.values(rows * 3 * width);
+        for num_factor_rows in [1, rows.max(1)] {
+            let factors = random.values(6 * num_factor_rows);
+            let case = (rows, width, num_factor_rows);
+            check!(backend, case, add_combinations((rows, width), &x, &factors));
+        }
+    }
+}
+
+#[test]
+fn blocks_are_scaled_to_the_magnitude_of_rows() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(15);
+    for (rows, width) in SIZES {
+        let (x, out) = (random.values(rows * width), random.values(rows * 3 * width));
+        for minimum in [1e-5, 10.0] {
+            let case = (rows, width, minimum);
+            check!(backend, case, match_magnitude((rows, width), minimum, &x, &out));
+        }
+    }
+}
+
+#[test]
+fn values_far_above_the_mean_remain() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(16);
+    for (rows, cols) in SIZES {
+        let x = random.values(rows * cols);
+        for num_deviations in [0.5, -0.3] {
+            check!(
+                backend,
+                (rows, cols, num_deviations),
+                sparsify((rows, cols), num_deviations, &x)
+            );
+        }
+    }
+}
+
+#[test]
+fn norms_of_heads_agree_for_every_extent_and_order() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(6);
+    let layout = QkvLayout::new(4, 2, 24);
+    let rows = 40;
+    let qkv = random.values(rows * layout.row_len());
+    let angles = random.values(rows * 16);
+    for kind in [NormKind::Rms, NormKind::Layer] {
+        for (whole, lens) in [(true, [96, 48, 24]), (false, [96, 48, 24]), (false, [24, 24, 24])] {
+            let weights = lens.map(|len| random.values(len));
+            for after_rotation in [false, true] {
+                let case = (kind, whole, after_rotation);
+                check!(backend, (case, lens), normed_rope(&layout, case, &weights, &angles, &qkv));
+            }
+        }
+    }
+}
+
+#[test]
+fn rope_rotates_only_queries_and_keys_in_both_pairings() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(4);
+    for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
+        for (head_dim, width, num_heads, num_kv_heads) in [
+            (64, 64, 2, 1),
+            (80, 72, 2, 1),
+            (64, 32, 4, 2),
+            (10, 6, 1, 1),
+            (7, 4, 3, 1),
+            (8, 0, 4, 2),
+        ] {
+            let rows = 60;
+            let layout = QkvLayout::new(num_heads, num_kv_heads, head_dim);
+            let qkv = random.values(rows * layout.row_len());
+            let angles = random.values(rows * width);
+            let norms = [(); 2].map(|()| random.values(head_dim));
+            for norms in [None, Some(&norms)] {
+                let case = (pairing, layout, width, norms.is_some());
+                check!(backend, case, rope(&layout, norms, pairing, &angles, &qkv));
+            }
+        }
+    }
+}
+
+#[test]
+fn embeddings_of_every_format_are_looked_up() {
+    let Some(backend) = adapter() else { return };
+    let tokens: Vec<u32> = (0..200).map(|i| i * 7 % 50).collect();
+    for dtype in DType::ALL {
+        for index in [EmbeddingIndex::Token, EmbeddingIndex::Position] {
+            let expected = embed(&ReferenceBackend::new(), index, dtype, 256, &tokens);
+            assert_eq!(
+                bits(&embed(backend, index, dtype, 256, &tokens)),
+                bits(&expected),
+                "{dtype}"
+            );
+        }
+    }
+}
+
+#[test]
+fn logit_rows_are_gathered() {
+    let Some(backend) = adapter() else { return };
+    let x: Vec<f32> = (0..27).map(|x| x as f32).collect();
+    let expected: Vec<f32> = (6..9).chain(15..27).map(|x| x as f32).collect();
+    assert_eq!(gather(backend, &x, 3), expected);
+}
+
+#[test]
+fn repeated_rows_agree() {
+    let Some(backend) = adapter() else { return };
+    for (rows, times, cols) in [(1, 1, 3), (3, 4, 17), (60, 8, 200)] {
+        let x = Random::new(rows as u64).values(rows * cols);
+        check!(backend, (rows, times), repeat_rows(rows, times, &x));
+    }
+}
+
+/// The first and the last of many rows have the bits that they have alone.
+#[test]
+fn rows_are_independent_of_others() {
+    let Some(backend) = adapter() else { return };
+    let (rows, cols) = (70_000, 24);
+    let mut random = Random::new(17);
+    let (x, weight) = (random.values(rows * cols), random.values(cols));
+    let together = rms_norm(backend, rows, &x, &weight);
+    for row in [0, 65_535, rows - 1] {
+        let range = row * cols..(row + 1) * cols;
+        let alone = rms_norm(backend, 1, &x[range.clone()], &weight);
+        assert_eq!(bits(&together[range]), bits(&alone), "row {row}");
     }
 }

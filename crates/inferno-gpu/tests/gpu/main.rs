@@ -3,3 +3,4 @@
 
 mod device;
 mod elementwise;
+mod recurrent;

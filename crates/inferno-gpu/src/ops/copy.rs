@@ -1,0 +1,125 @@
+//! Copies of rows and of blocks of columns.
+
+use bytemuck::{Pod, Zeroable};
+use inferno_backend::{ColumnBlocks, CopySize, EmbeddingIndex};
+
+use super::LANES;
+use crate::kernel::{Kernel, Variant, kernel, snippets};
+use crate::memory::allocation::Binding;
+use crate::memory::batch::GpuBatch;
+use crate::memory::buffer::GpuBuffer;
+use crate::memory::table::GpuTable;
+use crate::pass::{GpuPass, fold};
+
+kernel!(COPY_COLUMNS, "copy_columns", [snippets::FLAT_INDEX], [Read, ReadWrite]);
+kernel!(GATHER_ROWS, "gather_rows", [snippets::FLAT_INDEX], [Read, Read, ReadWrite]);
+
+#[cfg(test)]
+pub(crate) fn variants() -> Vec<Variant> {
+    [&COPY_COLUMNS, &GATHER_ROWS].map(lanes).to_vec()
+}
+
+fn lanes(kernel: &'static Kernel) -> Variant {
+    Variant::from(kernel).with("LANES", LANES)
+}
+
+/// See [`Pass::copy_columns`](inferno_backend::Pass::copy_columns).
+pub(crate) fn copy_columns(
+    pass: &mut GpuPass<'_>,
+    CopySize { rows, blocks, width }: CopySize,
+    (x, from): (Binding<'_>, ColumnBlocks),
+    (out, to): (&mut GpuBuffer, ColumnBlocks),
+) {
+    #[repr(C)]
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    struct Params {
+        values: u32,
+        blocks: u32,
+        width: u32,
+        /// Of the source, then of the target: length of rows, first column, distance of blocks.
+        places: [[u32; 3]; 2],
+    }
+    let values = rows * blocks * width;
+    let place =
+        |place: ColumnBlocks| [place.row_len, place.start, place.step].map(|values| values as u32);
+    let params = Params {
+        values: values as u32,
+        blocks: blocks as u32,
+        width: width as u32,
+        places: [place(from), place(to)],
+    };
+    let workgroups = fold(values.div_ceil(LANES as usize));
+    pass.dispatch(lanes(&COPY_COLUMNS), [x, out.into()], &params, workgroups);
+}
+
+/// See [`Pass::repeat_rows`](inferno_backend::Pass::repeat_rows).
+pub(crate) fn repeat_rows(
+    pass: &mut GpuPass<'_>,
+    rows: usize,
+    times: usize,
+    x: &GpuBuffer,
+    out: &mut GpuBuffer,
+) {
+    let width = x.cols();
+    assert_eq!(out.cols(), width, "rows of the same width");
+    let from = ColumnBlocks { row_len: width, start: 0, step: 0 };
+    let to = ColumnBlocks { row_len: times * width, start: 0, step: width };
+    copy_columns(pass, CopySize { rows, blocks: times, width }, (x.into(), from), (out, to));
+}
+
+/// See [`Pass::gather_logit_rows`](inferno_backend::Pass::gather_logit_rows).
+pub(crate) fn gather_logit_rows(
+    pass: &mut GpuPass<'_>,
+    batch: &GpuBatch,
+    x: &GpuBuffer,
+    out: &mut GpuBuffer,
+) {
+    #[repr(C)]
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    struct Params {
+        values: u32,
+        cols: u32,
+        rows_at: u32,
+    }
+    assert_eq!(out.cols(), x.cols(), "rows of the same width");
+    let values = batch.batch.logit_rows().len() * x.cols();
+    let params =
+        Params { values: values as u32, cols: x.cols() as u32, rows_at: batch.arrays.logit_rows };
+    let workgroups = fold(values.div_ceil(LANES as usize));
+    let bindings = [batch.binding(), x.into(), out.into()];
+    pass.dispatch(lanes(&GATHER_ROWS), bindings, &params, workgroups);
+}
+
+/// See [`Pass::embed`](inferno_backend::Pass::embed).
+pub(crate) fn embed(
+    pass: &mut GpuPass<'_>,
+    batch: &GpuBatch,
+    index: EmbeddingIndex,
+    table: &GpuTable,
+    out: &mut GpuBuffer,
+) {
+    let selected = match index {
+        EmbeddingIndex::Token => batch.batch.token_ids(),
+        EmbeddingIndex::Position => batch.batch.positions(),
+    };
+    let width = out.cols();
+    let mut values = vec![0.0f32; selected.len() * width];
+    for (&row, out) in selected.iter().zip(values.chunks_exact_mut(width.max(1))) {
+        if let Err(error) = table.part.decode_row(0, row as usize, out) {
+            return pass.fail(error);
+        }
+    }
+    let bytes: &[u8] = bytemuck::cast_slice(&values);
+    if pass.is_empty() {
+        // Nothing that this pass does precedes the lookup.
+        return pass.backend.write(&out.memory, 0, bytes);
+    }
+    match pass.upload(bytes) {
+        Ok(memory) => {
+            let rows = ColumnBlocks { row_len: width, start: 0, step: 0 };
+            let size = CopySize { rows: selected.len(), blocks: 1, width };
+            copy_columns(pass, size, ((&*memory).into(), rows), (out, rows));
+        }
+        Err(error) => pass.fail(error),
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use inferno_backend::{Backend, BackendError};
 
@@ -23,6 +23,8 @@ pub struct GpuBackend {
     pub(crate) registry: Arc<Registry>,
     /// Bound in place of buffers that an operation does not have.
     pub(crate) nothing: Allocation,
+    /// The codebooks of weights, once there is such a weight.
+    pub(crate) codebooks: OnceLock<Arc<Allocation>>,
     /// Memory of the host that results are copied to.
     pub(crate) download: Mutex<Option<wgpu::Buffer>>,
     pass: Mutex<PassMemory>,
@@ -71,6 +73,7 @@ impl GpuBackend {
             health,
             registry,
             nothing,
+            codebooks: OnceLock::new(),
             download: Mutex::default(),
             pass: Mutex::default(),
             counters: Counters::default(),

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 use std::hash::{Hash, Hasher};
 
+use crate::pack::WeightFormat;
+use crate::template;
+
 /// A compute shader, in one file of `shaders/`.
 ///
 /// Group 0, binding 0 is a uniform with the parameters; the storage buffers follow. The entry point is `main`.
@@ -90,21 +93,37 @@ impl Hash for Kernel {
     }
 }
 
-/// Maximum number of constants of a variant, and of snippets.
-const MAX_CONSTANTS: usize = 8;
+/// Maximum number of constants of a variant, of snippets, and of formats of weights.
+const MAX_CONSTANTS: usize = 10;
 const MAX_SNIPPETS: usize = 4;
+const MAX_FORMATS: usize = 2;
 
-/// A kernel with constants and further snippets: one pipeline.
+/// A kernel with constants and further snippets: one pipeline. Its sources are expanded by [`template`] with the values
+/// of the constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) kernel: &'static Kernel,
     constants: [Option<(&'static str, u32)>; MAX_CONSTANTS],
     snippets: [Option<&'static Snippet>; MAX_SNIPPETS],
+    formats: [Option<BoundFormat>; MAX_FORMATS],
+}
+
+/// The functions that decode weights of a format: their prefix, and the binding of the first of two buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct BoundFormat {
+    prefix: &'static str,
+    binding: u32,
+    format: &'static WeightFormat,
 }
 
 impl From<&'static Kernel> for Variant {
     fn from(kernel: &'static Kernel) -> Self {
-        Self { kernel, constants: [None; MAX_CONSTANTS], snippets: [None; MAX_SNIPPETS] }
+        Self {
+            kernel,
+            constants: [None; MAX_CONSTANTS],
+            snippets: [None; MAX_SNIPPETS],
+            formats: [None; MAX_FORMATS],
+        }
     }
 }
 
@@ -123,27 +142,45 @@ impl Variant {
         self
     }
 
+    /// Adds the functions that decode weights of `format`, see [`WeightFormat::source`].
+    pub(crate) fn with_format(
+        mut self,
+        prefix: &'static str,
+        binding: u32,
+        format: &'static WeightFormat,
+    ) -> Self {
+        let free = self.formats.iter_mut().find(|format| format.is_none());
+        *free.expect("at most MAX_FORMATS") = Some(BoundFormat { prefix, binding, format });
+        self
+    }
+
     /// The name of the kernel and the values of the constants.
     pub(crate) fn label(&self) -> String {
         let snippets = self.snippets.iter().flatten().map(|snippet| snippet.name.to_owned());
         let constants =
             self.constants.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+        let formats = self.formats.iter().flatten().map(|format| format.format.dtype.to_string());
         let parts = std::iter::once(self.kernel.name.to_owned()).chain(snippets).chain(constants);
-        parts.collect::<Vec<_>>().join(" ")
+        parts.chain(formats).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole source: constants, snippets and the kernel.
     pub(crate) fn source(&self) -> String {
         let mut source = String::new();
-        for (name, value) in self.constants.iter().flatten() {
+        let constants = self.constants.iter().flatten();
+        let values: Vec<_> = constants.map(|&(name, value)| (name, value.to_string())).collect();
+        for (name, value) in &values {
             writeln!(source, "const {name}: u32 = {value}u;").expect("memory");
         }
         let snippets =
             self.kernel.snippets.iter().copied().chain(self.snippets.iter().flatten().copied());
         for snippet in snippets {
-            source.push_str(snippet.source);
+            source.push_str(&template::expand(snippet.source, &values));
         }
-        source.push_str(self.kernel.source);
+        for BoundFormat { prefix, binding, format } in self.formats.iter().flatten() {
+            source.push_str(&format.source(prefix, *binding));
+        }
+        source.push_str(&template::expand(self.kernel.source, &values));
         source
     }
 }
@@ -154,6 +191,7 @@ pub(crate) mod snippets {
     snippet!(FLAT_INDEX, "flat_index");
     snippet!(FUNCTION, "function");
     snippet!(SEQUENCE_STATE, "sequence_state");
+    snippet!(UNIT, "unit");
     snippet!(WORKGROUP_SUM, "workgroup_sum");
 }
 
@@ -168,7 +206,8 @@ mod tests {
         let (label, source) = (variant.label(), variant.source());
         let module = naga::front::wgsl::parse_str(&source)
             .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+        let mut validator =
+            Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
         let info = validator
             .validate(&module)
             .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));

@@ -13,8 +13,10 @@ mod kernel;
 mod memory;
 mod operations;
 mod ops;
+mod pack;
 mod pass;
 mod pipelines;
+mod template;
 
 pub use adapter::{AdapterKind, GpuAdapter};
 pub use backend::{GpuBackend, GpuCounters};

@@ -57,12 +57,12 @@ impl DeviceMemory for GpuBackend {
         self.download_values(buffer, len, staging)
     }
 
-    fn load_weight(&self, _parts: &[WeightPart]) -> Result<GpuWeight, BackendError> {
-        Err(missing("load_weight"))
+    fn load_weight(&self, parts: &[WeightPart]) -> Result<GpuWeight, BackendError> {
+        self.pack_weight(parts)
     }
 
-    fn weight_bytes(&self, _dtype: DType, _experts: usize, _rows: usize, _cols: usize) -> usize {
-        0
+    fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
+        weight::packed_bytes(dtype, experts, rows, cols)
     }
 
     fn scratch_bytes(&self, _pass: &PassShape) -> usize {
@@ -87,10 +87,10 @@ impl DeviceMemory for GpuBackend {
 
     fn alloc_routing(
         &self,
-        _rows: usize,
-        _params: &ExpertParams,
+        rows: usize,
+        params: &ExpertParams,
     ) -> Result<GpuRouting, BackendError> {
-        Err(missing("alloc_routing"))
+        self.allocate_routing(rows, params)
     }
 
     fn assign_kv_window(

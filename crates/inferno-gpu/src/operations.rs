@@ -16,7 +16,10 @@ use crate::memory::routing::GpuRouting;
 use crate::memory::state::GpuState;
 use crate::memory::table::GpuTable;
 use crate::memory::weight::GpuWeight;
-use crate::ops::{conv, copy, elementwise, linear_attention, norm, rope, rows, selective_scan};
+use crate::ops::linear::Epilogue;
+use crate::ops::{
+    conv, copy, elementwise, experts, linear, linear_attention, norm, rope, rows, selective_scan,
+};
 use crate::pass::GpuPass;
 
 impl Pass<GpuBackend> for GpuPass<'_> {
@@ -84,36 +87,39 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn linear<'a>(
         &mut self,
-        _rows: usize,
-        _x: impl Into<LinearInput<'a, GpuBuffer>>,
-        _weight: &GpuWeight,
-        _bias: Option<&GpuBuffer>,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        x: impl Into<LinearInput<'a, GpuBuffer>>,
+        weight: &GpuWeight,
+        bias: Option<&GpuBuffer>,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("linear"))
+        let epilogue = Epilogue { bias, gate: None, is_sum: false };
+        linear::linear(self, rows, x.into(), weight, epilogue, out)
     }
 
     fn linear_add(
         &mut self,
-        _rows: usize,
-        _x: &GpuBuffer,
-        _weight: &GpuWeight,
-        _bias: Option<&GpuBuffer>,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        x: &GpuBuffer,
+        weight: &GpuWeight,
+        bias: Option<&GpuBuffer>,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("linear_add"))
+        let epilogue = Epilogue { bias, gate: None, is_sum: true };
+        linear::linear(self, rows, x.into(), weight, epilogue, out)
     }
 
     fn linear_gated<'a>(
         &mut self,
-        _rows: usize,
-        _x: impl Into<LinearInput<'a, GpuBuffer>>,
-        _gate_up: &GpuWeight,
-        _bias: Option<&GpuBuffer>,
-        _gate: Gate,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        x: impl Into<LinearInput<'a, GpuBuffer>>,
+        gate_up: &GpuWeight,
+        bias: Option<&GpuBuffer>,
+        gate: Gate,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("linear_gated"))
+        let epilogue = Epilogue { bias, gate: Some(gate), is_sum: false };
+        linear::linear(self, rows, x.into(), gate_up, epilogue, out)
     }
 
     fn rope(
@@ -192,13 +198,13 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn route_experts(
         &mut self,
-        _rows: usize,
-        _router_logits: &GpuBuffer,
-        _selection_bias: Option<&GpuBuffer>,
-        _params: &ExpertParams,
-        _routing: &mut GpuRouting,
+        rows: usize,
+        router_logits: &GpuBuffer,
+        selection_bias: Option<&GpuBuffer>,
+        params: &ExpertParams,
+        routing: &mut GpuRouting,
     ) {
-        self.fail(missing("route_experts"));
+        experts::route_experts(self, rows, router_logits, selection_bias, params, routing);
     }
 
     fn repeat_rows(&mut self, rows: usize, times: usize, x: &GpuBuffer, out: &mut GpuBuffer) {
@@ -207,49 +213,52 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn weigh_expert_inputs(
         &mut self,
-        _rows: usize,
-        _x: &GpuBuffer,
-        _routing: &mut GpuRouting,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        x: &GpuBuffer,
+        routing: &mut GpuRouting,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("weigh_expert_inputs"));
+        experts::weigh_expert_inputs(self, rows, x, routing, out);
     }
 
-    fn route_to_all(&mut self, _rows: usize, _routing: &mut GpuRouting) {
-        self.fail(missing("route_to_all"));
+    fn route_to_all(&mut self, rows: usize, routing: &mut GpuRouting) {
+        experts::route_to_all(self, rows, routing);
     }
 
     fn expert_linear(
         &mut self,
-        _routing: &GpuRouting,
-        _x: &GpuBuffer,
-        _weight: &GpuWeight,
-        _bias: Option<&GpuBuffer>,
-        _out: &mut GpuBuffer,
+        routing: &GpuRouting,
+        x: &GpuBuffer,
+        weight: &GpuWeight,
+        bias: Option<&GpuBuffer>,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("expert_linear"))
+        let input = (x, ExpertInput::PerSlot);
+        experts::expert_linear(self, routing, input, weight, (bias, None), out);
+        Ok(())
     }
 
     fn expert_linear_gated(
         &mut self,
-        _routing: &GpuRouting,
-        _x: (&GpuBuffer, ExpertInput),
-        _gate_up: &GpuWeight,
-        _bias: Option<&GpuBuffer>,
-        _gate: Gate,
-        _out: &mut GpuBuffer,
+        routing: &GpuRouting,
+        x: (&GpuBuffer, ExpertInput),
+        gate_up: &GpuWeight,
+        bias: Option<&GpuBuffer>,
+        gate: Gate,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("expert_linear_gated"))
+        experts::expert_linear(self, routing, x, gate_up, (bias, Some(gate)), out);
+        Ok(())
     }
 
     fn combine_experts(
         &mut self,
-        _rows: usize,
-        _routing: &GpuRouting,
-        _y: &GpuBuffer,
-        _accumulate: bool,
-        _out: &mut GpuBuffer,
+        rows: usize,
+        routing: &GpuRouting,
+        y: &GpuBuffer,
+        accumulate: bool,
+        out: &mut GpuBuffer,
     ) {
-        self.fail(missing("combine_experts"));
+        experts::combine_experts(self, rows, routing, y, accumulate, out);
     }
 }

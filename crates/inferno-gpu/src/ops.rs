@@ -3,9 +3,12 @@
 pub(crate) mod conv;
 pub(crate) mod copy;
 pub(crate) mod elementwise;
+pub(crate) mod experts;
 pub(crate) mod function;
+pub(crate) mod linear;
 pub(crate) mod linear_attention;
 pub(crate) mod norm;
+pub(crate) mod product;
 pub(crate) mod rope;
 pub(crate) mod rows;
 pub(crate) mod selective_scan;
@@ -43,8 +46,10 @@ pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
         conv::variants(),
         copy::variants(),
         elementwise::variants(),
+        experts::variants(),
         linear_attention::variants(),
         norm::variants(),
+        product::variants(),
         rope::variants(),
         rows::variants(),
         selective_scan::variants(),

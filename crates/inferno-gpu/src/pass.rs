@@ -205,7 +205,7 @@ fn encode(encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {
 }
 
 /// Number of workgroups that every device accepts in one dimension.
-const MAX_WORKGROUPS: usize = 65_535;
+pub(crate) const MAX_WORKGROUPS: usize = 65_535;
 
 /// Dimensions of at least `count` workgroups. Shaders compute the number of theirs with the snippet `flat_index` and
 /// ignore those from `count` on.

@@ -8,7 +8,7 @@ use super::allocation::{Allocation, Binding};
 use crate::backend::GpuBackend;
 
 /// Bytes that are transferred at a time. The host holds a copy of them until then.
-const TRANSFER_BYTES: usize = 32 << 20;
+pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
 
 /// A matrix of activations in the memory of the GPU.
 #[derive(Debug)]

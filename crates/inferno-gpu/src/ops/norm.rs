@@ -5,6 +5,7 @@ use inferno_backend::{GatedNorm, Norm, NormKind};
 
 use super::LANES;
 use crate::kernel::{Kernel, Variant, kernel, snippets};
+use crate::memory::allocation::Binding;
 use crate::memory::buffer::GpuBuffer;
 use crate::pass::{GpuPass, fold};
 
@@ -39,6 +40,17 @@ pub(crate) fn norm(
     norm: Norm<'_, GpuBuffer>,
     out: &mut GpuBuffer,
 ) {
+    dispatch(pass, rows, x, norm, out.into());
+}
+
+/// Normalizes the rows of `x` to `out`.
+pub(crate) fn dispatch(
+    pass: &mut GpuPass<'_>,
+    rows: usize,
+    x: &GpuBuffer,
+    norm: Norm<'_, GpuBuffer>,
+    out: Binding<'_>,
+) {
     #[repr(C)]
     #[derive(Clone, Copy, Pod, Zeroable)]
     struct Params {
@@ -57,7 +69,7 @@ pub(crate) fn norm(
         eps,
     };
     assert_eq!(weight.cols(), x.cols(), "a weight per column");
-    let bindings = [x.into(), weight.into(), pass.optional(bias), out.into()];
+    let bindings = [x.into(), weight.into(), pass.optional(bias), out];
     pass.dispatch(lanes(&NORM), bindings, &params, fold(rows));
 }
 

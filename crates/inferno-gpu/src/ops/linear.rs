@@ -1,0 +1,79 @@
+//! Products of neighboring rows with weights.
+
+use inferno_backend::{BackendError, Gate, LinearInput};
+
+use super::norm;
+use super::product::{Product, Tiles};
+use crate::memory::buffer::GpuBuffer;
+use crate::memory::weight::GpuWeight;
+use crate::pass::GpuPass;
+
+/// Rows up to which each workgroup of a product computes the statistics of a norm itself. For more, a dispatch of its own
+/// that stores the normalized rows is faster.
+const MAX_FUSED_NORM_ROWS: usize = 4;
+
+/// What a product does besides multiplying.
+#[derive(Clone, Copy)]
+pub(crate) struct Epilogue<'a> {
+    pub(crate) bias: Option<&'a GpuBuffer>,
+    pub(crate) gate: Option<Gate>,
+    /// Whether the product is added to the output.
+    pub(crate) is_sum: bool,
+}
+
+/// See [`Pass::linear`](inferno_backend::Pass::linear), [`Pass::linear_add`](inferno_backend::Pass::linear_add) and
+/// [`Pass::linear_gated`](inferno_backend::Pass::linear_gated).
+pub(crate) fn linear(
+    pass: &mut GpuPass<'_>,
+    rows: usize,
+    x: LinearInput<'_, GpuBuffer>,
+    weight: &GpuWeight,
+    Epilogue { bias, gate, is_sum }: Epilogue<'_>,
+    out: &mut GpuBuffer,
+) -> Result<(), BackendError> {
+    let (input, norm) = match x {
+        LinearInput::Plain(x) => (x, None),
+        LinearInput::Normed { x, norm } => (x, Some(norm)),
+    };
+    assert_eq!(weight.num_experts, 1, "a weight without experts");
+    assert_eq!(input.cols(), weight.cols, "rows as wide as those of the weight");
+    check_output(weight, gate, bias, out);
+    assert!(rows <= input.rows().min(out.rows()), "more rows than the buffers have");
+    let tiles = Tiles::Rows(rows);
+    let product = Product { x: input.into(), norm, bias, gate, is_sum, tiles, out: out.into() };
+    let Some(norm) = norm else {
+        product.dispatch(pass, weight);
+        return Ok(());
+    };
+    assert_eq!(norm.weight.cols(), input.cols(), "the norm's weight is as wide as the input");
+    if rows <= MAX_FUSED_NORM_ROWS {
+        product.dispatch(pass, weight);
+    } else {
+        let bytes = rows * input.cols() * size_of::<f32>();
+        let normed = pass.scratch("normalized rows", 0, bytes)?;
+        norm::dispatch(pass, rows, input, norm, (&*normed).into());
+        Product { x: (&*normed).into(), norm: None, ..product }.dispatch(pass, weight);
+    }
+    Ok(())
+}
+
+/// Checks the width of the output and of the bias.
+pub(crate) fn check_output(
+    weight: &GpuWeight,
+    gate: Option<Gate>,
+    bias: Option<&GpuBuffer>,
+    out: &GpuBuffer,
+) {
+    let outputs = match gate {
+        Some(_) => {
+            assert!(weight.is_gate_up, "a gate and an up projection");
+            weight.rows / 2
+        }
+        None => weight.rows,
+    };
+    assert_eq!(out.cols(), outputs, "an output for each row of the weight");
+    if let Some(bias) = bias {
+        assert_eq!(bias.cols(), weight.rows, "a bias for each row of the weight");
+        assert!(bias.rows() >= weight.num_experts, "a row of biases for each expert");
+    }
+}

@@ -1,0 +1,60 @@
+// Vectors of a codebook. A row of `codes` holds the low 8 bits of the indices, then 16 sign bits per unit unless the
+// codebook is ternary; the bits of the indices above them, and the sign bit of each ternary vector, are in a plane
+// after the scales.
+
+@group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
+
+// The four elements of word `word` of vector `vector` of the row that starts at `start`.
+fn $P_elements(start: u32, plane: u32, vector: u32, word: u32) -> u32 {
+    var index = ($P_codes[start + vector / 4u] >> (vector % 4u * 8u)) & 0xffu;
+//# if HIGH
+    let bit = vector * $HIGHu;
+    let high = ($P_side[plane + bit / 32u] >> (bit % 32u)) & ((1u << $HIGHu) - 1u);
+//# if IS_TERNARY
+    index |= (high & 7u) << 8u;
+    let offset = select(7u, 9u, (high & 8u) != 0u);
+//# else
+    index |= high << 8u;
+//# end
+//# end
+    let elements = codebooks[$CODEBOOKu + index * $VECTOR_WORDSu + word];
+//# if IS_TERNARY
+    return elements + (128u - offset) * 0x01010101u;
+//# else
+    return elements;
+//# end
+}
+
+fn $P_floats(elements: u32, signs: u32) -> vec4<f32> {
+//# if IS_TERNARY
+    return integers_less(bytes_of(elements), 128.0);
+//# else
+    let is_negative = ((vec4<u32>(signs) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u)) != vec4<u32>(0u);
+    let magnitudes = integers_less(bytes_of(elements), 0.0);
+    return select(magnitudes, -magnitudes, is_negative);
+//# end
+}
+
+fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
+    // Four bytes per word, one per vector.
+    let index_words = units / $VECTOR_WORDSu;
+//# if IS_TERNARY
+    let start = row * index_words;
+    let signs = 0u;
+//# else
+    let start = row * (index_words + units / 2u);
+    let signs = $P_codes[start + index_words + unit / 2u] >> (unit % 2u * 16u);
+//# end
+    let first = unit * 4u;
+    return Values(
+        $P_floats($P_elements(start, plane, first / $VECTOR_WORDSu, 0u), signs),
+        $P_floats($P_elements(start, plane, (first + 1u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 4u),
+        $P_floats($P_elements(start, plane, (first + 2u) / $VECTOR_WORDSu, 0u), signs >> 8u),
+        $P_floats($P_elements(start, plane, (first + 3u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 12u),
+    );
+}
+
+fn $P_plane_words(units: u32) -> u32 {
+    // Vectors times bits, in words.
+    return units * 4u / $VECTOR_WORDSu * $HIGHu / 32u;
+}

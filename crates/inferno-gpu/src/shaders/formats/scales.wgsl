@@ -1,0 +1,138 @@
+// The scales and minimums of units of 16 columns, at the start of a row of `side`.
+
+@group(0) @binding($SIDE) var<storage, read> $P_side: array<u32>;
+
+//# if SCALES = none
+fn $P_scale_words(units: u32) -> u32 {
+    return 0u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    return vec2<f32>(1.0, 0.0);
+}
+//# end
+//# if SCALES = row
+fn $P_scale_words(units: u32) -> u32 {
+    return 1u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    return vec2<f32>(bitcast<f32>($P_side[row]), 0.0);
+}
+//# end
+//# if SCALES = float
+fn $P_scale_words(units: u32) -> u32 {
+    return units / 16u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    return vec2<f32>(bitcast<f32>($P_side[row + unit / 16u]), 0.0);
+}
+//# end
+//# if SCALES = half
+fn $P_scale_words(units: u32) -> u32 {
+    return (units / $UNITSu + 1u) / 2u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let block = unit / $UNITSu;
+    return vec2<f32>(half_of($P_side[row + block / 2u], block), 0.0);
+}
+//# end
+//# if SCALES = half_min
+fn $P_scale_words(units: u32) -> u32 {
+    return units / 2u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    return unpack2x16float($P_side[row + unit / 2u]) * vec2<f32>(1.0, -1.0);
+}
+//# end
+//# if SCALES = power
+fn $P_scale_words(units: u32) -> u32 {
+    return (units / 2u + 3u) / 4u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let exponent = byte_of($P_side[row + unit / 8u], unit / 2u);
+    // The two smallest powers are subnormal.
+    let bits = select((exponent - 1u) << 23u, 0x00200000u << exponent, exponent < 2u);
+    return vec2<f32>(bitcast<f32>(bits), 0.0);
+}
+//# end
+//# if SCALES = small_float
+fn $P_scale_words(units: u32) -> u32 {
+    return units / 4u;
+}
+
+// Half of a number of 4 exponent bits (bias 7) and 3 fraction bits.
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let bits = byte_of($P_side[row + unit / 4u], unit);
+    let normal = bitcast<f32>((bits << 20u) + (119u << 23u));
+    return vec2<f32>(select(normal, f32(bits) * 0x1p-10f, bits < 8u), 0.0);
+}
+//# end
+//# if SCALES = affine_groups
+fn $P_scale_words(units: u32) -> u32 {
+    return units / 16u * 5u;
+}
+
+// Per block, two halves; then per group of 32 columns, a scale and a minimum of 8 bits.
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let blocks = units / 16u;
+    let factors = unpack2x16float($P_side[row + unit / 16u]);
+    let pair = $P_side[row + blocks + unit / 4u] >> (unit / 2u % 2u * 16u);
+    return factors * vec2<f32>(f32(pair & 0xffu), f32((pair >> 8u) & 0xffu));
+}
+//# end
+//# if SCALES = affine_units
+fn $P_scale_words(units: u32) -> u32 {
+    return units / 16u * 5u;
+}
+
+// Per block, two halves; then per unit, a scale and a minimum of 4 bits.
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let blocks = units / 16u;
+    let factors = unpack2x16float($P_side[row + unit / 16u]);
+    let pair = byte_of($P_side[row + blocks + unit / 4u], unit);
+    return factors * vec2<f32>(f32(pair & 0xfu), f32(pair >> 4u));
+}
+//# end
+//# if SCALES = signed
+// Per $UNITS units, a scale of 8 bits plus 128; then per block, a half.
+fn $P_scale_words(units: u32) -> u32 {
+    return units / (4u * $UNITSu) + (units / 16u + 1u) / 2u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let group = unit / $UNITSu;
+    let scale = f32(byte_of($P_side[row + group / 4u], group)) - 128.0;
+    let block = unit / 16u;
+    let halves = row + units / (4u * $UNITSu);
+    return vec2<f32>(half_of($P_side[halves + block / 2u], block) * scale, 0.0);
+}
+//# end
+//# if SCALES = odd
+// Per $UNITS units, a code of 4 bits; then per block, a half.
+fn $P_scale_words(units: u32) -> u32 {
+    return units / (8u * $UNITSu) + (units / 16u + 1u) / 2u;
+}
+
+fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+    let group = unit / $UNITSu;
+    let code = ($P_side[row + group / 8u] >> (group % 8u * 4u)) & 0xfu;
+    let block = unit / 16u;
+    let halves = row + units / (8u * $UNITSu);
+    let factor = half_of($P_side[halves + block / 2u], block) * $MULTIPLIER;
+    return vec2<f32>(factor * f32(2u * code + 1u), 0.0);
+}
+//# end
+
+// Unit `unit` of row `row`, of `units` units per row.
+fn $P_unit(row: u32, unit: u32, units: u32) -> Unit {
+    let scale_words = $P_scale_words(units);
+    let side = row * (scale_words + $P_plane_words(units));
+    let factors = $P_factors(side, unit, units);
+    let values = $P_values(row, unit, units, side + scale_words);
+    return Unit(values, factors.x, factors.y, $HAS_MIN);
+}

@@ -1,0 +1,201 @@
+// One workgroup per row. Probabilities of experts are compared by keys: integers in the order of the numbers, in which
+// NaN has a place too.
+
+struct Params {
+    rows: u32,
+    num_experts: u32,
+    num_used: u32,
+    num_slots: u32,
+    is_sigmoid: u32,
+    is_normalized: u32,
+    scale: f32,
+    has_bias: u32,
+    // Zero without groups.
+    num_groups: u32,
+    num_groups_used: u32,
+    num_scored: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read> selection_bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> routing: array<u32>;
+
+var<workgroup> probabilities: array<f32, EXPERTS>;
+var<workgroup> scores: array<f32, EXPERTS>;
+// Zero once an expert is selected.
+var<workgroup> keys: array<u32, EXPERTS>;
+var<workgroup> group_keys: array<u32, EXPERTS>;
+var<workgroup> best_keys: array<u32, LANES>;
+var<workgroup> best_experts: array<u32, LANES>;
+
+// Never zero, and in ascending order with the number.
+fn key_of(value: f32) -> u32 {
+    let bits = bitcast<u32>(value);
+    let key = select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+    return max(key, 1u);
+}
+
+// Whether the first of two numbers, with their indices, comes before the second in descending order.
+fn is_better(key: u32, index: u32, other_key: u32, other_index: u32) -> bool {
+    return key > other_key || (key == other_key && index < other_index);
+}
+
+fn maximum(lane: u32, value: f32) -> f32 {
+    partial_sums[lane] = value;
+    workgroupBarrier();
+    for (var width = LANES / 2u; width > 0u; width /= 2u) {
+        if lane < width {
+            partial_sums[lane] = max(partial_sums[lane], partial_sums[lane + width]);
+        }
+        workgroupBarrier();
+    }
+    let result = partial_sums[0];
+    workgroupBarrier();
+    return result;
+}
+
+fn compute_probabilities(row: u32, lane: u32) {
+    let first = row * params.num_experts;
+    if params.is_sigmoid != 0u {
+        for (var i = lane; i < params.num_experts; i += LANES) {
+            probabilities[i] = sigmoid(logits[first + i]);
+        }
+        return;
+    }
+    var largest = -3.4028235e38;
+    for (var i = lane; i < params.num_experts; i += LANES) {
+        largest = max(largest, logits[first + i]);
+    }
+    largest = maximum(lane, largest);
+    var sum = 0.0;
+    for (var i = lane; i < params.num_experts; i += LANES) {
+        let power = exp(logits[first + i] - largest);
+        probabilities[i] = power;
+        sum += power;
+    }
+    sum = workgroup_sum(lane, sum);
+    for (var i = lane; i < params.num_experts; i += LANES) {
+        probabilities[i] /= sum;
+    }
+}
+
+// The key of the sum of a group's largest scores, from the largest on.
+fn group_key(group: u32, group_len: u32) -> u32 {
+    let first = group * group_len;
+    var sum = 0.0;
+    var last_key = 0xffffffffu;
+    var last = 0u;
+    for (var n = 0u; n < min(params.num_scored, group_len); n++) {
+        // The best of those after the last one.
+        var best_key = 0u;
+        var best = 0u;
+        for (var i = 0u; i < group_len; i++) {
+            let key = keys[first + i];
+            let is_left = n == 0u || is_better(last_key, last, key, i);
+            if is_left && is_better(key, i, best_key, best) {
+                best_key = key;
+                best = i;
+            }
+        }
+        sum += scores[first + best];
+        last_key = best_key;
+        last = best;
+    }
+    return key_of(sum);
+}
+
+// Lowers the keys of all experts outside the best groups below those of the others.
+fn exclude_groups(lane: u32) {
+    let group_len = params.num_experts / params.num_groups;
+    for (var group = lane; group < params.num_groups; group += LANES) {
+        group_keys[group] = group_key(group, group_len);
+    }
+    workgroupBarrier();
+    for (var group = lane; group < params.num_groups; group += LANES) {
+        var rank = 0u;
+        for (var other = 0u; other < params.num_groups; other++) {
+            rank += u32(is_better(group_keys[other], other, group_keys[group], group));
+        }
+        if rank >= params.num_groups_used {
+            for (var i = 0u; i < group_len; i++) {
+                keys[group * group_len + i] = 1u;
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+// The expert with the largest key. It is not selected again.
+fn select_expert(lane: u32) -> u32 {
+    var best_key = 0u;
+    var best = 0u;
+    for (var i = lane; i < params.num_experts; i += LANES) {
+        if is_better(keys[i], i, best_key, best) {
+            best_key = keys[i];
+            best = i;
+        }
+    }
+    best_keys[lane] = best_key;
+    best_experts[lane] = best;
+    workgroupBarrier();
+    for (var width = LANES / 2u; width > 0u; width /= 2u) {
+        if lane < width {
+            let other = lane + width;
+            if is_better(best_keys[other], best_experts[other], best_keys[lane], best_experts[lane]) {
+                best_keys[lane] = best_keys[other];
+                best_experts[lane] = best_experts[other];
+            }
+        }
+        workgroupBarrier();
+    }
+    let expert = best_experts[0];
+    workgroupBarrier();
+    if lane == 0u {
+        keys[expert] = 0u;
+    }
+    workgroupBarrier();
+    return expert;
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) num_workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let row = flat_index(workgroup, num_workgroups);
+    if row >= params.rows {
+        return;
+    }
+    compute_probabilities(row, lane);
+    for (var i = lane; i < params.num_experts; i += LANES) {
+        var score = probabilities[i];
+        if params.has_bias != 0u {
+            score += selection_bias[i];
+        }
+        scores[i] = score;
+        keys[i] = key_of(score);
+    }
+    workgroupBarrier();
+    if params.num_groups != 0u {
+        exclude_groups(lane);
+    }
+    let first = row * params.num_used;
+    var sum = 0.0;
+    for (var j = 0u; j < params.num_used; j++) {
+        let expert = select_expert(lane);
+        sum += probabilities[expert];
+        if lane == 0u {
+            routing[first + j] = expert;
+        }
+    }
+    let divisor = select(1.0, sum, params.is_normalized != 0u);
+    // The first thread reads back what it wrote.
+    if lane == 0u {
+        for (var j = 0u; j < params.num_used; j++) {
+            let weight = probabilities[routing[first + j]] / divisor * params.scale;
+            routing[params.num_slots + first + j] = bitcast<u32>(weight);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+// A unit: 16 columns of a row of weights. A weight is `scale * value - min`.
+
+struct Values {
+    first: vec4<f32>,
+    second: vec4<f32>,
+    third: vec4<f32>,
+    fourth: vec4<f32>,
+}
+
+struct Unit {
+    values: Values,
+    scale: f32,
+    min: f32,
+    // Otherwise the minimum is zero.
+    has_min: bool,
+}
+
+struct Codes {
+    first: vec4<u32>,
+    second: vec4<u32>,
+    third: vec4<u32>,
+    fourth: vec4<u32>,
+}
+
+fn bytes_of(word: u32) -> vec4<u32> {
+    return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
+}
+
+fn byte_of(word: u32, index: u32) -> u32 {
+    return (word >> (index % 4u * 8u)) & 0xffu;
+}
+
+fn half_of(word: u32, index: u32) -> f32 {
+    let halves = unpack2x16float(word);
+    return select(halves.x, halves.y, index % 2u == 1u);
+}
+
+// Fields of 2 bits: those of columns `4 j` to `4 j + 3` are bits `2 j` and `2 j + 1` of the four bytes.
+fn two_bit_codes(word: u32) -> Codes {
+    return Codes(
+        bytes_of(word & 0x03030303u),
+        bytes_of((word >> 2u) & 0x03030303u),
+        bytes_of((word >> 4u) & 0x03030303u),
+        bytes_of((word >> 6u) & 0x03030303u),
+    );
+}
+
+// Single bits in the order of the columns.
+fn one_bit_codes(bits: u32) -> Codes {
+    let shifts = vec4<u32>(0u, 1u, 2u, 3u);
+    let word = vec4<u32>(bits);
+    let one = vec4<u32>(1u);
+    return Codes(
+        (word >> shifts) & one,
+        (word >> (shifts + vec4<u32>(4u))) & one,
+        (word >> (shifts + vec4<u32>(8u))) & one,
+        (word >> (shifts + vec4<u32>(12u))) & one,
+    );
+}
+
+// Integers below 2^23 less `zero`, exactly: as the fraction of a number from 2^23, which is faster than a conversion
+// on most devices.
+fn integers_less(integers: vec4<u32>, zero: f32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(integers | vec4<u32>(0x4b000000u)) - vec4<f32>(8388608.0 + zero);
+}

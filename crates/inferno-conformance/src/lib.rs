@@ -6,6 +6,8 @@
 
 pub mod cases;
 pub mod elementwise;
+pub mod experts;
 pub mod heads;
+pub mod products;
 pub mod recurrent;
 pub mod selective_scan;

@@ -1,27 +1,11 @@
 //! The gated product: two projections and the activation that combines them.
 
 use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, run, simplest};
-use inferno_backend::{Backend, DeviceMemory, Pass, ReferenceBackend, WeightPart};
+use inferno_backend::{DeviceMemory, Pass, ReferenceBackend, WeightPart};
+use inferno_conformance::products::linear_gated;
 use inferno_tensor::DType;
 
 const COLS: usize = 256;
-
-fn linear_gated<B: Backend>(
-    backend: &B,
-    rows: usize,
-    x: &[f32],
-    parts: &[WeightPart],
-    bias: Option<&[f32]>,
-) -> Vec<f32> {
-    let out_cols = parts[0].rows();
-    let weight = backend.load_weight(parts).expect("weights that stack");
-    let x = matrix(backend, rows, COLS, x);
-    let bias = bias.map(|bias| matrix(backend, 1, 2 * out_cols, bias));
-    let mut out = backend.alloc(rows, out_cols).expect("memory");
-    run(backend, |pass| pass.linear_gated(rows, &x, &weight, bias.as_ref(), SILU, &mut out))
-        .expect("memory");
-    read(backend, &out, rows * out_cols)
-}
 
 /// The same from two separate [`Backend::linear`] calls.
 fn joined(rows: usize, x: &[f32], parts: &[WeightPart], bias: Option<&[f32]>) -> Vec<f32> {

@@ -1,43 +1,9 @@
 //! Products of normalized rows equal a norm followed by a product.
 
-use crate::cases::{Random, SILU, all, bits, matrix, read, relative_error, run, simplest};
-use inferno_backend::{
-    Backend, DeviceMemory, LinearInput, Norm, Pass, ReferenceBackend, WeightPart,
-};
+use crate::cases::{Random, all, bits, matrix, relative_error, run, simplest};
+use inferno_backend::{DeviceMemory, LinearInput, Norm, Pass, ReferenceBackend};
+use inferno_conformance::products::{EPS, normed};
 use inferno_tensor::DType;
-
-const EPS: f32 = 1e-5;
-
-/// A product and a gated product of `x` after the norm: in one operation, or in two.
-fn products<B: Backend>(
-    backend: &B,
-    [x, norm]: [&[f32]; 2],
-    parts: &[WeightPart; 2],
-    at_once: bool,
-) -> [Vec<f32>; 2] {
-    let (cols, out_cols) = (norm.len(), parts[0].rows());
-    let rows = x.len() / cols;
-    let weight = backend.load_weight(parts).expect("weights that stack");
-    let (x, norm) = (matrix(backend, rows, cols, x), matrix(backend, 1, cols, norm));
-    let mut normed = backend.alloc(rows, cols).expect("memory");
-    run(backend, |pass| pass.norm(rows, &x, Norm::rms(&norm, EPS), &mut normed));
-    let input = || match at_once {
-        true => LinearInput::Normed { x: &x, norm: Norm::rms(&norm, EPS) },
-        false => LinearInput::Plain(&normed),
-    };
-    [2 * out_cols, out_cols].map(|cols| {
-        let mut out = backend.alloc(rows, cols).expect("memory");
-        match cols == out_cols {
-            true => {
-                run(backend, |pass| pass.linear_gated(rows, input(), &weight, None, SILU, &mut out))
-                    .expect("memory")
-            }
-            false => run(backend, |pass| pass.linear(rows, input(), &weight, None, &mut out))
-                .expect("memory"),
-        }
-        read(backend, &out, rows * cols)
-    })
-}
 
 #[test]
 fn fused_normalization_is_bit_identical() {
@@ -54,7 +20,7 @@ fn fused_normalization_is_bit_identical() {
             let (x, norm) = (random.values(rows * 256), random.values(256));
             for backend in all() {
                 let [found, expected] =
-                    [true, false].map(|at_once| products(&backend, [&x, &norm], &parts, at_once));
+                    [true, false].map(|at_once| normed(&backend, [&x, &norm], &parts, at_once));
                 let what = format!("{rows} rows of {dtypes:?} {backend:?}");
                 for (found, expected) in found.iter().zip(&expected) {
                     assert_eq!(bits(found), bits(expected), "{what}");
@@ -69,9 +35,9 @@ fn the_reference_agrees_on_fused_normalization() {
     let mut random = Random::new(2);
     let parts = [(); 2].map(|()| random.weight(DType::F32, 1, 50, 200));
     let (x, norm) = (random.values(7 * 200), random.values(200));
-    let reference = products(&ReferenceBackend::new(), [&x, &norm], &parts, true);
+    let reference = normed(&ReferenceBackend::new(), [&x, &norm], &parts, true);
     for backend in all() {
-        let found = products(&backend, [&x, &norm], &parts, true);
+        let found = normed(&backend, [&x, &norm], &parts, true);
         for (found, reference) in found.iter().zip(&reference) {
             let error = relative_error(found, reference);
             assert!(error < 2e-6, "{backend:?}: {error}");

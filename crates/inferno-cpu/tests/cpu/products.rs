@@ -1,37 +1,10 @@
 //! Products with packed weights, every format.
 
 use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, run, simplest};
-use inferno_backend::{Backend, BackendError, DeviceMemory, Pass, ReferenceBackend, WeightPart};
+use inferno_backend::{BackendError, DeviceMemory, Pass, ReferenceBackend, WeightPart};
+use inferno_conformance::products::{linear, widths};
 use inferno_cpu::Isa;
 use inferno_tensor::DType;
-
-/// Multiples of the format's block size, from the smallest; odd widths if it has no blocks.
-fn widths(dtype: DType) -> &'static [usize] {
-    match dtype.block_len() {
-        1 => &[1, 33, 100],
-        32 => &[32, 96, 288],
-        64 => &[64, 192, 320],
-        128 => &[128, 384],
-        _ => &[256, 512],
-    }
-}
-
-fn linear<B: Backend>(
-    backend: &B,
-    rows: usize,
-    x: &[f32],
-    parts: &[WeightPart],
-    bias: Option<&[f32]>,
-) -> Vec<f32> {
-    let cols = parts[0].cols();
-    let out_cols = parts.iter().map(WeightPart::rows).sum();
-    let weight = backend.load_weight(parts).expect("weights that stack");
-    let x = matrix(backend, rows, cols, x);
-    let bias = bias.map(|bias| matrix(backend, 1, out_cols, bias));
-    let mut out = backend.alloc(rows, out_cols).expect("memory");
-    run(backend, |pass| pass.linear(rows, &x, &weight, bias.as_ref(), &mut out)).expect("memory");
-    read(backend, &out, rows * out_cols)
-}
 
 #[test]
 fn every_format_is_bit_identical_on_every_instruction_set_and_thread_count() {

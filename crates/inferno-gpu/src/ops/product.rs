@@ -58,8 +58,8 @@ impl Tiles<'_> {
         match self {
             Self::Rows(rows) => {
                 let tile_rows = match rows {
-                    0..=2 => rows.max(1),
-                    3..=4 => 4,
+                    0..=1 => 1,
+                    2..=4 => 4,
                     _ => TILE_ROWS,
                 };
                 (0, tile_rows, rows.div_ceil(tile_rows))
@@ -98,8 +98,12 @@ struct Params {
     num_slots: u32,
     is_layer_norm: u32,
     has_norm_bias: u32,
+    has_scales: u32,
+    has_bias: u32,
+    is_sum: u32,
     eps: f32,
     gate: FunctionArguments,
+    padding: u32,
     parts: [Part; 2],
 }
 
@@ -109,11 +113,8 @@ struct Kind {
     tiles: u32,
     tile_rows: usize,
     is_gated: bool,
-    is_sum: bool,
     is_normed: bool,
     is_aligned: bool,
-    has_bias: bool,
-    has_scales: bool,
     formats: [Option<&'static WeightFormat>; 2],
 }
 
@@ -125,11 +126,8 @@ impl Kind {
             .with("TILES", self.tiles)
             .with("ROWS", self.tile_rows as u32)
             .with("IS_GATED", flag(self.is_gated))
-            .with("IS_SUM", flag(self.is_sum))
             .with("IS_NORMED", flag(self.is_normed))
             .with("IS_ALIGNED", flag(self.is_aligned))
-            .with("HAS_BIAS", flag(self.has_bias))
-            .with("HAS_SCALES", flag(self.has_scales))
             .with("HAS_B", flag(self.formats[1].is_some()));
         let formats = self.formats.into_iter().zip(PART_BINDINGS);
         formats.fold(variant, |variant, (format, (prefix, binding))| match format {
@@ -146,26 +144,20 @@ pub(crate) fn variants() -> Vec<Variant> {
         tiles: 0,
         tile_rows: 1,
         is_gated: false,
-        is_sum: false,
         is_normed: false,
         is_aligned: true,
-        has_bias: false,
-        has_scales: false,
         formats: [Some(&FORMATS[0]), None],
     };
     let of_formats = FORMATS.iter().map(|format| Kind { formats: [Some(format), None], ..plain });
     let pair = [Some(&FORMATS[1]), Some(&FORMATS[2])];
-    let others = (0..1 << 7).map(|bits: u32| {
+    let others = (0..1 << 5).map(|bits: u32| {
         let is_set = |bit: u32| bits >> bit & 1 == 1;
         Kind {
             tile_rows: [1, TILE_ROWS][usize::from(is_set(0))],
             is_gated: is_set(1),
-            is_sum: is_set(2),
-            is_normed: is_set(3),
-            is_aligned: is_set(4),
-            has_bias: is_set(5),
-            has_scales: is_set(5),
-            formats: if is_set(6) { pair } else { plain.formats },
+            is_normed: is_set(2),
+            is_aligned: is_set(3),
+            formats: if is_set(4) { pair } else { plain.formats },
             ..plain
         }
     });
@@ -205,11 +197,8 @@ impl Product<'_> {
             tiles,
             tile_rows,
             is_gated: self.gate.is_some(),
-            is_sum: self.is_sum,
             is_normed: self.norm.is_some(),
             is_aligned: is_aligned(weight.cols),
-            has_bias: self.bias.is_some(),
-            has_scales: weight.scales.is_some(),
             formats: [None; 2],
         };
         let mut params = self.params(weight);
@@ -259,8 +248,12 @@ impl Product<'_> {
             num_slots: num_slots as u32,
             is_layer_norm: norm.is_some_and(|norm| norm.kind == NormKind::Layer).into(),
             has_norm_bias: norm.is_some_and(|norm| norm.bias.is_some()).into(),
+            has_scales: weight.scales.is_some().into(),
+            has_bias: self.bias.is_some().into(),
+            is_sum: self.is_sum.into(),
             eps: norm.map_or(0.0, |norm| norm.eps),
             gate: gate.into(),
+            padding: 0,
             parts: [Part::default(); 2],
         }
     }

@@ -34,12 +34,17 @@ struct Params {
     num_slots: u32,
     is_layer_norm: u32,
     has_norm_bias: u32,
+    has_scales: u32,
+    has_bias: u32,
+    is_sum: u32,
     eps: f32,
     gate_kind: u32,
     g0: f32,
     g1: f32,
     g2: f32,
     g3: f32,
+    // Structures begin at multiples of 16 bytes.
+    padding: u32,
     a: Part,
     b: Part,
 }
@@ -312,12 +317,12 @@ fn team_sum(team: u32, value: u32, expert: u32, column: u32) -> f32 {
     }
     var sum = horizontal_sum(terms);
     let row = expert * params.weight_rows + column;
-//# if HAS_SCALES
-    sum *= scales[row];
-//# end
-//# if HAS_BIAS
-    sum += bias[row];
-//# end
+    if params.has_scales != 0u {
+        sum *= scales[row];
+    }
+    if params.has_bias != 0u {
+        sum += bias[row];
+    }
     return sum;
 }
 
@@ -375,13 +380,12 @@ fn main(
 //# if IS_GATED
     let gate = team_sum(owner, r, tile.expert, n);
     let up = team_sum(owner, ROWS + r, tile.expert, params.weight_rows / 2u + n);
-    let value = combine(params.gate_kind, vec4<f32>(params.g0, params.g1, params.g2, params.g3), gate, up);
+    var value = combine(params.gate_kind, vec4<f32>(params.g0, params.g1, params.g2, params.g3), gate, up);
 //# else
-    let value = team_sum(owner, output * ROWS + r, tile.expert, part.column + n);
+    var value = team_sum(owner, output * ROWS + r, tile.expert, part.column + n);
 //# end
-//# if IS_SUM
-    out[at] += value;
-//# else
+    if params.is_sum != 0u {
+        value += out[at];
+    }
     out[at] = value;
-//# end
 }

@@ -3,4 +3,6 @@
 
 mod device;
 mod elementwise;
+mod experts;
+mod products;
 mod recurrent;

@@ -32,6 +32,7 @@ mod sampler;
 mod scheduler;
 mod sequence;
 mod session;
+mod stage;
 mod state_file;
 mod stop;
 mod window_blocks;

@@ -1,12 +1,13 @@
-//! A model on a concrete backend, with its KV cache and buffers.
+//! A model on concrete devices, with its KV cache and buffers.
 
 use inferno_backend::{
-    Backend, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
+    Backend, BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
 use inferno_gguf::FileWatch;
-use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelCache, Workspace};
+use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelSpec, StageRows};
 
 use crate::scheduler::max_num_drafting;
+use crate::stage::{self, Stage};
 use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
 
 /// Configures a [`ModelRunner`].
@@ -70,11 +71,13 @@ impl Default for RunnerOptions {
     }
 }
 
-/// A loaded model, its KV cache and the buffers of a forward pass.
-pub struct ModelRunner<B: Backend> {
-    model: Model<B>,
-    cache: ModelCache<B>,
-    workspace: Workspace<B>,
+/// A loaded model, its KV cache and the buffers of a forward pass, on one device or divided between several.
+pub struct ModelRunner {
+    stages: Vec<Box<dyn Stage>>,
+    /// Rows on their way from one stage to the next.
+    residual: Vec<f32>,
+    vocab_size: usize,
+    hidden_size: usize,
     layout: CacheLayout,
     context_length: usize,
     limits: BatchLimits,
@@ -83,37 +86,59 @@ pub struct ModelRunner<B: Backend> {
     watch: FileWatch,
 }
 
-impl<B: Backend> ModelRunner<B> {
+impl ModelRunner {
     /// Allocates the KV cache and buffers of `model`. `fingerprint` is that of the file it was loaded from.
     ///
     /// **Errors**: [`EngineError::ContextTooLong`] when `options` exceed the model's context length; a cache
     /// format that does not fit the model; no memory.
-    pub fn new(
+    pub fn new<B: Backend>(
         model: Model<B>,
         fingerprint: Fingerprint,
         options: RunnerOptions,
     ) -> Result<Self, EngineError> {
-        let limit = model.spec().context_length;
+        let spec = model.spec().clone();
+        Self::divided(&spec, fingerprint, options)?.with_stage(model)
+    }
+
+    /// A runner of a model that is divided into [stages](ModelSpec::stage), which
+    /// [`with_stage`](Self::with_stage) adds. `spec` is the description of the whole model.
+    ///
+    /// **Errors**: as [`new`](Self::new).
+    pub fn divided(
+        spec: &ModelSpec,
+        fingerprint: Fingerprint,
+        options: RunnerOptions,
+    ) -> Result<Self, EngineError> {
+        let limit = spec.context_length;
         let context_length = options.context_length.unwrap_or(limit);
         if context_length == 0 || context_length > limit {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
-        let layout = model.spec().cache_layout(options.cache_use(context_length));
-        let cache = ModelCache::new(&**model.backend(), &layout.kv, layout.state.as_ref())?;
-        let workspace = model.workspace(options.limits)?.with_context_length(context_length);
+        let layout = spec.cache_layout(options.cache_use(context_length));
         Ok(Self {
-            fingerprint: fingerprint
-                .with_kv_layout(&layout.kv)
-                .with_long_rotary(model.has_long_rotary(context_length)),
+            stages: Vec::new(),
+            residual: Vec::new(),
+            vocab_size: spec.vocab_size,
+            hidden_size: spec.hidden_size,
+            fingerprint: fingerprint.with_kv_layout(&layout.kv),
             limits: options.limits,
             max_num_sequences: options.num_sequences(),
-            model,
-            cache,
-            workspace,
             layout,
             context_length,
             watch: FileWatch::default(),
         })
+    }
+
+    /// Adds the next stage, and allocates its part of the cache and its buffers.
+    ///
+    /// **Errors**: a cache format that does not fit the model; no memory.
+    pub fn with_stage<B: Backend>(mut self, model: Model<B>) -> Result<Self, EngineError> {
+        if self.stages.is_empty() {
+            let has_long_rotary = model.has_long_rotary(self.context_length);
+            self.fingerprint = self.fingerprint.with_long_rotary(has_long_rotary);
+        }
+        self.stages.push(stage::open(model, &self.layout, self.limits, self.context_length)?);
+        Ok(self)
     }
 
     /// Checks before each forward pass that the files of the model have not changed. Some weights, such as
@@ -123,19 +148,39 @@ impl<B: Backend> ModelRunner<B> {
         self
     }
 
-    /// Returns the model.
-    pub fn model(&self) -> &Model<B> {
-        &self.model
+    /// Runs all stages.
+    fn run_stages(&mut self, batch: &Batch, rows: StageRows) -> Result<&[f32], EngineError> {
+        self.watch.check().map_err(EngineError::ModelFileChanged)?;
+        let Self { stages, residual, .. } = self;
+        let (last, others) = stages.split_last_mut().expect("a runner has stages");
+        let has_others = !others.is_empty();
+        for (index, stage) in others.iter_mut().enumerate() {
+            let input = (index > 0).then_some(&residual[..]);
+            let output = stage.run(batch, input, StageRows::Residual)?;
+            residual.clear();
+            residual.extend_from_slice(output);
+        }
+        last.run(batch, has_others.then_some(&residual[..]), rows)
+    }
+
+    /// For each stage, the sizes of its layers without a window and of those with one in a part of a block.
+    fn block_parts(&self, part: KvBlockPart) -> Result<Vec<[usize; 2]>, EngineError> {
+        let sizes = self.stages.iter().map(|stage| {
+            let layout = &stage.layout().kv;
+            let unwindowed = KvBlockPart::Unwindowed.num_bytes(layout)?;
+            Ok([unwindowed, part.num_bytes(layout)? - unwindowed])
+        });
+        sizes.collect()
     }
 }
 
-impl<B: Backend> Runner for ModelRunner<B> {
+impl Runner for ModelRunner {
     fn vocab_size(&self) -> usize {
-        self.model.spec().vocab_size
+        self.vocab_size
     }
 
     fn hidden_size(&self) -> usize {
-        self.model.spec().hidden_size
+        self.hidden_size
     }
 
     fn context_length(&self) -> usize {
@@ -163,23 +208,15 @@ impl<B: Backend> Runner for ModelRunner<B> {
     }
 
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        self.watch.check().map_err(EngineError::ModelFileChanged)?;
-        Ok(self.model.forward(batch, &mut self.cache, &mut self.workspace)?)
+        self.run_stages(batch, StageRows::Logits)
     }
 
     fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        self.watch.check().map_err(EngineError::ModelFileChanged)?;
-        Ok(self.model.forward_hidden(batch, &mut self.cache, &mut self.workspace)?)
+        self.run_stages(batch, StageRows::Hidden)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {
-        let (backend, cache) = (self.model.backend(), &mut self.cache.kv);
-        for &update in updates {
-            match update {
-                WindowUpdate::Release(block) => backend.release_kv_window(cache, block),
-                WindowUpdate::Move(from, to) => backend.move_kv_window(cache, from, to),
-            }
-        }
+        self.stages.iter_mut().for_each(|stage| stage.update_windows(updates));
     }
 
     fn read_kv_block(
@@ -188,7 +225,19 @@ impl<B: Backend> Runner for ModelRunner<B> {
         part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), EngineError> {
-        Ok(self.model.backend().read_kv_block(&self.cache.kv, block, part, bytes)?)
+        if let [stage] = &self.stages[..] {
+            return stage.read_kv_block(block, part, bytes);
+        }
+        let (mut windowed, mut whole) = (Vec::new(), Vec::new());
+        for (stage, [num_unwindowed, _]) in self.stages.iter().zip(self.block_parts(part)?) {
+            whole.clear();
+            stage.read_kv_block(block, part, &mut whole)?;
+            let (unwindowed, rest) = whole.split_at(num_unwindowed);
+            bytes.extend_from_slice(unwindowed);
+            windowed.extend_from_slice(rest);
+        }
+        bytes.append(&mut windowed);
+        Ok(())
     }
 
     fn write_kv_block(
@@ -197,26 +246,46 @@ impl<B: Backend> Runner for ModelRunner<B> {
         part: KvBlockPart,
         bytes: &[u8],
     ) -> Result<(), EngineError> {
-        Ok(self.model.backend().write_kv_block(&mut self.cache.kv, block, part, bytes)?)
+        if let [stage] = &mut self.stages[..] {
+            return stage.write_kv_block(block, part, bytes);
+        }
+        let parts = self.block_parts(part)?;
+        let expected = parts.iter().flatten().sum();
+        if bytes.len() != expected {
+            return Err(BackendError::KvBlockSize { expected, found: bytes.len() }.into());
+        }
+        let num_unwindowed = parts.iter().map(|[unwindowed, _]| unwindowed).sum();
+        let (mut unwindowed, mut windowed) = bytes.split_at(num_unwindowed);
+        for (stage, sizes) in self.stages.iter_mut().zip(parts) {
+            let of_stage = [&mut unwindowed, &mut windowed].into_iter().zip(sizes);
+            let of_stage: Vec<u8> = of_stage
+                .flat_map(|(bytes, size)| bytes.split_off(..size).unwrap_or_default())
+                .copied()
+                .collect();
+            stage.write_kv_block(block, part, &of_stage)?;
+        }
+        Ok(())
     }
 
     fn copy_state(&mut self, from: StateSlot, to: StateSlot) {
-        if let Some(state) = &mut self.cache.state {
-            self.model.backend().copy_state(state, from, to);
-        }
+        self.stages.iter_mut().for_each(|stage| stage.copy_state(from, to));
     }
 
     fn read_state(&self, slot: StateSlot, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        match &self.cache.state {
-            Some(state) => Ok(self.model.backend().read_state(state, slot, bytes)?),
-            None => Ok(()),
-        }
+        self.stages.iter().try_for_each(|stage| stage.read_state(slot, bytes))
     }
 
     fn write_state(&mut self, slot: StateSlot, bytes: &[u8]) -> Result<(), EngineError> {
-        match &mut self.cache.state {
-            Some(state) => Ok(self.model.backend().write_state(state, slot, bytes)?),
-            None => Ok(()),
+        let expected = self.layout.state.as_ref().map_or(0, StateLayout::slot_bytes);
+        if bytes.len() != expected {
+            return Err(BackendError::StateSize { expected, found: bytes.len() }.into());
         }
+        let mut rest = bytes;
+        for stage in &mut self.stages {
+            let size = stage.layout().state.as_ref().map_or(0, StateLayout::slot_bytes);
+            let of_stage = rest.split_off(..size).unwrap_or_default();
+            stage.write_state(slot, of_stage)?;
+        }
+        Ok(())
     }
 }

@@ -31,6 +31,17 @@ pub enum ModelError {
         /// The architecture in the file.
         found: String,
     },
+    /// The model cannot be divided before one of its layers.
+    #[error(
+        "the model cannot be divided between devices before layer {layer}: {reason}; run all of its layers on one device, or \
+         divide it elsewhere"
+    )]
+    Indivisible {
+        /// The first layer after the cut.
+        layer: usize,
+        /// What the layers share besides the residual stream.
+        reason: &'static str,
+    },
     /// The file has no tensors.
     #[error(
         "the file has no weights (it may be vocabulary-only); use a file that contains a model"

@@ -1,11 +1,24 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
-use inferno_backend::{Backend, Batch, EmbeddingIndex, Function, Pass};
+use inferno_backend::{Backend, Batch, Pass};
 
-use crate::layers::ForwardContext;
+use crate::layers::{ForwardContext, Output};
 use crate::rope;
+use crate::spec::tensors::MatrixPart;
 use crate::workspace::Workspace;
-use crate::{Model, ModelCache, ModelError};
+use crate::{Model, ModelCache, ModelError, ModelSpec};
+
+/// What a pass computes of its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageRows {
+    /// A row of logits for each of the batch's `logit_rows`.
+    Logits,
+    /// The input of the output head for each of the batch's `logit_rows`: `hidden_size` values after the final norm. Their
+    /// number is limited only by that of the tokens.
+    Hidden,
+    /// The residual stream of each token after the last layer: `hidden_size` values, for the next stage.
+    Residual,
+}
 
 impl<B: Backend> Model<B> {
     /// Runs `batch`, writes its keys and values to `cache`, and returns one row of `vocab_size`
@@ -17,81 +30,90 @@ impl<B: Backend> Model<B> {
     /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
     /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
     /// values of the batch's own positions are unspecified.
+    ///
+    /// **Panics** if the model is a stage without the first or the last layer.
     pub fn forward<'w>(
         &self,
         batch: &Batch,
         cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
-        self.check(batch, workspace)?;
-        let (limit, num_rows) = (workspace.limits.max_num_logit_rows, batch.logit_rows().len());
-        if num_rows > limit {
-            return Err(too_large("logit rows", limit, num_rows));
-        }
-        let mut pass = self.compute(batch, cache, workspace)?;
-        let Workspace { x, logits, host_rows, .. } = workspace;
-        if num_rows > 0 {
-            let head = &self.head;
-            pass.linear(num_rows, &*x, &head.weight, head.bias(), logits)?;
-            for &function in &self.spec.head_functions {
-                pass.apply(num_rows, function, logits);
-            }
-        }
-        pass.submit()?;
-        Ok(self.backend.download(logits, num_rows * self.spec.vocab_size, host_rows)?)
+        self.forward_stage(batch, None, StageRows::Logits, cache, workspace)
     }
 
-    /// Runs `batch` like [`forward`](Self::forward), but returns the input of the output head: one
-    /// row of `hidden_size` values after the final norm for each of the batch's `logit_rows`. Their
-    /// number is limited only by that of the tokens.
+    /// Runs `batch` like [`forward`](Self::forward), but returns [`StageRows::Hidden`].
     ///
-    /// **Errors**: as [`forward`](Self::forward).
+    /// **Errors** and **panics** as [`forward`](Self::forward).
     pub fn forward_hidden<'w>(
         &self,
         batch: &Batch,
         cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
-        self.check(batch, workspace)?;
-        self.compute(batch, cache, workspace)?.submit()?;
-        let Workspace { x, host_rows, .. } = workspace;
-        let num_values = batch.logit_rows().len() * self.spec.hidden_size;
-        Ok(self.backend.download(x, num_values, host_rows)?)
+        self.forward_stage(batch, None, StageRows::Hidden, cache, workspace)
     }
 
-    /// Issues everything up to the final norm, which leaves the batch's `logit_rows` in `x`.
-    fn compute(
+    /// Runs `batch` like [`forward`](Self::forward) through the layers of a [stage](crate::ModelSpec::stage). `residual` is
+    /// the [`StageRows::Residual`] of the stage before it, if there is one.
+    ///
+    /// **Errors**: as [`forward`](Self::forward).
+    ///
+    /// **Panics** unless `residual` is given to all stages but the first, and `rows` is [`StageRows::Residual`] for all
+    /// but the last.
+    pub fn forward_stage<'w>(
         &self,
         batch: &Batch,
+        residual: Option<&[f32]>,
+        rows: StageRows,
+        cache: &mut ModelCache<B>,
+        workspace: &'w mut Workspace<B>,
+    ) -> Result<&'w [f32], ModelError> {
+        self.check(batch, workspace)?;
+        let (limit, num_rows) = (workspace.limits.max_num_logit_rows, batch.logit_rows().len());
+        if rows == StageRows::Logits && num_rows > limit {
+            return Err(too_large("logit rows", limit, num_rows));
+        }
+        let mut pass = self.compute(batch, residual, cache, workspace)?;
+        if rows != StageRows::Residual {
+            self.output().gather(&mut pass, num_rows, workspace);
+        }
+        if rows == StageRows::Logits {
+            self.output().logits(&mut pass, num_rows, workspace)?;
+        }
+        pass.submit()?;
+        let ModelSpec { hidden_size, vocab_size, .. } = self.spec;
+        let Workspace { x, logits, host_rows, .. } = workspace;
+        let (buffer, num_values) = match rows {
+            StageRows::Logits => (&*logits, num_rows * vocab_size),
+            StageRows::Hidden => (&*x, num_rows * hidden_size),
+            StageRows::Residual => (&*x, batch.num_tokens() * hidden_size),
+        };
+        Ok(self.backend.download(buffer, num_values, host_rows)?)
+    }
+
+    fn output(&self) -> &Output<B> {
+        self.output.as_ref().expect("only the last stage computes logits")
+    }
+
+    /// Issues the layers, which leave the residual stream in `workspace.x`.
+    fn compute<'a>(
+        &'a self,
+        batch: &Batch,
+        residual: Option<&[f32]>,
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
-    ) -> Result<B::Pass<'_>, ModelError> {
-        let Self { spec, rotaries, .. } = self;
-        let (backend, rows) = (&*self.backend, batch.num_tokens());
-        backend.assign_kv_window(batch, &mut cache.kv)?;
-        backend.upload_batch(batch, &mut workspace.batch);
-        let Workspace { context_length, host_angles, angles, query_factors, .. } = workspace;
-        for (rotary, angles) in rotaries.iter().zip(angles) {
-            rotary.angles(batch.positions(), *context_length, host_angles);
-            backend.upload(host_angles, angles);
+    ) -> Result<B::Pass<'a>, ModelError> {
+        let (backend, rotaries) = (&*self.backend, &self.rotaries);
+        self.upload(batch, cache, workspace)?;
+        if let Some(residual) = residual {
+            backend.upload(residual, &mut workspace.x);
         }
-        if let (Some(temperature), Some(factors)) = (spec.temperature, query_factors) {
-            rope::query_factors(temperature, batch.positions(), host_angles);
-            backend.upload(host_angles, factors);
-        }
-
-        let mut context = ForwardContext::<B> { pass: backend.begin(), rotaries, rows };
-        let ForwardContext { pass, .. } = &mut context;
-        let index = EmbeddingIndex::Token;
-        pass.embed(&workspace.batch, index, &self.embeddings, &mut workspace.x);
-        if spec.embedding_scale != 1.0 {
-            let scale = Function::Scale { factor: spec.embedding_scale };
-            pass.apply(rows, scale, &mut workspace.x);
-        }
-        if let Some(table) = &self.position_embeddings {
-            let Workspace { batch, x, normed, .. } = &mut *workspace;
-            pass.embed(batch, EmbeddingIndex::Position, table, normed);
-            pass.add_scaled(rows, normed, 1.0, x);
+        let mut context =
+            ForwardContext::<B> { pass: backend.begin(), rotaries, rows: batch.num_tokens() };
+        match (&self.input, residual) {
+            (Some(input), None) => input.embed(&mut context, workspace),
+            (None, Some(_)) => {}
+            _ => panic!("the first stage embeds tokens, the others read a residual stream"),
         }
         if let Some(embeddings) = &self.layer_embeddings {
             embeddings.compute(&mut context, workspace)?;
@@ -105,15 +127,29 @@ impl<B: Backend> Model<B> {
         if let Some(streams) = &self.streams {
             streams.merge(&mut context, workspace)?;
         }
+        Ok(context.pass)
+    }
 
-        let ForwardContext { mut pass, .. } = context;
-        let num_rows = batch.logit_rows().len();
-        let Workspace { batch, x, normed, .. } = workspace;
-        if num_rows > 0 {
-            pass.gather_logit_rows(batch, x, normed);
-            pass.norm(num_rows, normed, self.output_norm.norm(), x);
+    /// Copies what the batch determines to the device.
+    fn upload(
+        &self,
+        batch: &Batch,
+        cache: &mut ModelCache<B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let backend = &*self.backend;
+        backend.assign_kv_window(batch, &mut cache.kv)?;
+        backend.upload_batch(batch, &mut workspace.batch);
+        let Workspace { context_length, host_angles, angles, query_factors, .. } = workspace;
+        for (rotary, angles) in self.rotaries.iter().zip(angles) {
+            rotary.angles(batch.positions(), *context_length, host_angles);
+            backend.upload(host_angles, angles);
         }
-        Ok(pass)
+        if let (Some(temperature), Some(factors)) = (self.spec.temperature, query_factors) {
+            rope::query_factors(temperature, batch.positions(), host_angles);
+            backend.upload(host_angles, factors);
+        }
+        Ok(())
     }
 
     fn check(&self, batch: &Batch, workspace: &Workspace<B>) -> Result<(), ModelError> {
@@ -124,10 +160,8 @@ impl<B: Backend> Model<B> {
         if self.spec.has_state() && batch.states().contains(&None) {
             return Err(ModelError::MissingState);
         }
-        let num_positions = match &self.spec.position_embeddings {
-            Some(table) => table.num_rows(),
-            None => usize::MAX,
-        };
+        let positions = self.spec.input.as_ref().and_then(|input| input.positions.as_ref());
+        let num_positions = positions.map_or(usize::MAX, MatrixPart::num_rows);
         if let Some(&position) =
             batch.positions().iter().find(|&&position| position as usize >= num_positions)
         {

@@ -5,26 +5,24 @@ use std::sync::Arc;
 use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
-use crate::layers::{DecoderLayer, LayerEmbeddings, Linear, NormWeights, Streams};
+use crate::layers::{DecoderLayer, Input, LayerEmbeddings, Output, Streams};
 use crate::loader::{LoadProgress, Loader};
 use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{ModelError, ModelSpec, Requantize};
 
-/// The weights of a language model on a backend, and its forward pass.
+/// The weights of a language model, or of a stage of one, on a backend, and its forward pass.
 ///
 /// A model holds no conversation state; keys and values live in a cache that the caller owns.
 pub struct Model<B: Backend> {
     pub(crate) backend: Arc<B>,
     pub(crate) spec: ModelSpec,
     pub(crate) rotaries: Vec<RotaryFrequencies>,
-    pub(crate) embeddings: B::Table,
-    pub(crate) position_embeddings: Option<B::Table>,
+    pub(crate) input: Option<Input<B>>,
     pub(crate) streams: Option<Streams<B>>,
     pub(crate) layer_embeddings: Option<LayerEmbeddings<B>>,
     pub(crate) layers: Vec<DecoderLayer<B>>,
-    pub(crate) output_norm: NormWeights<B>,
-    pub(crate) head: Linear<B>,
+    pub(crate) output: Option<Output<B>>,
 }
 
 impl<B: Backend> Model<B> {
@@ -42,14 +40,30 @@ impl<B: Backend> Model<B> {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, ModelError> {
         let spec = ModelSpec::from_checkpoint(checkpoint)?;
+        Self::load_stage(spec, checkpoint, backend, requantize, on_progress)
+    }
+
+    /// Loads the weights that a [stage](ModelSpec::stage) of `checkpoint` needs, as [`load`](Self::load) does those of the
+    /// whole model.
+    ///
+    /// **Errors**: as [`load`](Self::load).
+    pub fn load_stage(
+        spec: ModelSpec,
+        checkpoint: &Gguf,
+        backend: Arc<B>,
+        requantize: Option<Requantize>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Self, ModelError> {
         let mut loader = Loader::new(checkpoint, &*backend, requantize, on_progress);
 
         // The head is loaded first: it is the largest tensor, and memory peaks at what has been
         // packed so far plus the tensor being packed.
-        let head = Linear::load(&mut loader, &spec.head)?;
-        let embeddings = loader.table(&spec.embeddings, spec.hidden_size)?;
-        let position_embeddings = match &spec.position_embeddings {
-            Some(table) => Some(loader.table(table, spec.hidden_size)?),
+        let output = match &spec.output {
+            Some(output) => Some(Output::load(&mut loader, output)?),
+            None => None,
+        };
+        let input = match &spec.input {
+            Some(input) => Some(Input::load(&mut loader, input, spec.hidden_size)?),
             None => None,
         };
         let streams = match &spec.streams {
@@ -60,10 +74,9 @@ impl<B: Backend> Model<B> {
             Some(embeddings) => Some(LayerEmbeddings::load(&mut loader, embeddings)?),
             None => None,
         };
-        let output_norm = NormWeights::load(&mut loader, &spec.output_norm)?;
 
-        loader.preload_layer(0);
-        let layers = spec.layers.iter().enumerate().map(|(index, layer)| {
+        loader.preload_layer(spec.first_layer);
+        let layers = (spec.first_layer..).zip(&spec.layers).map(|(index, layer)| {
             loader.preload_layer(index + 1);
             DecoderLayer::load(&mut loader, layer)
         });
@@ -72,18 +85,7 @@ impl<B: Backend> Model<B> {
             spec.rotaries.iter().map(|rotary| RotaryFrequencies::load(&mut loader, rotary));
         let rotaries = rotaries.collect::<Result<Vec<_>, _>>()?;
         loader.finish(&spec.unused_tensors)?;
-        Ok(Self {
-            backend,
-            spec,
-            rotaries,
-            embeddings,
-            position_embeddings,
-            streams,
-            layer_embeddings,
-            layers,
-            output_norm,
-            head,
-        })
+        Ok(Self { backend, spec, rotaries, input, streams, layer_embeddings, layers, output })
     }
 
     /// The description of the model.

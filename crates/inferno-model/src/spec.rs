@@ -8,6 +8,7 @@ pub(crate) mod layer;
 pub(crate) mod recurrent;
 mod rotary;
 pub(crate) mod scales;
+mod stage;
 pub(crate) mod streams;
 pub(crate) mod tensors;
 
@@ -29,7 +30,7 @@ pub use scales::{TensorScales, weight_dtype};
 use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
 
-/// A language model: its sizes, its layers and their tensors.
+/// A language model, or a [stage](Self::stage) of one: its sizes, its layers and their tensors.
 #[derive(Debug, Clone)]
 pub struct ModelSpec {
     /// The model's architecture.
@@ -44,26 +45,42 @@ pub struct ModelSpec {
     pub vocab_size: usize,
     /// The rotary embeddings of the layers, without duplicates.
     pub rotaries: Vec<RotarySpec>,
-    /// The embedding table.
-    pub(crate) embeddings: MatrixPart,
-    /// Factor on the embeddings.
-    pub(crate) embedding_scale: f32,
-    /// Embeddings of positions, one row each, which are added to those of tokens.
-    pub(crate) position_embeddings: Option<MatrixPart>,
+    /// The embeddings; `None` for a stage that reads the residual stream of the one before it.
+    pub(crate) input: Option<InputSpec>,
     /// The residual streams, if there are several.
     pub(crate) streams: Option<StreamsSpec>,
     /// Embeddings that each layer reads by itself.
     pub(crate) layer_embeddings: Option<LayerEmbeddingsSpec>,
     pub(crate) layers: Vec<LayerSpec>,
+    /// The number of the first of `layers` in the file.
+    pub(crate) first_layer: usize,
     /// Factors on queries that grow with their position.
     pub(crate) temperature: Option<TemperatureSpec>,
-    pub(crate) output_norm: NormSpec,
-    pub(crate) head: LinearSpec,
-    /// What is applied to the logits, in order.
-    pub(crate) head_functions: Vec<Function>,
+    /// The output head; `None` for a stage whose residual stream the one after it reads.
+    pub(crate) output: Option<OutputSpec>,
     /// Beginnings of the names of tensors that the model does not need: those of layers that predict further tokens,
     /// and projections of layers that read the cache of others.
     pub(crate) unused_tensors: Vec<String>,
+}
+
+/// The residual stream before the first layer.
+#[derive(Debug, Clone)]
+pub(crate) struct InputSpec {
+    /// The embeddings of tokens.
+    pub(crate) embeddings: MatrixPart,
+    /// Factor on the embeddings.
+    pub(crate) scale: f32,
+    /// Embeddings of positions, one row each, which are added to those of tokens.
+    pub(crate) positions: Option<MatrixPart>,
+}
+
+/// From the residual stream after the last layer to logits.
+#[derive(Debug, Clone)]
+pub(crate) struct OutputSpec {
+    pub(crate) norm: NormSpec,
+    pub(crate) head: LinearSpec,
+    /// What is applied to the logits, in order.
+    pub(crate) functions: Vec<Function>,
 }
 
 /// Embeddings of tokens that each layer adds a projection of: those of a table plus a projection of the
@@ -171,19 +188,21 @@ impl ModelSpec {
             let LinearSpec { weight, bias } = linear;
             MatrixUse { matrix: weight, bias: bias.as_ref(), is_head: false, num_experts_used }
         }
-        let head = MatrixUse { is_head: true, ..usage(&self.head, 1) };
+        let head = self.output.iter();
+        let head = head.map(|output| MatrixUse { is_head: true, ..usage(&output.head, 1) });
         let layers = self.layers.iter().flat_map(|layer| {
             let linears = layer.linears().into_iter();
             linears.map(|linear| usage(linear, layer.num_experts_used(&linear.weight)))
         });
         let projection = self.layer_embeddings.iter().map(|embeddings| &embeddings.projection);
         let others = projection.chain(self.streams.iter().flat_map(StreamsSpec::linears));
-        std::iter::once(head).chain(layers).chain(others.map(|linear| usage(linear, 1)))
+        head.chain(layers).chain(others.map(|linear| usage(linear, 1)))
     }
 
     /// Every table for lookups, and the number of values of its rows.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&MatrixPart, usize)> {
-        let whole = std::iter::once(&self.embeddings).chain(&self.position_embeddings);
+        let input = self.input.iter();
+        let whole = input.flat_map(|input| [&input.embeddings].into_iter().chain(&input.positions));
         let of_layers = self.layer_embeddings.iter();
         let of_layers = of_layers.map(|embeddings| (&embeddings.table, embeddings.row_len()));
         whole.map(|table| (table, self.hidden_size)).chain(of_layers)
@@ -202,7 +221,8 @@ impl ModelSpec {
         let rotaries = self.rotaries.iter().flat_map(|rotary| rotary.factors.vectors());
         let layers = self.layers.iter().flat_map(LayerSpec::vectors);
         let embeddings = self.layer_embeddings.iter().map(|embeddings| &embeddings.norm);
-        let others = self.output_norm.vectors().chain(embeddings);
+        let output = self.output.iter().flat_map(|output| output.norm.vectors());
+        let others = output.chain(embeddings);
         layers.chain(others).chain(rotaries)
     }
 

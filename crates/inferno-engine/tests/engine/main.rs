@@ -9,6 +9,7 @@ mod saved_state;
 mod scheduler;
 mod serving;
 mod session;
+mod stages;
 mod shared_core;
 mod vocabulary;
 mod windows;

@@ -21,7 +21,7 @@ use crate::cores::core;
 use crate::session::{greedy as ignoring_the_end, tokens_of};
 
 /// The folder, if it is named.
-fn oracle() -> Option<PathBuf> {
+pub fn oracle() -> Option<PathBuf> {
     let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
     if folder.is_none() {
         let _ = writeln!(std::io::stderr(), "skipped: INFERNO_ORACLE is not set");
@@ -34,7 +34,7 @@ fn runner(
     kv_dtype: KvDType,
     max_num_tokens: usize,
     context_length: Option<usize>,
-) -> ModelRunner<ReferenceBackend> {
+) -> ModelRunner {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
@@ -201,7 +201,7 @@ fn perplexity_matches_transformers() {
 }
 
 /// Generates the same tokens whole, in chunks, without a cache, and from a saved session.
-fn check_every_mode(path: &Path, core: impl Fn(ModelRunner<ReferenceBackend>) -> GenerationCore) {
+fn check_every_mode(path: &Path, core: impl Fn(ModelRunner) -> GenerationCore) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let saved = folder.path().join("state");
     let prompt: Vec<u32> = (2..25).collect();

@@ -142,7 +142,7 @@ fn hybrids_converse_like_cold_runs() {
     }
 }
 
-fn hybrid_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> ModelRunner<ReferenceBackend> {
+fn hybrid_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> ModelRunner {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {

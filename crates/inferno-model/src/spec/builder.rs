@@ -13,7 +13,7 @@ use inferno_gguf::Gguf;
 use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
-use super::{LayerEmbeddingsSpec, ModelSpec, RotarySpec, TemperatureSpec};
+use super::{InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec};
 use crate::arch::architecture::{
     EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
 };
@@ -118,18 +118,18 @@ impl<'a> SpecBuilder<'a> {
                 bias: None,
             },
         };
-        let output_norm = self.norm(tensors, facts.output_norm, hidden_size)?;
-        let embedding_scale = match facts.embedding_scale {
+        let norm = self.norm(tensors, facts.output_norm, hidden_size)?;
+        let scale = match facts.embedding_scale {
             EmbeddingScale::One => 1.0,
             EmbeddingScale::Root => (hidden_size as f32).sqrt(),
             EmbeddingScale::Key => keys.optional_float("embedding_scale")?.unwrap_or(1.0),
         };
         let temperature = self.temperature()?;
-        let head_functions = self.head_functions()?;
+        let functions = self.head_functions()?;
         let layer_embeddings = self.layer_embeddings(vocab_size)?;
         let layers = self.layers()?;
         let context_length = keys.positive("context_length")?;
-        let position_embeddings = match facts.has_position_embeddings {
+        let positions = match facts.has_position_embeddings {
             true => Some(tensors.table(POSITION_EMBEDDINGS, context_length, hidden_size)?),
             false => None,
         };
@@ -139,17 +139,14 @@ impl<'a> SpecBuilder<'a> {
             context_length,
             hidden_size,
             vocab_size,
-            embeddings,
-            embedding_scale,
-            position_embeddings,
+            input: Some(InputSpec { embeddings, scale, positions }),
             streams: self.streams()?,
             layer_embeddings,
             unused_tensors: self.unused_tensors(&layers)?,
             layers,
+            first_layer: 0,
             temperature,
-            output_norm,
-            head,
-            head_functions,
+            output: Some(OutputSpec { norm, head, functions }),
             rotaries: self.rotaries,
         })
     }

@@ -133,10 +133,7 @@ fn a_very_small_cache_does_not_change_answers() {
 }
 
 /// A small model on the reference backend.
-pub fn model_runner(
-    checkpoint: &Gguf,
-    cache_tokens: Option<usize>,
-) -> ModelRunner<ReferenceBackend> {
+pub fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> ModelRunner {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {

@@ -1,0 +1,61 @@
+//! From the residual stream after the last layer to logits.
+
+use inferno_backend::{Backend, Function, Pass};
+
+use super::linear::Linear;
+use super::norm::NormWeights;
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::OutputSpec;
+use crate::workspace::Workspace;
+
+/// The final norm and the output head.
+pub(crate) struct Output<B: Backend> {
+    norm: NormWeights<B>,
+    head: Linear<B>,
+    functions: Vec<Function>,
+}
+
+impl<B: Backend> Output<B> {
+    pub(crate) fn load(loader: &mut Loader<'_, B>, spec: &OutputSpec) -> Result<Self, ModelError> {
+        let OutputSpec { norm, head, functions } = spec;
+        Ok(Self {
+            head: Linear::load(loader, head)?,
+            norm: NormWeights::load(loader, norm)?,
+            functions: functions.clone(),
+        })
+    }
+
+    /// Leaves the normalized rows of the batch that logits are computed for in `workspace.x`.
+    pub(crate) fn gather(
+        &self,
+        pass: &mut B::Pass<'_>,
+        num_rows: usize,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Workspace { batch, x, normed, .. } = workspace;
+        if num_rows > 0 {
+            pass.gather_logit_rows(batch, x, normed);
+            pass.norm(num_rows, normed, self.norm.norm(), x);
+        }
+    }
+
+    /// Computes the logits of the gathered rows.
+    ///
+    /// **Errors**: out of memory.
+    pub(crate) fn logits(
+        &self,
+        pass: &mut B::Pass<'_>,
+        num_rows: usize,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let Workspace { x, logits, .. } = workspace;
+        if num_rows > 0 {
+            pass.linear(num_rows, &*x, &self.head.weight, self.head.bias(), logits)?;
+            for &function in &self.functions {
+                pass.apply(num_rows, function, logits);
+            }
+        }
+        Ok(())
+    }
+}

@@ -12,7 +12,7 @@
 //! `buffer`, `pack`, `kv_cache` and `recurrent_state`; `ops`; `backend`; `roof`.
 //!
 //! ```
-//! use inferno_backend::{Backend, DeviceMemory, WeightPart};
+//! use inferno_backend::{Backend, DeviceMemory, Pass, WeightPart};
 //! use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 //! use inferno_tensor::DType;
 //!

@@ -8,7 +8,7 @@ use crate::workspace::{BatchLimits, Workspace};
 use crate::{CacheLayout, ModelError, ModelSpec, Requantize};
 
 /// A memory estimate, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Packed weights.
     pub weight_bytes: usize,

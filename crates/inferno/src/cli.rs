@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    bench, chat, completions, generate, inspect, logits, models, perplexity, pull, quantize, serve,
-    template, tokenize, tokenizer_demo,
+    bench, chat, completions, devices, generate, inspect, logits, models, perplexity, pull,
+    quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::Failure;
 
@@ -74,6 +74,7 @@ enum Command {
     Show(models::ShowArgs),
     #[command(alias = "remove", alias = "delete")]
     Rm(models::RmArgs),
+    Devices(devices::DevicesArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -95,6 +96,7 @@ impl Inferno {
             Command::List(args) => args.run(),
             Command::Show(args) => args.run(),
             Command::Rm(args) => args.run(),
+            Command::Devices(args) => args.run(),
             Command::Completions(args) => args.run(),
         }
     }

@@ -1,7 +1,11 @@
 //! The only module that names concrete backends.
 
-use std::fmt;
-use std::str::FromStr;
+mod choice;
+mod description;
+#[cfg(feature = "gpu")]
+mod gpu;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
@@ -12,76 +16,24 @@ use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
 use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
-
-/// The device and code that compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BackendChoice {
-    /// CPU: one thread, portable code.
-    Scalar,
-    /// CPU: one thread, the best instruction set available.
-    Simd,
-    /// CPU: all threads, the best instruction set available.
-    #[default]
-    Parallel,
-    /// GPU.
-    Gpu,
-    /// Apple GPU.
-    Metal,
-    /// Naive loops that every other backend is tested against.
-    Reference,
-}
-
-impl BackendChoice {
-    /// All backends.
-    pub const ALL: [Self; 6] =
-        [Self::Scalar, Self::Simd, Self::Parallel, Self::Gpu, Self::Metal, Self::Reference];
-
-    /// Returns the name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Scalar => "scalar",
-            Self::Simd => "simd",
-            Self::Parallel => "parallel",
-            Self::Gpu => "gpu",
-            Self::Metal => "metal",
-            Self::Reference => "reference",
-        }
-    }
-}
-
-impl fmt::Display for BackendChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for BackendChoice {
-    type Err = Error;
-
-    /// Parses a [`name`](Self::name), ignoring case.
-    ///
-    /// **Errors**: [`Error::UnknownBackend`].
-    fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|choice| choice.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::UnknownBackend { found: text.to_owned() })
-    }
-}
+pub use choice::BackendChoice;
+pub use description::{GpuDescription, gpus};
 
 /// An open backend of this build. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Device {
     Cpu(Arc<CpuBackend>),
     Reference(Arc<ReferenceBackend>),
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::GpuDevice),
 }
 
 impl Device {
-    /// Opens the backend that `options` choose.
+    /// Opens the backend that `options` choose for a model.
     ///
     /// **Errors**: [`Error::BackendNotBuilt`], [`Error::BackendOption`]; an instruction set or threads that the machine
     /// does not have.
-    pub(crate) fn open(options: &LoadOptions) -> Result<Self, Error> {
+    pub(crate) fn open(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
         let &LoadOptions { backend, num_threads, isa, .. } = options;
         let cpu =
             |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
@@ -89,9 +41,11 @@ impl Device {
             BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
             BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
             BackendChoice::Parallel => cpu(isa, num_threads),
-            BackendChoice::Gpu | BackendChoice::Metal => {
-                Err(Error::BackendNotBuilt { backend: backend.name() })
-            }
+            BackendChoice::Auto => match Self::preferred_gpu(checkpoint, options) {
+                Some(gpu) => Ok(gpu),
+                None => cpu(isa, num_threads),
+            },
+            BackendChoice::Gpu | BackendChoice::Metal => Self::gpu(options),
             BackendChoice::Reference => match (num_threads, isa) {
                 (Some(2..), _) => {
                     Err(Error::BackendOption { option: "--threads", backend: backend.name() })
@@ -102,6 +56,35 @@ impl Device {
                 _ => Ok(Self::Reference(Arc::new(ReferenceBackend::new()))),
             },
         }
+    }
+
+    /// The GPU to use without being asked for: one whose memory holds the whole model.
+    #[cfg(feature = "gpu")]
+    fn preferred_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Option<Self> {
+        let LoadOptions { num_threads, isa, gpu, gpu_layers, .. } = options;
+        if gpu.is_some() || gpu_layers.is_some_and(|number| number > 0) {
+            return Self::gpu(options).ok();
+        }
+        let is_for_cpu = num_threads.is_some() || isa.is_some() || gpu_layers.is_some();
+        if is_for_cpu {
+            return None;
+        }
+        gpu::GpuDevice::open_if_it_holds(checkpoint, options).map(Self::Gpu)
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn preferred_gpu(_checkpoint: &Gguf, _options: &LoadOptions) -> Option<Self> {
+        None
+    }
+
+    #[cfg(feature = "gpu")]
+    fn gpu(options: &LoadOptions) -> Result<Self, Error> {
+        gpu::GpuDevice::open(options).map(Self::Gpu)
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn gpu(options: &LoadOptions) -> Result<Self, Error> {
+        Err(Error::BackendNotBuilt { backend: options.backend.name() })
     }
 
     /// Loads the weights of `checkpoint` and allocates the KV cache and buffers.
@@ -118,6 +101,8 @@ impl Device {
             Self::Reference(backend) => {
                 runner_on(Arc::clone(backend), checkpoint, options, on_progress)
             }
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => device.runner(checkpoint, options, on_progress),
         }
     }
 
@@ -129,13 +114,17 @@ impl Device {
         checkpoint: &Gguf,
         options: &LoadOptions,
     ) -> Result<LoadEstimate, Error> {
+        let spec = ModelSpec::from_checkpoint(checkpoint)?;
+        let part = Part { checkpoint, spec: &spec, options };
         match self {
             Self::Cpu(backend) => {
-                let estimate = estimate_on(&**backend, checkpoint, options)?;
+                let estimate = part.estimate(&**backend)?;
                 let (isa, num_threads) = (Some(backend.isa()), backend.num_threads());
                 Ok(LoadEstimate { isa, num_threads, ..estimate })
             }
-            Self::Reference(backend) => estimate_on(&**backend, checkpoint, options),
+            Self::Reference(backend) => part.estimate(&**backend),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => device.estimate(checkpoint, options),
         }
     }
 
@@ -147,6 +136,8 @@ impl Device {
         match self {
             Self::Cpu(backend) => Ok(Some(backend.measure_roofs(sweep_bytes)?)),
             Self::Reference(_) => Ok(None),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => Ok(None),
         }
     }
 }
@@ -164,34 +155,46 @@ fn runner_on<B: Backend>(
     Ok(Box::new(runner.with_watch(checkpoint.watch())))
 }
 
-fn estimate_on<B: Backend>(
-    backend: &B,
-    checkpoint: &Gguf,
-    options: &LoadOptions,
-) -> Result<LoadEstimate, Error> {
-    let spec = ModelSpec::from_checkpoint(checkpoint)?;
-    let context_length = context_length(&spec, options)?;
-    let cache_use = options.runner(context_length).cache_use(context_length);
-    let cache = spec.cache_layout(cache_use);
-    let footprint = Footprint::estimate(
-        checkpoint,
-        &spec,
-        backend,
-        options.requantize,
-        &cache,
-        options.limits,
-    )?;
-    let token_cost = TokenCost::estimate(&spec, backend, options.requantize, options.kv_dtype)?;
-    Ok(LoadEstimate {
-        footprint,
-        token_cost,
-        context_length,
-        cache_tokens: cache_use.num_tokens,
-        max_num_sequences: cache_use.max_num_sequences,
-        max_num_drafting: cache_use.max_num_drafting,
-        cache,
-        backend: backend.describe(),
-        isa: None,
-        num_threads: 1,
-    })
+/// A model to estimate.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    checkpoint: &'a Gguf,
+    spec: &'a ModelSpec,
+    options: &'a LoadOptions,
+}
+
+impl Part<'_> {
+    /// Estimates the whole model on one device.
+    fn estimate<B: Backend>(self, backend: &B) -> Result<LoadEstimate, Error> {
+        let Self { spec, options, .. } = self;
+        let context_length = context_length(spec, options)?;
+        let cache_use = options.runner(context_length).cache_use(context_length);
+        let cache = spec.cache_layout(cache_use);
+        let footprint = self.footprint(backend, 0..spec.num_layers())?;
+        let token_cost = TokenCost::estimate(spec, backend, options.requantize, cache.kv.dtype)?;
+        Ok(LoadEstimate {
+            footprint,
+            token_cost,
+            context_length,
+            cache_tokens: cache_use.num_tokens,
+            max_num_sequences: cache_use.max_num_sequences,
+            max_num_drafting: cache_use.max_num_drafting,
+            cache,
+            backend: backend.describe(),
+            isa: None,
+            num_threads: 1,
+            gpu: None,
+        })
+    }
+
+    /// Estimates the memory of some of its layers.
+    fn footprint<B: Backend>(self, backend: &B, layers: Range<usize>) -> Result<Footprint, Error> {
+        let Self { checkpoint, spec, options } = self;
+        let context_length = context_length(spec, options)?;
+        let cache = spec.cache_layout(options.runner(context_length).cache_use(context_length));
+        let stage = spec.stage(layers)?;
+        let (requantize, limits) = (options.requantize, options.limits);
+        let cache = stage.stage_cache(&cache);
+        Ok(Footprint::estimate(checkpoint, &stage, backend, requantize, &cache, limits)?)
+    }
 }

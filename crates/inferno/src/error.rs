@@ -160,6 +160,12 @@ pub enum Error {
         /// The name.
         found: String,
     },
+    /// There is no GPU to prefer.
+    #[error(
+        "no discrete or Apple GPU was found; choose another one with --device (see inferno devices), or use --backend parallel to \
+         run on the processor"
+    )]
+    NoGpu,
     /// This build does not include the backend.
     #[error("this build has no {backend} backend; use --backend parallel to run on the CPU")]
     BackendNotBuilt {

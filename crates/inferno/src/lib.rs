@@ -45,7 +45,7 @@ mod plural;
 mod quantize;
 mod source;
 
-pub use device::BackendChoice;
+pub use device::{BackendChoice, GpuDescription, gpus};
 pub use error::Error;
 pub use hub::{
     CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
@@ -66,7 +66,7 @@ pub use inferno_model::{
     TokenCost,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
-pub use load::{DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
+pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};
 pub use loaded_model::LoadedModel;
 pub use model::Model;
 pub use quantize::{QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};

@@ -1,5 +1,6 @@
 //! Load options, and the requirements of a model.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use inferno_backend::KvDType;
@@ -20,6 +21,10 @@ const DEFAULT_NUM_LOGIT_ROWS: usize = 16;
 pub struct LoadOptions {
     /// The backend.
     pub backend: BackendChoice,
+    /// Index of the GPU; `None` for the preferred one. See [`gpus`](crate::gpus).
+    pub gpu: Option<usize>,
+    /// Number of layers that the GPU computes, the last ones; `None` for as many as fit in its memory.
+    pub gpu_layers: Option<usize>,
     /// Number of threads; `None` for the backend's default.
     pub num_threads: Option<usize>,
     /// Instruction set; `None` for the backend's default.
@@ -53,6 +58,8 @@ impl Default for LoadOptions {
         let CoreOptions { max_num_sequences, prefix_cache, target_itl } = CoreOptions::default();
         Self {
             backend: BackendChoice::default(),
+            gpu: None,
+            gpu_layers: None,
             num_threads: None,
             isa: None,
             requantize: None,
@@ -76,7 +83,10 @@ impl LoadOptions {
 
     /// Whether a device that was opened for these options serves `other` ones too.
     pub(crate) fn has_device_of(&self, other: &Self) -> bool {
-        (self.backend, self.num_threads, self.isa) == (other.backend, other.num_threads, other.isa)
+        let device = |options: &Self| {
+            (options.backend, options.gpu, options.gpu_layers, options.num_threads, options.isa)
+        };
+        device(self) == device(other)
     }
 
     pub(crate) fn runner(&self, context_length: usize) -> RunnerOptions {
@@ -100,8 +110,10 @@ impl LoadOptions {
 /// The requirements of a model before it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadEstimate {
-    /// Memory.
+    /// Main memory.
     pub footprint: Footprint,
+    /// What is on a GPU, if one is used.
+    pub gpu: Option<GpuEstimate>,
     /// Memory traffic and arithmetic per token.
     pub token_cost: TokenCost,
     /// Maximum number of positions of a sequence.
@@ -120,6 +132,17 @@ pub struct LoadEstimate {
     pub isa: Option<Isa>,
     /// Number of threads.
     pub num_threads: usize,
+}
+
+/// The part of a model on a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuEstimate {
+    /// The layers that it computes; the CPU computes those before them.
+    pub layers: Range<usize>,
+    /// Memory of the GPU.
+    pub footprint: Footprint,
+    /// Size of its memory, in bytes, if the driver reports it.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Returns the context length to run with.

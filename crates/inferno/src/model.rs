@@ -178,7 +178,7 @@ impl Model {
         match self.device.get() {
             Some(device) => Ok(device),
             None => {
-                let device = Device::open(&self.options)?;
+                let device = Device::open(&self.checkpoint, &self.options)?;
                 Ok(self.device.get_or_init(|| device))
             }
         }

@@ -9,7 +9,7 @@ mod saved_state;
 mod scheduler;
 mod serving;
 mod session;
-mod stages;
 mod shared_core;
+mod stages;
 mod vocabulary;
 mod windows;

@@ -2,6 +2,7 @@
 
 pub(crate) mod chat;
 pub(crate) mod compute;
+pub(crate) mod device;
 pub(crate) mod limits;
 pub(crate) mod model;
 pub(crate) mod output_format;

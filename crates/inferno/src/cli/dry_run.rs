@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
 use crate::plural::count;
-use crate::{Footprint, LoadEstimate, Model};
+use crate::{Footprint, GpuEstimate, LoadEstimate, Model};
 
 /// Prints the memory estimate and whether it fits in free memory. `smaller_cache` is the advice that makes the KV cache
 /// smaller.
@@ -40,6 +40,9 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
         "mapped file   {mapped:>12}  read in place; the system can page it out"
     ))?;
     let total = footprint.total_bytes() as u64;
+    if let Some(gpu) = &estimate.gpu {
+        report_gpu(gpu, &mut output)?;
+    }
     output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
     let free = free_bytes();
     let fits = total <= free;
@@ -54,6 +57,24 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
     output.flush()?;
     if fits { Ok(()) } else { Err(Failure::Reported) }
+}
+
+/// Prints what is on the GPU.
+fn report_gpu(gpu: &GpuEstimate, output: &mut Output) -> Result<(), Failure> {
+    let GpuEstimate { layers, footprint, memory_bytes } = gpu;
+    let needed = BinaryBytes(footprint.total_bytes() as u64).to_string();
+    let of = match memory_bytes {
+        Some(bytes) => format!(" of {}", BinaryBytes(*bytes)),
+        None => String::new(),
+    };
+    let what = match (layers.start, layers.len()) {
+        (_, 0) => "no layers".to_owned(),
+        (0, _) => "all layers".to_owned(),
+        (start, number) => {
+            format!("the last {}; the processor runs the first {start}", count(number, "layer"))
+        }
+    };
+    Ok(output.line(format_args!("GPU           {needed:>12}{of}  {what}"))?)
 }
 
 /// How many tokens layers with a sliding window have memory for, if these are fewer.

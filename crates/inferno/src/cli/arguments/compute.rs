@@ -6,6 +6,7 @@ use inferno_gguf::{Gguf, TensorInfo};
 use inferno_model::Requantize;
 use inferno_tensor::DType;
 
+use crate::cli::arguments::device::{DeviceArg, GpuLayers};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::terminal::note::print_note;
 use crate::{BackendChoice, BatchLimits, LoadOptions};
@@ -14,11 +15,19 @@ use crate::{BackendChoice, BatchLimits, LoadOptions};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Compute")]
 pub(crate) struct ComputeArgs {
-    /// Backend to run on: scalar (one thread, portable code), simd (one thread, best instruction set), parallel (all
-    /// threads, best instruction set) or reference (slow, for tests). This build has no gpu or metal backend
+    /// Backend to run on: auto (a discrete or Apple GPU if the model fits in its memory, otherwise parallel), scalar
+    /// (one thread, portable code), simd (one thread, best instruction set), parallel (all threads, best instruction
+    /// set), gpu (also called metal) or reference (slow, for tests)
     #[arg(long, value_name = "BACKEND", default_value_t, ignore_case = true)]
     #[arg(value_parser = one_of::<BackendChoice>(BackendChoice::ALL.map(BackendChoice::name)))]
     backend: BackendChoice,
+    /// Device to run on: cpu, or the index of a GPU or a part of its name, as listed by inferno devices
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceArg>,
+    /// Number of layers to run on the GPU, the last ones, while the processor runs those before them: a number, all, or auto
+    /// for as many as fit in its memory [default: auto]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, visible_alias = "n-gpu-layers")]
+    gpu_layers: Option<GpuLayers>,
     /// Number of threads to use [default: all cores; 1 for scalar and simd]
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
@@ -51,7 +60,18 @@ impl ComputeArgs {
             note_requantize(format, checkpoint);
         }
         LoadOptions {
-            backend: self.backend,
+            backend: match (self.backend, self.device) {
+                (BackendChoice::Auto, Some(DeviceArg::Cpu)) => BackendChoice::Parallel,
+                (backend, _) => backend,
+            },
+            gpu: match self.device {
+                Some(DeviceArg::Gpu(index)) => Some(index),
+                Some(DeviceArg::Cpu) | None => None,
+            },
+            gpu_layers: match self.gpu_layers {
+                Some(GpuLayers::Last(number)) => Some(number),
+                Some(GpuLayers::Auto) | None => None,
+            },
             num_threads: self.threads,
             isa: self.isa,
             requantize: self.requantize,

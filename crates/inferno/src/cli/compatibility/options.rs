@@ -33,7 +33,8 @@ const GENERATING: &[&str] = &["generate", "chat", "run"];
 /// Commands that sample tokens.
 const TEXT: &[&str] = &["generate", "chat", "run", "serve"];
 const SERVE: &[&str] = &["serve"];
-const NO_GPU: &str = "there is no GPU backend; the model runs on the CPU";
+const NO_SPLIT: &str =
+    "a model runs on one GPU, and on the processor where it does not fit (see --gpu-layers)";
 const AUTOMATIC: &str = "inferno handles this automatically";
 const ALWAYS: &str = "it is always enabled";
 

@@ -1,7 +1,7 @@
 //! Options of llama-cli, llama-server, llama-bench and the other programs of llama.cpp.
 
 use super::Meaning::{Advice, AdviceUnless, Argument, ByValue, HubRepository, NoEffect, SameAs};
-use super::{ALWAYS, AUTOMATIC, Entry, GENERATING, NO_GPU, SERVE, TEXT};
+use super::{ALWAYS, AUTOMATIC, Entry, GENERATING, NO_SPLIT, SERVE, TEXT};
 
 const MAPPED: &str = "model files are always memory-mapped";
 const PLACEMENT: &str = "the operating system places threads; use taskset or numactl";
@@ -23,20 +23,14 @@ const CONVERSATION: &[&str] = &[
 
 pub(super) const OPTIONS: &[Entry] = &[
     // Devices and memory
+    (&["-ngl", "--num-gpu"], &[], SameAs("--gpu-layers")),
+    (&["-dev", "-mg", "--main-gpu"], &[], SameAs("--device")),
     (
         &[
-            "-ngl",
-            "--n-gpu-layers",
-            "--gpu-layers",
-            "--num-gpu",
-            "-dev",
-            "--device",
             "-sm",
             "--split-mode",
             "-ts",
             "--tensor-split",
-            "-mg",
-            "--main-gpu",
             "-ot",
             "--override-tensor",
             "-ncmoe",
@@ -49,12 +43,12 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--fit-ctx",
         ],
         &[],
-        NoEffect { reason: NO_GPU, has_value: true },
+        NoEffect { reason: NO_SPLIT, has_value: true },
     ),
     (
         &["-cmoe", "--cpu-moe", "-nkvo", "--no-kv-offload", "-kvo", "--kv-offload"],
         &[],
-        NoEffect { reason: NO_GPU, has_value: false },
+        NoEffect { reason: NO_SPLIT, has_value: false },
     ),
     (
         &["-fa", "--flash-attn", "--flash-attention"],

@@ -1,7 +1,7 @@
 //! Other spellings of options, and options that no program has.
 
 use super::Meaning::{Advice, NoEffect, SameAs};
-use super::{Entry, GENERATING, NO_GPU, SERVE, TEXT};
+use super::{Entry, GENERATING, SERVE, TEXT};
 
 pub(super) const OPTIONS: &[Entry] = &[
     (&["--model-path", "--model-file", "--gguf"], &[], SameAs("--model")),
@@ -28,7 +28,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         &["generate", "chat", "run", "serve", "bench", "perplexity", "logits"],
         Advice("use inferno --version for the version, or --stats for timings"),
     ),
-    (&["--gpu", "--cuda", "--metal"], &[], NoEffect { reason: NO_GPU, has_value: false }),
+    (
+        &["--gpu", "--cuda", "--metal"],
+        &[],
+        Advice("use --backend gpu, or --device with a device that inferno devices lists"),
+    ),
     (
         &["--cors", "--cors-origins", "--cors-allow-origins", "--allow-origins"],
         SERVE,

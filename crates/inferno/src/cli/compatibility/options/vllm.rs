@@ -1,7 +1,7 @@
 //! Options of vLLM, SGLang and mistral.rs.
 
 use super::Meaning::{Advice, AdviceUnless, NoEffect, SameAs};
-use super::{AUTOMATIC, Entry, NO_GPU, SERVE};
+use super::{AUTOMATIC, Entry, NO_SPLIT, SERVE};
 
 const IN_FILE: &str = "the model file contains it";
 const NO_MEDIA: &str = "only text is supported";
@@ -24,12 +24,12 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--dp",
         ],
         &[],
-        NoEffect { reason: NO_GPU, has_value: true },
+        NoEffect { reason: NO_SPLIT, has_value: true },
     ),
     (
         &["--enforce-eager", "--enable-expert-parallel", "--disable-custom-all-reduce"],
         &[],
-        NoEffect { reason: NO_GPU, has_value: false },
+        NoEffect { reason: NO_SPLIT, has_value: false },
     ),
     (
         &[

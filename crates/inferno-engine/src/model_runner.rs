@@ -195,6 +195,10 @@ impl Runner for ModelRunner {
         self.max_num_sequences.min(self.limits.max_num_tokens.saturating_sub(1).max(1))
     }
 
+    fn devices(&self) -> Vec<String> {
+        self.stages.iter().map(|stage| stage.device()).collect()
+    }
+
     fn kv_layout(&self) -> &KvLayout {
         &self.layout.kv
     }

@@ -28,6 +28,11 @@ pub trait Runner: Send {
         max_num_logit_rows.min(max_num_tokens.saturating_sub(1).max(1))
     }
 
+    /// Returns descriptions of the devices that compute, in the order of the layers.
+    fn devices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the dimensions of the KV cache.
     fn kv_layout(&self) -> &KvLayout;
 

@@ -10,6 +10,9 @@ pub(crate) trait Stage: Send {
     /// The part of the cache that belongs to the stage's layers.
     fn layout(&self) -> &CacheLayout;
 
+    /// A description of the device.
+    fn device(&self) -> String;
+
     /// Runs the layers; `residual` is that of the stage before, if there is one.
     fn run(
         &mut self,
@@ -67,6 +70,10 @@ pub(crate) fn open<B: Backend>(
 impl<B: Backend> Stage for ModelStage<B> {
     fn layout(&self) -> &CacheLayout {
         &self.layout
+    }
+
+    fn device(&self) -> String {
+        self.model.backend().describe()
     }
 
     fn run(

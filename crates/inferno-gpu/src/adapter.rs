@@ -1,5 +1,7 @@
 //! The GPUs of this machine.
 
+mod memory;
+
 use std::fmt;
 
 use inferno_backend::BackendError;
@@ -120,6 +122,11 @@ impl GpuAdapter {
     /// The driver's name and version; empty if it is not known.
     pub fn driver(&self) -> String {
         format!("{} {}", self.info.driver, self.info.driver_info).trim().to_owned()
+    }
+
+    /// Size of the device's memory, in bytes, if the driver reports it.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        memory::vulkan_memory_bytes(&self.adapter)
     }
 
     /// The largest buffer, in bytes.

@@ -4,7 +4,7 @@
 //!
 //! **Same bits.** A row of a result depends on its own inputs alone: the order of the additions of every value follows
 //! from the number of columns, never from the number of rows in a pass. Results differ between devices.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod adapter;
 mod backend;

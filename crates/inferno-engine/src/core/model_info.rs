@@ -26,6 +26,8 @@ pub(crate) struct ModelInfo {
     /// Size of a recurrent state, in bytes; 0 if the model has none.
     pub(crate) state_bytes: usize,
     pub(crate) fingerprint: Fingerprint,
+    /// Descriptions of the devices that compute, in the order of the layers.
+    pub(crate) devices: Vec<String>,
 }
 
 impl ModelInfo {
@@ -46,6 +48,7 @@ impl ModelInfo {
             layout,
             state_bytes: runner.state_layout().map_or(0, StateLayout::slot_bytes),
             fingerprint: runner.fingerprint(),
+            devices: runner.devices(),
         }
     }
 

@@ -191,6 +191,11 @@ impl EngineHandle {
         self.info().hidden_size
     }
 
+    /// Descriptions of the devices that compute, in the order of the layers: `cpu (avx2, 2 threads)`.
+    pub fn devices(&self) -> &[String] {
+        &self.info().devices
+    }
+
     /// Tokens that both model and tokenizer have.
     pub fn vocab_size(&self) -> usize {
         self.info().vocab_size

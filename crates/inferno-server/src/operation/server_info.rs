@@ -23,9 +23,11 @@ pub(crate) struct ServerInfo {
     max_model_len: usize,
     /// Tokens that the KV cache holds.
     max_total_num_tokens: usize,
+    /// Descriptions of the devices that compute, in the order of the layers.
+    devices: Vec<String>,
     /// Always 1: there is one engine.
     dp_size: usize,
-    /// Always 1: the model is on one device.
+    /// Always 1: each layer is on one device.
     tp_size: usize,
 }
 
@@ -41,6 +43,7 @@ pub(crate) async fn server_info(State(app): State<Arc<App>>) -> Result<Json<Serv
         model_path: model.name().to_owned(),
         max_model_len: model.handle.context_length(),
         max_total_num_tokens: now.blocks.num_blocks * now.block_tokens,
+        devices: model.handle.devices().to_vec(),
         dp_size: 1,
         tp_size: 1,
     }))

@@ -40,6 +40,7 @@ impl ServerMetrics {
             request_success.with_label_values(&[reason]);
         }
         cache_config(&registry, handle)?;
+        devices(&registry, handle)?;
         Ok(Self {
             request_success,
             http_requests: make.counters(
@@ -89,6 +90,20 @@ impl ServerMetrics {
         });
         Ok(text)
     }
+}
+
+/// Constant metrics with the devices in their labels.
+fn devices(registry: &Registry, handle: &EngineHandle) -> Result<(), Error> {
+    let help = "A device that computes, in the order of the layers, in the labels.";
+    for (index, device) in handle.devices().iter().enumerate() {
+        let options = Opts::new("inferno:device_info", help)
+            .const_label("index", index.to_string())
+            .const_label("device", device);
+        let info = IntGauge::with_opts(options)?;
+        info.set(1);
+        registry.register(Box::new(info))?;
+    }
+    Ok(())
 }
 
 /// A constant metric with the cache configuration in its labels.

@@ -1,0 +1,150 @@
+//! The built-in model on a GPU, by the command line and by a server; skipped without a GPU.
+#![cfg(all(feature = "embedded-model", feature = "gpu"))]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// Whether there is a GPU. Prints that the test is skipped if there is none.
+///
+/// **Panics** if there is none but `INFERNO_REQUIRE_GPU` is set.
+fn has_gpu() -> bool {
+    let found = !inferno::gpus().is_empty();
+    if !found {
+        assert!(std::env::var_os("INFERNO_REQUIRE_GPU").is_none(), "no GPU driver was found");
+        eprintln!("skipped: no GPU driver was found");
+    }
+    found
+}
+
+fn inferno(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_inferno"));
+    command.args(arguments).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = inferno(arguments).output().expect("it starts");
+    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("UTF-8")
+}
+
+/// Stories by transformers, see `fixtures/ember/make_fixtures.py`.
+fn stories() -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ember/greedy.json");
+    let mut document: Value =
+        serde_json::from_str(&fs::read_to_string(path).expect("the fixture")).expect("JSON");
+    serde_json::from_value(document["stories"].take()).expect("stories")
+}
+
+#[test]
+fn the_greedy_text_matches_transformers_on_a_gpu_and_divided() {
+    if !has_gpu() {
+        return;
+    }
+    for story in stories().iter().take(2) {
+        let prompt = story["prompt"].as_str().expect("a prompt");
+        let text = story["text"].as_str().expect("a text").to_owned() + "\n";
+        let max_tokens = story["max_tokens"].to_string();
+        for layers in ["all", "3"] {
+            let generate = ["generate", "--greedy", "--max-tokens", &max_tokens];
+            let device = ["--backend", "gpu", "--device", "0", "--gpu-layers", layers, prompt];
+            assert_eq!(stdout(&[&generate[..], &device].concat()), text, "{prompt}, {layers} layers");
+        }
+    }
+}
+
+#[test]
+fn devices_are_listed_and_selected() {
+    if !has_gpu() {
+        return;
+    }
+    let listed: Value = serde_json::from_str(&stdout(&["devices", "--json"])).expect("JSON");
+    assert_eq!(listed[0]["device"], "cpu");
+    assert_eq!(listed[1]["device"], 0);
+    let name = listed[1]["name"].as_str().expect("a name");
+    assert!(stdout(&["devices"]).contains(name));
+
+    let plan = stdout(&["generate", "--dry-run", "--device", name, "--gpu-layers", "2", "--backend", "gpu"]);
+    assert!(plan.contains("the last 2 layers; the processor runs the first"), "{plan}");
+    let plan = stdout(&["generate", "--dry-run", "--device", "cpu"]);
+    assert!(plan.contains("cpu (") && !plan.contains("GPU"), "{plan}");
+
+    let missing = inferno(&["generate", "--device", "99", ""]).output().expect("it starts");
+    assert_eq!(missing.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(stderr.contains("expected cpu or one of the GPUs: 0 ("), "{stderr}");
+}
+
+/// A server, which ends with the test.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let arguments = ["serve", "--port", "0", "--backend", "gpu", "--device", "0"];
+        let mut process =
+            inferno(&arguments).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(process.stderr.take().expect("a pipe")).lines();
+        let address = lines
+            .by_ref()
+            .map(|line| line.expect("UTF-8"))
+            .find_map(|line| {
+                let (_, rest) = line.split_once("http://")?;
+                Some(rest.split(['/', ' ']).next()?.to_owned())
+            })
+            .expect("the address is printed");
+        // The server must not wait for a reader of its log.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, address }
+    }
+
+    /// The body of the response to a request.
+    fn request(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("it answers");
+        let (head, body) = response.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        body.to_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_server_answers_on_a_gpu() {
+    if !has_gpu() {
+        return;
+    }
+    let server = Server::start();
+    let story = &stories()[0];
+    let body = json!({
+        "prompt": story["prompt"], "max_tokens": 12, "temperature": 0, "stream": false,
+    });
+    let answer = server.request("POST", "/v1/completions", &body.to_string());
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let text = answer["choices"][0]["text"].as_str().expect("a text");
+    let expected = story["text"].as_str().expect("a text");
+    assert!(!text.is_empty() && expected.starts_with(text), "{text}");
+    let metrics = server.request("GET", "/metrics", "");
+    assert!(metrics.contains("gpu ("), "{metrics}");
+}

@@ -53,7 +53,11 @@ fn the_greedy_text_matches_transformers_on_a_gpu_and_divided() {
         for layers in ["all", "3"] {
             let generate = ["generate", "--greedy", "--max-tokens", &max_tokens];
             let device = ["--backend", "gpu", "--device", "0", "--gpu-layers", layers, prompt];
-            assert_eq!(stdout(&[&generate[..], &device].concat()), text, "{prompt}, {layers} layers");
+            assert_eq!(
+                stdout(&[&generate[..], &device].concat()),
+                text,
+                "{prompt}, {layers} layers"
+            );
         }
     }
 }
@@ -69,7 +73,16 @@ fn devices_are_listed_and_selected() {
     let name = listed[1]["name"].as_str().expect("a name");
     assert!(stdout(&["devices"]).contains(name));
 
-    let plan = stdout(&["generate", "--dry-run", "--device", name, "--gpu-layers", "2", "--backend", "gpu"]);
+    let plan = stdout(&[
+        "generate",
+        "--dry-run",
+        "--device",
+        name,
+        "--gpu-layers",
+        "2",
+        "--backend",
+        "gpu",
+    ]);
     assert!(plan.contains("the last 2 layers; the processor runs the first"), "{plan}");
     let plan = stdout(&["generate", "--dry-run", "--device", "cpu"]);
     assert!(plan.contains("cpu (") && !plan.contains("GPU"), "{plan}");
@@ -89,8 +102,7 @@ struct Server {
 impl Server {
     fn start() -> Self {
         let arguments = ["serve", "--port", "0", "--backend", "gpu", "--device", "0"];
-        let mut process =
-            inferno(&arguments).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut process = inferno(&arguments).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut lines = BufReader::new(process.stderr.take().expect("a pipe")).lines();
         let address = lines
             .by_ref()

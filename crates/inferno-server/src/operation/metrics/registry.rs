@@ -96,7 +96,7 @@ impl ServerMetrics {
 fn devices(registry: &Registry, handle: &EngineHandle) -> Result<(), Error> {
     let help = "A device that computes, in the order of the layers, in the labels.";
     for (index, device) in handle.devices().iter().enumerate() {
-        let options = Opts::new("inferno:device_info", help)
+        let options = Opts::new("inferno_device_info", help)
             .const_label("index", index.to_string())
             .const_label("device", device);
         let info = IntGauge::with_opts(options)?;

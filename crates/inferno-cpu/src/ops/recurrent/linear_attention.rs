@@ -35,6 +35,7 @@ pub(crate) fn linear_attention(
     let &LinearAttentionParams { num_heads, value_dim, .. } = params;
     let LinearAttentionRows { projected, convolved } = rows;
     let num_rows = batch.num_tokens();
+    assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
     check(params, weights, [projected, convolved, out], &state.layout);
     let gate_bias = weights.gate_bias.rows(1);
     let cols = projected.cols();

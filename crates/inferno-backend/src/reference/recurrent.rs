@@ -13,7 +13,7 @@ use crate::{
 
 type Matrix = Tensor<f32>;
 
-/// Slots x layers x values: the inputs of the convolution, then the matrices of linear attention.
+/// Slots x layers x values: the inputs of the convolution, then the matrices row by row, in the order of saved states.
 #[derive(Debug)]
 pub struct ReferenceState {
     layout: StateLayout,

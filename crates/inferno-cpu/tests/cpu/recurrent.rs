@@ -80,7 +80,7 @@ impl Layer {
         StateLayout {
             num_layers: 2,
             conv_values: self.conv.tail_values(),
-            matrix_values: self.attention.matrix_values(),
+            matrices: self.attention.matrices(),
             num_slots: 4,
         }
     }
@@ -230,6 +230,41 @@ fn sequences_of_a_batch_and_checkpoints_have_the_bits_of_solo_runs() {
         }
         let [whole, resumed] = checkpointed(layer, &ReferenceBackend::new());
         assert_eq!(rows(&whole, 29, 20..29), rows(&resumed, 9, 0..9), "{number}");
+    }
+}
+
+/// The bytes of a saved state, and its values.
+fn saved<B: Backend>(backend: &B, state: &B::RecurrentState) -> (Vec<u8>, Vec<f32>) {
+    let mut bytes = Vec::new();
+    backend.read_state(state, StateSlot(2), &mut bytes).expect("a device in order");
+    let values = bytes.chunks_exact(4).map(|value| f32::from_le_bytes(value.try_into().unwrap()));
+    let values = values.collect();
+    (bytes, values)
+}
+
+#[test]
+fn states_saved_by_one_backend_resume_in_another() {
+    for (number, layer) in layers(40).iter().enumerate() {
+        let reference = ReferenceBackend::new();
+        let (first, rest): (Vec<usize>, Vec<usize>) = ((0..20).collect(), (20..40).collect());
+        let begin = batch(&[Part::new(0, 20, 2)]);
+        let resume = batch(&[Part::new(20, 20, 2)]);
+        let mut expected_state = reference.alloc_state(&layer.layout()).expect("memory");
+        layer.run(&reference, &mut expected_state, &begin, &first);
+        let (bytes, expected_values) = saved(&reference, &expected_state);
+        let expected = layer.run(&reference, &mut expected_state, &resume, &rest);
+        for backend in all() {
+            let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+            layer.run(&backend, &mut state, &begin, &first);
+            let (_, values) = saved(&backend, &state);
+            let error = relative_error(&values, &expected_values);
+            assert!(error < 2e-6, "{number} {backend:?}: {error}");
+            backend.write_state(&mut state, StateSlot(2), &bytes).expect("the same size");
+            assert_eq!(saved(&backend, &state).0, bytes, "{number} {backend:?}");
+            let resumed = layer.run(&backend, &mut state, &resume, &rest);
+            let error = relative_error(&resumed, &expected);
+            assert!(error < 2e-6, "{number} {backend:?}: {error}");
+        }
     }
 }
 

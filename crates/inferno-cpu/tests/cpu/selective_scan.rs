@@ -39,8 +39,8 @@ impl Layer {
     }
 
     fn layout(&self) -> StateLayout {
-        let matrix_values = self.params.num_states();
-        StateLayout { num_layers: 2, conv_values: 5, matrix_values, num_slots: 4 }
+        let matrices = self.params.matrices();
+        StateLayout { num_layers: 2, conv_values: 5, matrices, num_slots: 4 }
     }
 
     /// Runs a batch of some parts of sequences.
@@ -115,6 +115,26 @@ fn selective_scans_agree_for_every_chunking() {
         let stepwise = layer.chunks(&ReferenceBackend::new(), 40, 1);
         assert_eq!(bits(&stepwise), bits(&reference), "{number}");
     }
+}
+
+#[test]
+fn states_of_selective_scans_are_saved_in_one_order() {
+    for layer in layers() {
+        let reference = saved(&layer, &ReferenceBackend::new());
+        for backend in all() {
+            let error = relative_error(&saved(&layer, &backend), &reference);
+            assert!(error < 2e-6, "{:?} {backend:?}: {error}", layer.params);
+        }
+    }
+}
+
+/// The values of a saved state of 20 tokens.
+fn saved<B: Backend>(layer: &Layer, backend: &B) -> Vec<f32> {
+    let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+    layer.run(backend, &mut state, &[(0..20, 2, None)]);
+    let mut bytes = Vec::new();
+    backend.read_state(&state, StateSlot(2), &mut bytes).expect("a device in order");
+    bytes.chunks_exact(4).map(|value| f32::from_le_bytes(value.try_into().unwrap())).collect()
 }
 
 /// Two sequences in one batch, and the continuation from a checkpoint within the second.

@@ -1,7 +1,7 @@
 //! Recurrent mixers as data.
 
 use inferno_backend::{
-    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, WriteRule,
+    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, StateMatrices, WriteRule,
 };
 
 use super::tensors::{LinearSpec, VectorSpec};
@@ -63,11 +63,11 @@ impl ScanSpec {
         }
     }
 
-    /// Number of values of its state.
-    fn state_values(&self) -> usize {
+    /// The matrices of its state.
+    fn matrices(&self) -> StateMatrices {
         match self {
-            Self::LinearAttention(attention) => attention.params.matrix_values(),
-            Self::Selective(selective) => selective.params.num_states(),
+            Self::LinearAttention(attention) => attention.params.matrices(),
+            Self::Selective(selective) => selective.params.matrices(),
         }
     }
 
@@ -140,7 +140,7 @@ impl RecurrentSpec {
             // The rate times the step size as well.
             ScanSpec::Selective(_) => 6,
         };
-        (scan.state_values() as u64).saturating_mul(per_value)
+        (scan.matrices().num_values() as u64).saturating_mul(per_value)
     }
 
     /// The state of `num_layers` such layers.
@@ -148,7 +148,7 @@ impl RecurrentSpec {
         StateLayout {
             num_layers,
             conv_values: self.conv.tail_values(),
-            matrix_values: self.scan.as_ref().map_or(0, ScanSpec::state_values),
+            matrices: self.scan.as_ref().map(ScanSpec::matrices).unwrap_or_default(),
             num_slots,
         }
     }

@@ -9,18 +9,18 @@
 use std::ops::Range;
 
 use inferno_backend::{
-    Batch, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, StateLayout,
-    StateSlot, WriteRule,
+    Batch, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, WriteRule,
 };
 
 use super::SequenceRows;
+use super::layer_state::{LayerState, StateBlock};
 use super::matrix_columns::{Columns, Update, load_columns, store_columns};
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
 use crate::ops::functions::sigmoid;
-use crate::recurrent_state::{BLOCK_COLS, CpuState, StateOffsets};
+use crate::recurrent_state::{BLOCK_COLS, CpuState};
 
 /// Reads and writes the matrices of each sequence.
 pub(crate) fn linear_attention(
@@ -36,7 +36,9 @@ pub(crate) fn linear_attention(
     let LinearAttentionRows { projected, convolved } = rows;
     let num_rows = batch.num_tokens();
     assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
-    check(params, weights, [projected, convolved, out], &state.layout);
+    check(params, weights, [projected, convolved, out]);
+    let state = LayerState::new(state, params.layer);
+    assert_eq!(params.matrices(), state.layout().matrices, "the state was made for this layer");
     let gate_bias = weights.gate_bias.rows(1);
     let cols = projected.cols();
     projected.split_rows(executor.pool, num_rows, |_, values| {
@@ -57,8 +59,7 @@ pub(crate) fn linear_attention(
         rates: weights.rates.rows(1),
         skip: weights.skip.map(|skip| skip.rows(1)),
     };
-    let layout = state.layout;
-    let (state, out) = (Disjoint::new(state.values_mut()), Disjoint::new(out.values_mut()));
+    let out = Disjoint::new(out.values_mut());
     let num_blocks = value_dim.div_ceil(BLOCK_COLS);
     let scan = |task: usize| {
         let (sequence, task) = (task / (num_heads * num_blocks), task % (num_heads * num_blocks));
@@ -68,25 +69,21 @@ pub(crate) fn linear_attention(
             sequence: SequenceRows::new(batch, sequence),
             head: task / num_blocks,
             columns: first..value_dim.min(first + BLOCK_COLS),
-            layout: &layout,
             state: &state,
             out: &out,
         });
     };
     let num_tasks = batch.num_sequences() * num_heads * num_blocks;
-    executor.pool.run_if_large(num_tasks, num_rows * params.matrix_values(), &scan);
+    executor.pool.run_if_large(num_tasks, num_rows * params.matrices().num_values(), &scan);
 }
 
 fn check(
     params: &LinearAttentionParams,
     weights: &LinearAttentionWeights<'_, CpuBuffer>,
     [projected, convolved, out]: [&CpuBuffer; 3],
-    layout: &StateLayout,
 ) {
-    let &LinearAttentionParams { layer, num_heads, num_key_heads, key_dim, value_dim, .. } = params;
+    let &LinearAttentionParams { num_heads, num_key_heads, key_dim, value_dim, .. } = params;
     assert_eq!(num_heads % num_key_heads, 0, "key heads are shared by as many heads each");
-    assert!(layer < layout.num_layers, "layer {layer} of {}", layout.num_layers);
-    assert_eq!(params.matrix_values(), layout.matrix_values, "the state was made for this layer");
     assert_eq!(out.cols(), num_heads * value_dim, "an output per head and column");
     let vectors = [Some(weights.rates), Some(weights.gate_bias), weights.skip];
     assert!(vectors.into_iter().flatten().all(|vector| vector.cols() == num_heads), "head weights");
@@ -195,8 +192,7 @@ struct Scan<'a> {
     sequence: SequenceRows,
     head: usize,
     columns: Range<usize>,
-    layout: &'a StateLayout,
-    state: &'a Disjoint<'a, f32>,
+    state: &'a LayerState<'a>,
     out: &'a Disjoint<'a, f32>,
 }
 
@@ -235,7 +231,10 @@ impl Scan<'_> {
     #[inline(always)]
     fn scan<L: Lanes, const V: usize>(&self, lanes: L, columns: Columns) {
         let is_delta = matches!(self.inputs.params.rule, WriteRule::Delta { .. });
-        let block = self.block(self.sequence.slot);
+        // SAFETY: tasks differ in the sequence, the head or the block of columns; within a task, each block is dropped
+        // before the next one is created.
+        let block = unsafe { self.state.block(&self.sequence, self.head, self.columns.start) };
+        let StateBlock { values: block, mut checkpoint } = block;
         if self.sequence.is_new {
             columns.clear(block);
         }
@@ -263,8 +262,9 @@ impl Scan<'_> {
                 result = std::array::from_fn(|v| lanes.fma(skip, value[v], result[v]));
             }
             store_columns::<L, V>(lanes, result, columns.of_mut(self.out(index)));
-            if let Some(slot) = self.sequence.checkpoint_after(index) {
-                columns.copy(block, self.block(slot));
+            match &mut checkpoint {
+                Some((last_row, copy)) if *last_row == index => columns.copy(block, copy),
+                _ => {}
             }
         }
     }
@@ -317,18 +317,5 @@ impl Scan<'_> {
         let at = (row * num_heads + self.head) * value_dim;
         // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns.
         unsafe { self.out.part(at + self.columns.start..at + self.columns.end) }
-    }
-
-    /// The block in a slot: a row of columns for each component of a key.
-    // No two of the same slot exist at a time in a task.
-    #[allow(clippy::mut_from_ref)]
-    #[inline(always)]
-    fn block(&self, slot: StateSlot) -> &mut [f32] {
-        let LinearAttentionParams { layer, key_dim, value_dim, .. } = *self.inputs.params;
-        let at = self.layout.matrices_at(slot, layer) + self.head * key_dim * value_dim;
-        let Range { start, end } = self.columns;
-        // SAFETY: tasks differ in the sequence, and thereby in the slots, which a batch does not share, or in the
-        // head or the columns. Within a task, there is one block of each slot.
-        unsafe { self.state.part(at + start * key_dim..at + end * key_dim) }
     }
 }

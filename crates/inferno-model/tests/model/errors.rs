@@ -158,6 +158,14 @@ fn heads_of_windowed_layers_differ_only_with_a_rotary_embedding_of_their_own() {
 }
 
 #[test]
+#[should_panic(expected = "latent attention has no window")]
+fn a_window_of_latent_attention_is_rejected() {
+    synthetic_with("deepseek2", |metadata| {
+        metadata.insert("deepseek2.attention.sliding_window", 5_u32);
+    });
+}
+
+#[test]
 #[should_panic(expected = "reads the keys and values of layer 0")]
 fn layers_that_share_keys_and_values_have_equally_many_heads() {
     synthetic_with("gemma4", |metadata| {

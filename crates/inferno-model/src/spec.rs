@@ -12,11 +12,13 @@ pub(crate) mod streams;
 pub(crate) mod tensors;
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use inferno_backend::{
     AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, StateLayout,
 };
 use inferno_gguf::Gguf;
+use crate::tensor_names::layer_tensor;
 
 use crate::keys::ArchitectureKeys;
 use crate::{Architecture, ModelError, architecture};
@@ -61,9 +63,26 @@ pub struct ModelSpec {
     pub(crate) head: LinearSpec,
     /// What is applied to the logits, in order.
     pub(crate) head_functions: Vec<Function>,
-    /// Beginnings of the names of tensors that the model does not need: those of layers that predict further tokens,
-    /// and projections of layers that read the cache of others.
-    pub(crate) unused_tensors: Vec<String>,
+    pub(crate) unused_tensors: UnusedTensors,
+}
+
+/// The tensors that files contain but the model does not need.
+#[derive(Debug, Clone)]
+pub(crate) struct UnusedTensors {
+    /// The layers that predict further tokens.
+    pub(crate) predictors: Range<usize>,
+    /// The layers that read the keys and values of others, in ascending order: they need no projections of their own.
+    pub(crate) layers_without_kv: Vec<usize>,
+}
+
+impl UnusedTensors {
+    /// Whether the tensor `name` is one of them.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        let Some((layer, name)) = layer_tensor(name) else { return false };
+        let is_projection = name.starts_with("attn_k") || name.starts_with("attn_v");
+        self.predictors.contains(&layer)
+            || is_projection && self.layers_without_kv.binary_search(&layer).is_ok()
+    }
 }
 
 /// Embeddings of tokens that each layer adds a projection of: those of a table plus a projection of the

@@ -166,6 +166,37 @@ fn a_window_of_latent_attention_is_rejected() {
 }
 
 #[test]
+fn tensors_of_predicting_layers_are_ignored_under_their_names_only() {
+    for (name, is_unused) in [
+        ("blk.2.nextn.eh_proj.weight", true),
+        ("blk.3.attn_q.weight", false),
+        ("blk.02.attn_q.weight", false),
+        ("blk.+2.attn_q.weight", false),
+    ] {
+        // Two layers, and one that predicts a further token.
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert("llama.block_count", 3_u32);
+                metadata.insert("llama.nextn_predict_layers", 1_u32);
+            },
+            |own| match own {
+                // Without an output head, the embeddings are it.
+                "output.weight" => Some((name.to_owned(), None)),
+                own => unchanged(own),
+            },
+        );
+        let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
+        match model {
+            Ok(_) => assert!(is_unused, "{name}"),
+            Err(ModelError::UnusedTensors { names }) => {
+                assert!(!is_unused && names == [name], "{names:?}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "reads the keys and values of layer 0")]
 fn layers_that_share_keys_and_values_have_equally_many_heads() {
     synthetic_with("gemma4", |metadata| {

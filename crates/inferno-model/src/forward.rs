@@ -16,7 +16,7 @@ impl<B: Backend> Model<B> {
     ///
     /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
     /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
-    /// values of the batch's own positions are unspecified.
+    /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
     pub fn forward<'w>(
         &self,
         batch: &Batch,

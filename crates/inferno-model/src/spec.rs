@@ -14,13 +14,11 @@ pub(crate) mod tensors;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use inferno_backend::{
-    AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, StateLayout,
-};
+use inferno_backend::{AttentionWindow, Function, KvDType, KvLayer, KvLayout, StateLayout};
 use inferno_gguf::Gguf;
-use crate::tensor_names::layer_tensor;
 
 use crate::keys::ArchitectureKeys;
+use crate::tensor_names::layer_tensor;
 use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
@@ -148,8 +146,16 @@ impl ModelSpec {
         }
     }
 
-    /// A cache layout for `num_tokens` positions of this model. Heads that are too wide for [`KvDType::I16`] are
-    /// stored as [`KvDType::F16`].
+    /// The format of the KV cache if none is requested: [`KvDType::I16`], or [`KvDType::F16`] for models with heads
+    /// that it does not support.
+    pub fn default_kv_dtype(&self) -> KvDType {
+        let is_supported = |attention: &AttentionSpec| {
+            attention.heads.kv_layer().position_bytes(KvDType::I16).is_ok()
+        };
+        if self.attentions().all(is_supported) { KvDType::I16 } else { KvDType::F16 }
+    }
+
+    /// A cache layout for `num_tokens` positions of this model.
     pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
         let own = self.attentions().filter(|attention| attention.heads.has_kv);
@@ -158,10 +164,6 @@ impl ModelSpec {
             ..attention.heads.kv_layer()
         };
         let layers: Vec<_> = own.map(kv_layer).collect();
-        let is_too_wide = |layer: &KvLayer| {
-            matches!(dtype.row_bytes(layer.key_dim), Err(BackendError::KvHeadTooWide { .. }))
-        };
-        let dtype = if layers.iter().any(is_too_wide) { KvDType::F16 } else { dtype };
         let num_blocks = num_tokens.div_ceil(block_tokens);
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
     }

@@ -105,7 +105,7 @@ pub fn bench(
         backend: model.options().backend,
         isa: estimate.isa,
         num_threads: estimate.num_threads,
-        kv_dtype: model.options().kv_dtype,
+        kv_dtype: estimate.cache.kv.dtype,
         requantize: model.options().requantize,
         pass_tokens: workload.pass_tokens(),
         workload: workload.clone(),

@@ -153,7 +153,7 @@ pub enum WriteRule {
 
 /// Gated linear attention: each head reads and writes a matrix that decays from token to token.
 ///
-/// With `step = max(softplus(gate + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
+/// With `step = max(softplus(step + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
 /// matrix `S` of `key_dim` x `value_dim` by its [`WriteRule`], and returns `S^T query + skip * value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearAttentionParams {
@@ -176,8 +176,8 @@ pub struct LinearAttentionParams {
     /// Whether neighboring heads share a key head (`head / group`) rather than distant ones
     /// (`head % num_key_heads`).
     pub are_grouped: bool,
-    /// The first column of the decay gates in the projection's rows, one per head.
-    pub gates: usize,
+    /// The first column of the steps in the projection's rows, one per head, before the softplus.
+    pub steps: usize,
     /// The smallest step.
     pub min_step: f32,
     /// How values are written.
@@ -205,8 +205,8 @@ impl LinearAttentionParams {
 pub struct LinearAttentionWeights<'a, Buffer> {
     /// The negative rates of decay.
     pub rates: &'a Buffer,
-    /// Added to the decay gates.
-    pub gate_bias: &'a Buffer,
+    /// Added to the steps before the softplus.
+    pub step_bias: &'a Buffer,
     /// Factors on the values that are added to the output.
     pub skip: Option<&'a Buffer>,
 }
@@ -214,7 +214,7 @@ pub struct LinearAttentionWeights<'a, Buffer> {
 /// The rows that linear attention reads.
 #[derive(Debug)]
 pub struct LinearAttentionRows<'a, Buffer> {
-    /// The projection's rows. Gates and strengths are replaced by their activations.
+    /// The projection's rows. Steps and strengths are replaced by their activations.
     pub projected: &'a mut Buffer,
     /// The convolution's rows. The delta rule normalizes queries and keys in place.
     pub convolved: &'a mut Buffer,

@@ -110,9 +110,9 @@ impl Layer {
 
         let heads =
             self.heads.each_ref().map(|values| matrix(backend, 1, attention.num_heads, values));
-        let [rates, gate_bias, skip] = heads.each_ref();
+        let [rates, step_bias, skip] = heads.each_ref();
         let skip = self.has_skip.then_some(skip);
-        let weights = LinearAttentionWeights { rates, gate_bias, skip };
+        let weights = LinearAttentionWeights { rates, step_bias, skip };
         let out_cols = attention.num_heads * attention.value_dim;
         let mut out = backend.alloc(rows.len() + 1, out_cols).expect("memory");
         let inputs = LinearAttentionRows { projected: &mut x, convolved: &mut convolved };
@@ -152,7 +152,7 @@ fn layers(num_rows: usize) -> Vec<Layer> {
             keys,
             values: 2 * keys,
             are_grouped: rule == WriteRule::Additive,
-            gates: 940,
+            steps: 940,
             // More than the steps of some heads.
             min_step: if rule == WriteRule::Additive { 0.6 } else { 0.0 },
             rule,

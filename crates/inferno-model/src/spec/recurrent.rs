@@ -74,8 +74,8 @@ impl ScanSpec {
     /// Every vector but the biases of products.
     fn vectors(&self) -> Vec<&VectorSpec> {
         match self {
-            Self::LinearAttention(LinearAttentionSpec { rates, gate_bias, skip, norm, .. }) => {
-                [rates, gate_bias].into_iter().chain(skip).chain(&norm.weight).collect()
+            Self::LinearAttention(LinearAttentionSpec { rates, step_bias, skip, norm, .. }) => {
+                [rates, step_bias].into_iter().chain(skip).chain(&norm.weight).collect()
             }
             Self::Selective(SelectiveScanSpec { rates, skip, norms, .. }) => {
                 let norms = norms.iter().filter_map(|norms| norms.weights.as_ref());
@@ -90,7 +90,7 @@ impl ScanSpec {
 pub(crate) struct LinearAttentionSpec {
     pub(crate) params: LinearAttentionParams,
     pub(crate) rates: VectorSpec,
-    pub(crate) gate_bias: VectorSpec,
+    pub(crate) step_bias: VectorSpec,
     pub(crate) skip: Option<VectorSpec>,
     pub(crate) norm: GatedNormSpec,
 }

@@ -39,10 +39,10 @@ pub(crate) fn linear_attention(
     check(params, weights, [projected, convolved, out]);
     let state = LayerState::new(state, params.layer);
     assert_eq!(params.matrices(), state.layout().matrices, "the state was made for this layer");
-    let gate_bias = weights.gate_bias.rows(1);
+    let step_bias = weights.step_bias.rows(1);
     let cols = projected.cols();
     projected.split_rows(executor.pool, num_rows, |_, values| {
-        executor.level.run(Activate { params, gate_bias, cols, values });
+        executor.level.run(Activate { params, step_bias, cols, values });
     });
     if let WriteRule::Delta { eps, .. } = params.rule {
         let cols = convolved.cols();
@@ -85,22 +85,22 @@ fn check(
     let &LinearAttentionParams { num_heads, num_key_heads, key_dim, value_dim, .. } = params;
     assert_eq!(num_heads % num_key_heads, 0, "key heads are shared by as many heads each");
     assert_eq!(out.cols(), num_heads * value_dim, "an output per head and column");
-    let vectors = [Some(weights.rates), Some(weights.gate_bias), weights.skip];
+    let vectors = [Some(weights.rates), Some(weights.step_bias), weights.skip];
     assert!(vectors.into_iter().flatten().all(|vector| vector.cols() == num_heads), "head weights");
     let strengths = match params.rule {
         WriteRule::Additive => 0,
         WriteRule::Delta { strengths, .. } => strengths,
     };
-    assert!(params.gates.max(strengths) + num_heads <= projected.cols(), "gates beyond a row");
+    assert!(params.steps.max(strengths) + num_heads <= projected.cols(), "steps beyond a row");
     let key_end = params.queries.max(params.keys) + num_key_heads * key_dim;
     let end = key_end.max(params.values + num_heads * value_dim);
     assert!(end <= convolved.cols(), "queries, keys or values beyond a row");
 }
 
-/// `gate = max(softplus(gate + bias), min_step)`, `strength = sigmoid(strength)`.
+/// `step = max(softplus(step + bias), min_step)`, `strength = sigmoid(strength)`.
 struct Activate<'a> {
     params: &'a LinearAttentionParams,
-    gate_bias: &'a [f32],
+    step_bias: &'a [f32],
     cols: usize,
     values: &'a mut [f32],
 }
@@ -108,12 +108,12 @@ struct Activate<'a> {
 impl Kernel for Activate<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let &LinearAttentionParams { num_heads, gates, min_step, rule, .. } = self.params;
+        let &LinearAttentionParams { num_heads, steps, min_step, rule, .. } = self.params;
         for row in self.values.chunks_exact_mut(self.cols) {
-            let gates = row[gates..gates + num_heads].chunks_mut(LANES);
-            for (gates, bias) in gates.zip(self.gate_bias.chunks(LANES)) {
-                softplus(lanes, lanes.add(lanes.load_part(gates), lanes.load_part(bias)), gates);
-                gates.iter_mut().filter(|gate| **gate < min_step).for_each(|gate| *gate = min_step);
+            let steps = row[steps..steps + num_heads].chunks_mut(LANES);
+            for (steps, bias) in steps.zip(self.step_bias.chunks(LANES)) {
+                softplus(lanes, lanes.add(lanes.load_part(steps), lanes.load_part(bias)), steps);
+                steps.iter_mut().filter(|step| **step < min_step).for_each(|step| *step = min_step);
             }
             if let WriteRule::Delta { strengths, .. } = rule {
                 for strengths in row[strengths..strengths + num_heads].chunks_mut(LANES) {
@@ -180,7 +180,7 @@ struct ScanInputs<'a> {
 
 /// What a scan reads of one row, for one head and the columns of a block.
 struct ScanRow<'a> {
-    gates: &'a [f32],
+    projected: &'a [f32],
     query: &'a [f32],
     key: &'a [f32],
     value: &'a [f32],
@@ -279,12 +279,12 @@ impl Scan<'_> {
         value: [L::F32; V],
         old: [L::F32; V],
     ) -> (L::F32, [L::F32; V]) {
-        let step = row.gates[self.inputs.params.gates + self.head];
+        let step = row.projected[self.inputs.params.steps + self.head];
         let decay = lanes.exp(lanes.splat(self.inputs.rates[self.head] * step));
         let written = match self.inputs.params.rule {
             WriteRule::Additive => value.map(|value| lanes.mul(value, lanes.splat(step))),
             WriteRule::Delta { strengths, .. } => {
-                let strength = lanes.splat(row.gates[strengths + self.head]);
+                let strength = lanes.splat(row.projected[strengths + self.head]);
                 std::array::from_fn(|v| {
                     lanes.mul(strength, lanes.sub(value[v], lanes.mul(decay, old[v])))
                 })
@@ -301,7 +301,7 @@ impl Scan<'_> {
         let key_head = params.key_head(self.head) * params.key_dim;
         let x = &convolved[index * convolved_cols..][..convolved_cols];
         ScanRow {
-            gates: &projected[index * projected_cols..][..projected_cols],
+            projected: &projected[index * projected_cols..][..projected_cols],
             query: &x[params.queries + key_head..][..params.key_dim],
             key: &x[params.keys + key_head..][..params.key_dim],
             value: &x[params.values + self.head * params.value_dim..][self.columns.clone()],

@@ -120,9 +120,9 @@ impl SpecBuilder<'_> {
         let sizes = HeadSizes::from_keys(self.keys)?;
         let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
         let channels = sizes.channels();
-        let gates = channels + inner_size;
+        let steps = channels + inner_size;
         let mut parts = sizes.delta_net_inputs(tensors.contains("ssm_in.weight"));
-        // Strengths and gates of each key head's value heads follow one another in one of the formats.
+        // Strengths and steps of each key head's value heads follow one another in one of the formats.
         let are_grouped = tensors.contains("ssm_ba.weight");
         match are_grouped {
             true => {
@@ -152,12 +152,12 @@ impl SpecBuilder<'_> {
                     keys: sizes.keys_size(),
                     values: 2 * sizes.keys_size(),
                     are_grouped,
-                    gates,
+                    steps,
                     min_step: 0.0,
-                    rule: WriteRule::Delta { eps: DELTA_EPS, strengths: gates + num_heads },
+                    rule: WriteRule::Delta { eps: DELTA_EPS, strengths: steps + num_heads },
                 },
                 rates: tensors.vector("ssm_a", 1, num_heads)?,
-                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                step_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
                 skip: None,
                 norm: GatedNormSpec {
                     gate_column: channels,
@@ -201,12 +201,12 @@ impl SpecBuilder<'_> {
                     keys: inner_size,
                     values: 0,
                     are_grouped: true,
-                    gates: inner_size + channels,
+                    steps: inner_size + channels,
                     min_step,
                     rule: WriteRule::Additive,
                 },
                 rates: tensors.flat_vector("ssm_a", num_heads, 1)?,
-                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                step_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
                 skip: Some(tensors.flat_vector("ssm_d", num_heads, 1)?),
                 norm: GatedNormSpec {
                     gate_column: 0,

@@ -49,10 +49,10 @@ impl Scheduler {
         };
         self.blocks.rewind_to_window(&mut scheduled);
         let is_first = self.waiting.first_key_value().is_none_or(|(&first, _)| id < first);
-        let has_slot = self.running.len() < self.limits.max_num_sequences;
+        let can_run = self.running.len() < self.limits.max_num_sequences;
         // The next token gets its block when it is planned, as those of other running sequences do.
         let continues = scheduled.holds_blocks() && scheduled.is_decoding();
-        match is_first && has_slot && continues {
+        match is_first && can_run && continues {
             true => self.running.insert(id, scheduled),
             false => self.waiting.insert(id, scheduled),
         };
@@ -119,8 +119,8 @@ impl Scheduler {
             if scheduled.state.slot.is_none() {
                 scheduled.state.slot = self.blocks.states.allocate();
             }
-            let has_slot = scheduled.state.slot.is_some() || !self.blocks.states.are_needed();
-            if has_slot && self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
+            let has_state = scheduled.state.slot.is_some() || !self.blocks.states.are_needed();
+            if has_state && self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
                 break Some(scheduled.sequence.block_table().to_vec());
             }
             if !self.reclaim_idle() {

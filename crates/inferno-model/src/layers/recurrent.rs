@@ -100,9 +100,9 @@ impl<B: Backend> RecurrentMixer<B> {
         let scan = spec.scan.as_ref();
         Ok(Self {
             input: Linear::load(loader, &spec.input)?,
-            conv: spec.conv,
-            conv_taps: loader.transposed(&spec.conv_taps)?,
-            conv_bias: loader.optional_vector(spec.conv_bias.as_ref())?,
+            conv: spec.conv.params,
+            conv_taps: loader.transposed(&spec.conv.taps)?,
+            conv_bias: loader.optional_vector(spec.conv.bias.as_ref())?,
             scan: scan.map(|spec| Scan::load(loader, spec)).transpose()?,
             output: Linear::load(loader, &spec.output)?,
         })

@@ -11,12 +11,18 @@ use super::tensors::{LinearSpec, VectorSpec};
 #[derive(Debug, Clone)]
 pub(crate) struct RecurrentSpec {
     pub(crate) input: LinearSpec,
-    pub(crate) conv: ConvParams,
-    /// A row per channel, the oldest tap first.
-    pub(crate) conv_taps: VectorSpec,
-    pub(crate) conv_bias: Option<VectorSpec>,
+    pub(crate) conv: ConvSpec,
     pub(crate) scan: Option<ScanSpec>,
     pub(crate) output: LinearSpec,
+}
+
+/// A convolution of each channel.
+#[derive(Debug, Clone)]
+pub(crate) struct ConvSpec {
+    pub(crate) params: ConvParams,
+    /// A row per channel, the oldest tap first.
+    pub(crate) taps: VectorSpec,
+    pub(crate) bias: Option<VectorSpec>,
 }
 
 /// What reads and writes the state token by token, over the rows of the convolution.
@@ -113,8 +119,8 @@ impl RecurrentSpec {
 
     /// Every vector but the biases of products.
     pub(super) fn vectors(&self) -> Vec<&VectorSpec> {
-        let mut vectors = vec![&self.conv_taps];
-        vectors.extend(&self.conv_bias);
+        let mut vectors = vec![&self.conv.taps];
+        vectors.extend(&self.conv.bias);
         vectors.extend(self.scan.iter().flat_map(ScanSpec::vectors));
         vectors
     }
@@ -147,7 +153,7 @@ impl RecurrentSpec {
     pub(super) fn state_layout(&self, num_layers: usize, num_slots: usize) -> StateLayout {
         StateLayout {
             num_layers,
-            conv_values: self.conv.tail_values(),
+            conv_values: self.conv.params.tail_values(),
             matrices: self.scan.as_ref().map(ScanSpec::matrices).unwrap_or_default(),
             num_slots,
         }

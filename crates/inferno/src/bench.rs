@@ -96,7 +96,8 @@ pub fn bench(
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
     let roof = roofs.map(|roofs| {
-        RoofReport::new(roofs, &estimate.token_cost, workload, prefill.as_ref(), decode.as_ref())
+        let (prefill, decode) = (prefill.as_ref(), decode.as_ref());
+        RoofReport::new(roofs, &estimate.token_cost, workload, prefill, decode, &batches)
     });
     Ok(BenchReport {
         model: model_name(&model),

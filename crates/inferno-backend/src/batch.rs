@@ -1,12 +1,13 @@
 //! The input of a forward pass: a ragged set of sequence chunks over the paged KV cache.
 //!
 //! Invariants of a built [`Batch`]: every array agrees with `cu_seqlens_q`; every position has a slot
-//! in its sequence's block table; every sequence has at least one token; no two sequences share a slot of the
-//! recurrent state. Backends rely on these and do not check them again.
+//! in its sequence's block table; every sequence has at least one token; no slot of the recurrent state occurs twice,
+//! neither in two sequences nor as the state and the checkpoint of one. Backends rely on these and do not check them
+//! again.
 
 use std::ops::Range;
 
-use crate::{BackendError, BlockId, SequenceState};
+use crate::{BackendError, BlockId, SequenceState, StateCheckpoint};
 
 /// The tokens of a chunk for which logits are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,7 +205,8 @@ impl BatchBuilder {
     ///
     /// **Errors**: as [`push`](Self::push).
     ///
-    /// **Panics** if a checkpoint is not after one of the rows, and if sequences share a slot.
+    /// **Panics** if a checkpoint is not after one of the rows, if it has the slot of the sequence's own state, and if
+    /// sequences share a slot.
     pub fn push_with_state(
         &mut self,
         chunk: &SequenceChunk<'_>,
@@ -227,8 +229,13 @@ impl BatchBuilder {
             let own = state.slots();
             let mut others = batch.states.iter().flatten().flat_map(SequenceState::slots);
             assert!(others.all(|slot| !own.clone().any(|own| own == slot)), "slots are shared");
-            let num_rows = state.checkpoint.map_or(1, |checkpoint| checkpoint.num_rows);
-            assert!((1..=chunk.tokens.len()).contains(&num_rows), "a checkpoint after {num_rows}");
+            if let Some(StateCheckpoint { num_rows, slot }) = state.checkpoint {
+                assert_ne!(slot, state.slot, "a state and its checkpoint share a slot");
+                assert!(
+                    (1..=chunk.tokens.len()).contains(&num_rows),
+                    "a checkpoint after {num_rows}"
+                );
+            }
         }
         batch.states.push(state);
         let first_row = batch.token_ids.len();

@@ -60,7 +60,7 @@ pub use pass::Pass;
 pub use recurrent::{
     ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,
     LinearAttentionWeights, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
-    SequenceState, StateCheckpoint, StateLayout, StateSlot, WriteRule,
+    SequenceState, StateCheckpoint, StateLayout, StateMatrices, StateSlot, WriteRule,
 };
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

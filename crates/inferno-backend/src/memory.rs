@@ -132,7 +132,10 @@ pub trait DeviceMemory: Send + Sync + 'static {
     /// Copies the contents of slot `from` to slot `to`.
     fn copy_state(&self, state: &mut Self::RecurrentState, from: StateSlot, to: StateSlot);
 
-    /// Appends the contents of a slot to `bytes`: [`StateLayout::slot_bytes`] in total.
+    /// Appends the contents of a slot to `bytes`: for each layer the stored inputs of the convolution, the oldest
+    /// first, each with one value per channel, then each of the [`StateMatrices`](crate::StateMatrices) row by row,
+    /// all as little-endian `f32`; [`StateLayout::slot_bytes`] in total. Backends convert from and to this order, so
+    /// that a state saved by one can be loaded by another.
     ///
     /// **Errors**: [`BackendError::Device`].
     fn read_state(

@@ -10,9 +10,8 @@ pub struct StateLayout {
     pub num_layers: usize,
     /// Values that a layer stores of its convolution: [`ConvParams::tail_values`].
     pub conv_values: usize,
-    /// Values of the matrices of a layer's linear attention, [`LinearAttentionParams::matrix_values`], or its
-    /// states, [`SelectiveScanParams::num_states`].
-    pub matrix_values: usize,
+    /// The matrices of a layer: [`LinearAttentionParams::matrices`] or [`SelectiveScanParams::matrices`].
+    pub matrices: StateMatrices,
     /// Number of slots, each of which holds the state of one sequence.
     pub num_slots: usize,
 }
@@ -20,7 +19,7 @@ pub struct StateLayout {
 impl StateLayout {
     /// Number of values of a layer in one slot.
     pub fn layer_values(&self) -> usize {
-        self.conv_values.saturating_add(self.matrix_values)
+        self.conv_values.saturating_add(self.matrices.num_values())
     }
 
     /// Number of values of one slot; saturates at `usize::MAX`.
@@ -36,6 +35,24 @@ impl StateLayout {
     /// Size of all slots, in bytes; saturates at `usize::MAX`.
     pub fn total_bytes(&self) -> usize {
         self.slot_bytes().saturating_mul(self.num_slots)
+    }
+}
+
+/// The matrices of a layer's recurrent state; none by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct StateMatrices {
+    /// Number of matrices.
+    pub count: usize,
+    /// Number of rows of a matrix.
+    pub rows: usize,
+    /// Number of columns of a matrix.
+    pub cols: usize,
+}
+
+impl StateMatrices {
+    /// Number of values of all matrices; saturates at `usize::MAX`.
+    pub fn num_values(&self) -> usize {
+        self.count.saturating_mul(self.rows).saturating_mul(self.cols)
     }
 }
 
@@ -136,7 +153,7 @@ pub enum WriteRule {
 
 /// Gated linear attention: each head reads and writes a matrix that decays from token to token.
 ///
-/// With `step = max(softplus(gate + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
+/// With `step = max(softplus(step + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
 /// matrix `S` of `key_dim` x `value_dim` by its [`WriteRule`], and returns `S^T query + skip * value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearAttentionParams {
@@ -159,8 +176,8 @@ pub struct LinearAttentionParams {
     /// Whether neighboring heads share a key head (`head / group`) rather than distant ones
     /// (`head % num_key_heads`).
     pub are_grouped: bool,
-    /// The first column of the decay gates in the projection's rows, one per head.
-    pub gates: usize,
+    /// The first column of the steps in the projection's rows, one per head, before the softplus.
+    pub steps: usize,
     /// The smallest step.
     pub min_step: f32,
     /// How values are written.
@@ -168,9 +185,10 @@ pub struct LinearAttentionParams {
 }
 
 impl LinearAttentionParams {
-    /// Number of values of the matrices of all heads.
-    pub fn matrix_values(&self) -> usize {
-        self.num_heads.saturating_mul(self.key_dim).saturating_mul(self.value_dim)
+    /// The matrices of the state: one per head, with a row for each component of a key and a column for each of a
+    /// value.
+    pub fn matrices(&self) -> StateMatrices {
+        StateMatrices { count: self.num_heads, rows: self.key_dim, cols: self.value_dim }
     }
 
     /// The key head of head `head`.
@@ -187,8 +205,8 @@ impl LinearAttentionParams {
 pub struct LinearAttentionWeights<'a, Buffer> {
     /// The negative rates of decay.
     pub rates: &'a Buffer,
-    /// Added to the decay gates.
-    pub gate_bias: &'a Buffer,
+    /// Added to the steps before the softplus.
+    pub step_bias: &'a Buffer,
     /// Factors on the values that are added to the output.
     pub skip: Option<&'a Buffer>,
 }
@@ -196,7 +214,7 @@ pub struct LinearAttentionWeights<'a, Buffer> {
 /// The rows that linear attention reads.
 #[derive(Debug)]
 pub struct LinearAttentionRows<'a, Buffer> {
-    /// The projection's rows. Gates and strengths are replaced by their activations.
+    /// The projection's rows. Steps and strengths are replaced by their activations.
     pub projected: &'a mut Buffer,
     /// The convolution's rows. The delta rule normalizes queries and keys in place.
     pub convolved: &'a mut Buffer,
@@ -219,9 +237,9 @@ pub struct SelectiveScanParams {
 }
 
 impl SelectiveScanParams {
-    /// Number of states of all channels.
-    pub fn num_states(&self) -> usize {
-        self.channels.saturating_mul(self.state_size)
+    /// The matrix of the state: one row per state of a channel, with a column for each channel.
+    pub fn matrices(&self) -> StateMatrices {
+        StateMatrices { count: 1, rows: self.state_size, cols: self.channels }
     }
 }
 

@@ -89,7 +89,7 @@ impl Layer {
         StateLayout {
             num_layers: 2,
             conv_values: self.conv.tail_values(),
-            matrix_values: self.attention.matrix_values(),
+            matrices: self.attention.matrices(),
             num_slots: 4,
         }
     }
@@ -121,9 +121,9 @@ impl Layer {
 
         let heads =
             self.heads.each_ref().map(|values| matrix(backend, 1, attention.num_heads, values));
-        let [rates, gate_bias, skip] = heads.each_ref();
+        let [rates, step_bias, skip] = heads.each_ref();
         let skip = self.has_skip.then_some(skip);
-        let weights = LinearAttentionWeights { rates, gate_bias, skip };
+        let weights = LinearAttentionWeights { rates, step_bias, skip };
         let out_cols = attention.num_heads * attention.value_dim;
         let mut out = backend.alloc(rows.len() + 1, out_cols).expect("memory");
         let inputs = LinearAttentionRows { projected: &mut x, convolved: &mut convolved };
@@ -165,7 +165,7 @@ pub fn layers(num_rows: usize) -> Vec<Layer> {
             keys,
             values: 2 * keys,
             are_grouped: rule == WriteRule::Additive,
-            gates: 940,
+            steps: 940,
             // More than the steps of some heads.
             min_step: if rule == WriteRule::Additive { 0.6 } else { 0.0 },
             rule,
@@ -198,6 +198,33 @@ pub fn checkpointed<B: Backend>(layer: &Layer, backend: &B) -> [Vec<f32>; 2] {
     let rows: Vec<usize> = (11..20).collect();
     let resumed = layer.run(backend, &mut state, &batch(&[Part::new(11, 9, 2)]), &rows);
     [whole, resumed]
+}
+
+/// The saved state of a sequence after 20 positions.
+pub fn saved_halfway<B: Backend>(backend: &B, layer: &Layer) -> Vec<u8> {
+    let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+    let rows: Vec<usize> = (0..20).collect();
+    layer.run(backend, &mut state, &batch(&[Part::new(0, 20, 2)]), &rows);
+    let mut bytes = Vec::new();
+    backend.read_state(&state, StateSlot(2), &mut bytes).expect("a device in order");
+    bytes
+}
+
+/// The values of a saved state.
+pub fn values_of(bytes: &[u8]) -> Vec<f32> {
+    let values = bytes.chunks_exact(4);
+    values.map(|value| f32::from_le_bytes(value.try_into().expect("4 bytes"))).collect()
+}
+
+/// The results of the 20 positions after a saved state, which must be read as it was written.
+pub fn resumed<B: Backend>(backend: &B, layer: &Layer, saved: &[u8]) -> Vec<f32> {
+    let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+    backend.write_state(&mut state, StateSlot(2), saved).expect("the same size");
+    let mut bytes = Vec::new();
+    backend.read_state(&state, StateSlot(2), &mut bytes).expect("a device in order");
+    assert_eq!(bytes, saved);
+    let rows: Vec<usize> = (20..40).collect();
+    layer.run(backend, &mut state, &batch(&[Part::new(20, 20, 2)]), &rows)
 }
 
 /// Five rows with gates.

@@ -8,6 +8,7 @@ use inferno_backend::{
 };
 
 use crate::cases::{Random, matrix, read, run};
+use crate::recurrent::values_of;
 
 /// The second of two layers, and its random inputs: a row per position.
 pub struct Layer {
@@ -39,8 +40,8 @@ impl Layer {
     }
 
     fn layout(&self) -> StateLayout {
-        let matrix_values = self.params.num_states();
-        StateLayout { num_layers: 2, conv_values: 5, matrix_values, num_slots: 4 }
+        let matrices = self.params.matrices();
+        StateLayout { num_layers: 2, conv_values: 5, matrices, num_slots: 4 }
     }
 
     /// Runs a batch of some parts of sequences.
@@ -110,4 +111,13 @@ pub fn checkpointed<B: Backend>(layer: &Layer, backend: &B) -> Vec<f32> {
     let mut result = layer.run(backend, &mut state, &parts).split_off(9 * channels);
     result.extend(layer.run(backend, &mut state, &[(11..20, 3, None)]));
     result
+}
+
+/// The values of a saved state of 20 tokens.
+pub fn saved<B: Backend>(layer: &Layer, backend: &B) -> Vec<f32> {
+    let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+    layer.run(backend, &mut state, &[(0..20, 2, None)]);
+    let mut bytes = Vec::new();
+    backend.read_state(&state, StateSlot(2), &mut bytes).expect("a device in order");
+    values_of(&bytes)
 }

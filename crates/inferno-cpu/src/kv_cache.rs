@@ -66,10 +66,21 @@ impl LayerRegions {
 
     /// The region of number `number`: keys of each head first, then values of each head.
     fn region(&self, number: usize) -> Range<usize> {
-        let num_keys = number.min(self.num_heads);
-        let bytes = if number < self.num_heads { self.key_bytes } else { self.value_bytes };
-        let at = self.start + num_keys * self.key_bytes + (number - num_keys) * self.value_bytes;
-        at..at + bytes
+        match number.checked_sub(self.num_heads) {
+            None => self.region_of(Plane::Keys, number),
+            Some(head) => self.region_of(Plane::Values, head),
+        }
+    }
+
+    /// The region of a head's keys or values.
+    #[inline(always)]
+    fn region_of(&self, plane: Plane, head: usize) -> Range<usize> {
+        let &Self { num_heads, key_bytes, value_bytes, .. } = self;
+        let (at, bytes) = match plane {
+            Plane::Keys => (head * key_bytes, key_bytes),
+            Plane::Values => (num_heads * key_bytes + head * value_bytes, value_bytes),
+        };
+        self.start + at..self.start + at + bytes
     }
 }
 
@@ -119,13 +130,9 @@ impl CpuKvCache {
             }
             _ => (&self.blocks, block.0),
         };
-        let &LayerRegions { start, num_heads, key_bytes, value_bytes, .. } = regions;
-        let (at, bytes) = match plane {
-            Plane::Keys => (head * key_bytes, key_bytes),
-            Plane::Values => (num_heads * key_bytes + head * value_bytes, value_bytes),
-        };
-        let at = block as usize * memory.block_bytes + start + at;
-        &memory.bytes.get()[at..at + bytes]
+        let Range { start, end } = regions.region_of(plane, head);
+        let at = block as usize * memory.block_bytes;
+        &memory.bytes.get()[at + start..at + end]
     }
 
     /// The bytes of all blocks of `layer`, and the locations of its regions.

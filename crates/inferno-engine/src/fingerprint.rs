@@ -29,12 +29,16 @@ impl Fingerprint {
     pub fn of_model(checkpoint: &Gguf, requantize: Option<Requantize>) -> Self {
         let requantize = requantize.map_or("", |requantize| requantize.dtype().name());
         let mut fingerprint = Self::EMPTY.with(requantize.as_bytes());
+        // Arrays of the tokenizer are long, and keys and values do not depend on them.
+        let is_vocabulary = |key: &str, value: &MetadataValue| {
+            key.starts_with("tokenizer.") && matches!(value, MetadataValue::Array(_))
+        };
         for (key, value) in checkpoint.metadata().iter() {
-            if let Some(bytes) = scalar_bytes(value) {
+            if !is_vocabulary(key, value) {
                 fingerprint = fingerprint
                     .with(key.as_bytes())
                     .with(&value.value_type().id().to_le_bytes())
-                    .with(&bytes);
+                    .with(&value.to_bytes());
             }
         }
         let tensors = checkpoint.tensors();
@@ -92,25 +96,6 @@ impl Fingerprint {
     fn with(self, bytes: &[u8]) -> Self {
         Self(fnv_1a(fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()), bytes))
     }
-}
-
-/// The bytes of a value; `None` for arrays, which are long and mostly the vocabulary.
-fn scalar_bytes(value: &MetadataValue) -> Option<Vec<u8>> {
-    Some(match value {
-        MetadataValue::U8(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::I8(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::U16(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::I16(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::U32(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::I32(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::F32(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::Bool(value) => vec![u8::from(*value)],
-        MetadataValue::String(value) => value.as_bytes().to_vec(),
-        MetadataValue::U64(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::I64(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::F64(value) => value.to_le_bytes().to_vec(),
-        MetadataValue::Array(_) => return None,
-    })
 }
 
 /// **Source**: Fowler, Noll, Vo and Eastlake, The FNV Non-Cryptographic Hash Algorithm, section 2.
@@ -181,6 +166,21 @@ mod tests {
             of(&model(1e-5, [0; 8]), None, &narrow),
             of(&model(1e-5, [0; 8]), None, &in_keys)
         );
+    }
+
+    #[test]
+    fn numbers_for_each_layer_change_the_fingerprint_and_the_vocabulary_does_not() {
+        let fingerprint = |key: &str, values: Vec<f32>| {
+            let mut metadata = Metadata::new();
+            metadata.insert(key, values);
+            let file = GgufWriter::new(&metadata).expect("sound metadata").in_memory();
+            let file = Gguf::from_bytes(file.finish().expect("no tensors")).expect("a sound file");
+            Fingerprint::of_model(&file, None)
+        };
+        let of_layers = |values| fingerprint("xielu.alpha_p", values);
+        assert_ne!(of_layers(vec![0.5, 0.25]), of_layers(vec![0.5, 0.75]));
+        let of_tokens = |values| fingerprint("tokenizer.ggml.scores", values);
+        assert_eq!(of_tokens(vec![0.5, 0.25]), of_tokens(vec![0.5, 0.75]));
     }
 
     #[test]

@@ -140,8 +140,9 @@ impl<'r> SequenceRunner<'r> {
     /// `rows` selects the tokens that return logits; with [`LogitRows::Last`] these are only the last
     /// tokens of whole sequences.
     ///
-    /// **Errors**: [`EngineError::OutOfBlocks`], a runner that fails. The sequences are as before then; a recurrent state
-    /// may have advanced.
+    /// **Errors**: [`EngineError::OutOfBlocks`]; the sequences are as before then. A runner that fails: the next call
+    /// computes the same tokens again. A recurrent state may have advanced, so sequences with one are computed from their
+    /// beginning.
     pub fn run_next(
         &mut self,
         sequences: &mut [Sequence],
@@ -173,10 +174,14 @@ impl<'r> SequenceRunner<'r> {
             };
             (chunk, sequence.state_slot().map(SequenceState::from))
         });
-        let output = run_chunks(self.runner, &mut self.batch, RowKind::Logits, chunks)?;
+        let output = run_chunks(self.runner, &mut self.batch, RowKind::Logits, chunks);
         for sequence in sequences {
-            sequence.advance(sequence.next_len(max_num_tokens));
+            match &output {
+                Ok(_) => sequence.advance(sequence.next_len(max_num_tokens)),
+                Err(_) if sequence.state_slot().is_some() => sequence.recompute_from(0),
+                Err(_) => {}
+            }
         }
-        Ok(Some(output))
+        output.map(Some)
     }
 }

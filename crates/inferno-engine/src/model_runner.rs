@@ -17,8 +17,8 @@ pub struct RunnerOptions {
     pub context_length: Option<usize>,
     /// Positions in the KV cache, over all sequences, in whole blocks; `None` for those of one context.
     pub cache_tokens: Option<usize>,
-    /// Format of the KV cache.
-    pub kv_dtype: KvDType,
+    /// Format of the KV cache; `None` for the [default](inferno_model::ModelSpec::default_kv_dtype) of the model.
+    pub kv_dtype: Option<KvDType>,
     /// The largest batch.
     pub limits: BatchLimits,
     /// Maximum number of sequences computed together; `None` for as many as a batch holds. Windows and recurrent states
@@ -60,7 +60,7 @@ impl Default for RunnerOptions {
         Self {
             context_length: None,
             cache_tokens: None,
-            kv_dtype: KvDType::default(),
+            kv_dtype: None,
             // Small enough that a cancelled prompt of a small model stops within a second on two cores, large
             // enough that reading and unpacking the weights is a small part of a pass.
             limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },

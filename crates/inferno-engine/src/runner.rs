@@ -47,8 +47,8 @@ pub trait Runner: Send {
     /// Runs one forward pass, and returns a row of logits for each of the batch's `logit_rows`.
     ///
     /// **Errors**: a batch beyond the limits, a token beyond the vocabulary, no memory, a device that fails.
-    /// The cache may hold anything in the batch's own slots then, and is unchanged elsewhere. Later passes
-    /// must work.
+    /// The cache and the recurrent state may hold anything in the batch's own slots then, and are unchanged elsewhere.
+    /// Later passes must work.
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
 
     /// Runs one forward pass as [`run`](Self::run) does, and returns the hidden state after the final norm

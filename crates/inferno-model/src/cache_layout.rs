@@ -18,8 +18,8 @@ const MIN_NUM_CHECKPOINTS: usize = 4;
 pub struct CacheUse {
     /// Positions in the KV cache, over all sequences, in whole blocks.
     pub num_tokens: usize,
-    /// Format of the KV cache.
-    pub dtype: KvDType,
+    /// Format of the KV cache; `None` for the [default](ModelSpec::default_kv_dtype).
+    pub dtype: Option<KvDType>,
     /// Maximum number of tokens of a pass.
     pub max_num_batched_tokens: usize,
     /// Maximum number of sequences that are computed together.
@@ -44,7 +44,8 @@ impl ModelSpec {
     /// one more, if that is less than the whole; recurrent layers have a slot for the state of each sequence, and
     /// others for the states before drafts and for checkpoints.
     pub fn cache_layout(&self, usage: CacheUse) -> CacheLayout {
-        let kv = self.kv_layout(usage.num_tokens, usage.dtype);
+        let dtype = usage.dtype.unwrap_or_else(|| self.default_kv_dtype());
+        let kv = self.kv_layout(usage.num_tokens, dtype);
         match self.has_state() {
             true => CacheLayout { state: self.state_layout_for(usage, kv.num_blocks), kv },
             false => CacheLayout { kv: self.with_window(usage, kv), state: None },

@@ -29,7 +29,7 @@ impl<B: Backend> Model<B> {
     ///
     /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
     /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
-    /// values of the batch's own positions are unspecified.
+    /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
     ///
     /// **Panics** if the model is a stage without the first or the last layer.
     pub fn forward<'w>(

@@ -73,5 +73,5 @@ pub use model_cache::ModelCache;
 pub use requantize::Requantize;
 pub use spec::{ModelSpec, RopeScaling, RotarySpec, TensorScales, YarnParams, weight_dtype};
 pub use tensor_cache::TensorCache;
-pub use token_cost::{AttentionCost, ProductCost, TokenCost};
+pub use token_cost::{AttentionCost, ExpertCost, ProductCost, TokenCost};
 pub use workspace::{BatchLimits, Workspace};

@@ -12,6 +12,7 @@ use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
+use crate::spec::UnusedTensors;
 use crate::spec::scales::TensorScales;
 use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
 use crate::{ModelError, Requantize};
@@ -57,13 +58,11 @@ impl<'a, B: Backend> Loader<'a, B> {
             .for_each(|info| self.checkpoint.preload(info));
     }
 
-    /// Completes the load; every tensor of the file must have been loaded, except those whose names begin with one
-    /// of `unused`.
-    pub(crate) fn finish(self, unused: &[String]) -> Result<(), ModelError> {
-        let is_unused = |name: &str| unused.iter().any(|beginning| name.starts_with(beginning));
+    /// Completes the load; every tensor of the file must have been loaded, except those of `unused`.
+    pub(crate) fn finish(self, unused: &UnusedTensors) -> Result<(), ModelError> {
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
-        let unused = tensors.filter(|name| !self.loaded.contains(name) && !is_unused(name));
-        let names: Vec<String> = unused.map(str::to_owned).collect();
+        let unknown = tensors.filter(|name| !self.loaded.contains(name) && !unused.contains(name));
+        let names: Vec<String> = unknown.map(str::to_owned).collect();
         match names.is_empty() {
             true => Ok(()),
             false => Err(ModelError::UnusedTensors { names }),

@@ -13,13 +13,13 @@ pub(crate) mod streams;
 pub(crate) mod tensors;
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use inferno_backend::{
-    AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, StateLayout,
-};
+use inferno_backend::{AttentionWindow, Function, KvDType, KvLayer, KvLayout, StateLayout};
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
+use crate::tensor_names::layer_tensor;
 use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
@@ -58,9 +58,31 @@ pub struct ModelSpec {
     pub(crate) temperature: Option<TemperatureSpec>,
     /// The output head; `None` for a stage whose residual stream the one after it reads.
     pub(crate) output: Option<OutputSpec>,
-    /// Beginnings of the names of tensors that the model does not need: those of layers that predict further tokens,
-    /// and projections of layers that read the cache of others.
-    pub(crate) unused_tensors: Vec<String>,
+    pub(crate) unused_tensors: UnusedTensors,
+}
+
+/// The tensors that files contain but the model does not need.
+#[derive(Debug, Clone)]
+pub(crate) struct UnusedTensors {
+    /// The layers that predict further tokens.
+    pub(crate) predictors: Range<usize>,
+    /// The layers that read the keys and values of others, in ascending order: they need no projections of their own.
+    pub(crate) layers_without_kv: Vec<usize>,
+    /// Beginnings of the names of those that other stages need.
+    pub(crate) of_other_stages: Vec<String>,
+}
+
+impl UnusedTensors {
+    /// Whether the tensor `name` is one of them.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        if self.of_other_stages.iter().any(|beginning| name.starts_with(beginning)) {
+            return true;
+        }
+        let Some((layer, name)) = layer_tensor(name) else { return false };
+        let is_projection = name.starts_with("attn_k") || name.starts_with("attn_v");
+        self.predictors.contains(&layer)
+            || is_projection && self.layers_without_kv.binary_search(&layer).is_ok()
+    }
 }
 
 /// The residual stream before the first layer.
@@ -146,8 +168,16 @@ impl ModelSpec {
         }
     }
 
-    /// A cache layout for `num_tokens` positions of this model. Heads that are too wide for [`KvDType::I16`] are
-    /// stored as [`KvDType::F16`].
+    /// The format of the KV cache if none is requested: [`KvDType::I16`], or [`KvDType::F16`] for models with heads
+    /// that it does not support.
+    pub fn default_kv_dtype(&self) -> KvDType {
+        let is_supported = |attention: &AttentionSpec| {
+            attention.heads.kv_layer().position_bytes(KvDType::I16).is_ok()
+        };
+        if self.attentions().all(is_supported) { KvDType::I16 } else { KvDType::F16 }
+    }
+
+    /// A cache layout for `num_tokens` positions of this model.
     pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
         let own = self.attentions().filter(|attention| attention.heads.has_kv);
@@ -156,10 +186,6 @@ impl ModelSpec {
             ..attention.heads.kv_layer()
         };
         let layers: Vec<_> = own.map(kv_layer).collect();
-        let is_too_wide = |layer: &KvLayer| {
-            matches!(dtype.row_bytes(layer.key_dim), Err(BackendError::KvHeadTooWide { .. }))
-        };
-        let dtype = if layers.iter().any(is_too_wide) { KvDType::F16 } else { dtype };
         let num_blocks = num_tokens.div_ceil(block_tokens);
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
     }

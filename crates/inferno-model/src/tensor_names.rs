@@ -12,3 +12,11 @@ pub(crate) const ROPE_FACTORS: &str = "rope_freqs.weight";
 /// LongRoPE's divisors for contexts up to the original one, and for longer ones.
 pub(crate) const SHORT_ROPE_FACTORS: &str = "rope_factors_short.weight";
 pub(crate) const LONG_ROPE_FACTORS: &str = "rope_factors_long.weight";
+
+/// The layer of the tensor `blk.LAYER.NAME`, and its name in the layer.
+pub(crate) fn layer_tensor(name: &str) -> Option<(usize, &str)> {
+    let (number, name) = name.strip_prefix("blk.")?.split_once('.')?;
+    let layer: usize = number.parse().ok()?;
+    // Neither signs nor leading zeros: those are other names.
+    (layer.to_string() == number).then_some((layer, name))
+}

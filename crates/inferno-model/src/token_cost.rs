@@ -5,7 +5,7 @@ use inferno_backend::{AttentionWindow, Backend, BackendError, KvDType};
 use crate::{ModelError, ModelSpec, Requantize};
 
 /// What the forward pass of one token reads and computes. Of a mixture of experts, only the experts
-/// that the token uses count.
+/// that the token uses count; [`step_weight_bytes`](TokenCost::step_weight_bytes) counts those of several tokens.
 ///
 /// Norms, rotary embedding, activation functions and the row of the embedding table are neglected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +14,35 @@ pub struct TokenCost {
     pub layers: ProductCost,
     /// Matrix product of the output head, which only runs for logit rows.
     pub head: ProductCost,
+    /// The matrices of experts, which [`layers`](Self::layers) includes as far as a token uses them.
+    pub experts: Vec<ExpertCost>,
     /// Attention of each layer that has some.
     pub attention: Vec<AttentionCost>,
     /// Recurrent state that a token reads and writes, over all layers, in bytes.
     pub state_bytes: usize,
     /// Floating-point multiplications and additions with the recurrent state, over all layers.
     pub state_ops: u64,
+}
+
+/// The weights of mixtures of experts of one size, over all layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpertCost {
+    /// Number of experts of a layer.
+    pub num_experts: usize,
+    /// Number of them that a token uses.
+    pub num_experts_used: usize,
+    /// Packed weights of one expert of each layer, in bytes.
+    pub expert_bytes: usize,
+}
+
+impl ExpertCost {
+    /// The number of experts of a layer that `num_tokens` tokens use on average, if each token uses every expert with
+    /// the same probability.
+    pub fn expected_num_used(&self, num_tokens: usize) -> f64 {
+        let (num_experts, used) = (self.num_experts as f64, self.num_experts_used as f64);
+        let unused = (1.0 - used / num_experts).powf(num_tokens as f64);
+        num_experts * (1.0 - unused)
+    }
 }
 
 /// What the attention of one layer reads and computes for each position that a token attends to.
@@ -63,6 +86,7 @@ impl TokenCost {
         kv_dtype: KvDType,
     ) -> Result<Self, ModelError> {
         let (mut layers, mut head) = (ProductCost::default(), ProductCost::default());
+        let mut experts = Vec::new();
         for vector in spec.vectors() {
             let bytes = vector.num_bytes(vector.rows);
             layers.weight_bytes = layers.weight_bytes.saturating_add(bytes);
@@ -73,6 +97,9 @@ impl TokenCost {
             let bias_bytes = usage.bias.map_or(0, |bias| bias.num_bytes(num_experts));
             let bytes = matrix.num_bytes(backend, num_experts, requantize) + bias_bytes;
             cost.weight_bytes = cost.weight_bytes.saturating_add(bytes);
+            if num_experts < matrix.num_experts {
+                add_experts(&mut experts, matrix.num_experts, num_experts, bytes / num_experts);
+            }
             for (dtype, rows) in matrix.formats(requantize) {
                 let ops = match dtype.is_float() {
                     true => &mut cost.f32_ops,
@@ -97,10 +124,22 @@ impl TokenCost {
         Ok(Self {
             layers,
             head,
+            experts,
             attention: attention.collect::<Result<_, BackendError>>()?,
             state_bytes: spec.state_layout(2).map_or(0, |layout| layout.total_bytes()),
             state_ops: spec.state_ops(),
         })
+    }
+
+    /// Weights that a step of `num_tokens` sequences reads, in bytes: each matrix once, and the
+    /// [expected number](ExpertCost::expected_num_used) of experts.
+    pub fn step_weight_bytes(&self, num_tokens: usize) -> u64 {
+        let of_one = self.layers.weight_bytes.saturating_add(self.head.weight_bytes) as u64;
+        let more = self.experts.iter().map(|experts| {
+            let num_more = experts.expected_num_used(num_tokens) - experts.num_experts_used as f64;
+            (num_more.max(0.0) * experts.expert_bytes as f64) as u64
+        });
+        more.fold(of_one, u64::saturating_add)
     }
 
     /// Keys and values that a token at `position` reads, over all layers, in bytes.
@@ -115,5 +154,20 @@ impl TokenCost {
         let layers = self.attention.iter();
         let ops = layers.map(|it| it.position_ops.saturating_mul(it.attended(position) as u64));
         ops.fold(0, u64::saturating_add)
+    }
+}
+
+/// Adds the weights of an expert of one layer to those of mixtures of the same size.
+fn add_experts(
+    experts: &mut Vec<ExpertCost>,
+    num_experts: usize,
+    num_experts_used: usize,
+    bytes: usize,
+) {
+    let size = (num_experts, num_experts_used);
+    let is_equal = |it: &&mut ExpertCost| (it.num_experts, it.num_experts_used) == size;
+    match experts.iter_mut().find(is_equal) {
+        Some(cost) => cost.expert_bytes = cost.expert_bytes.saturating_add(bytes),
+        None => experts.push(ExpertCost { num_experts, num_experts_used, expert_bytes: bytes }),
     }
 }

@@ -137,7 +137,8 @@ impl Server {
             result = load_model(load)? => {
                 let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
                 let model = model.map_err(ServerError::Load)?;
-                tracing::info!(address = %self.address, model = model.name(), "ready");
+                let kv_dtype = model.handle.kv_dtype();
+                tracing::info!(address = %self.address, model = model.name(), %kv_dtype, "ready");
                 app.publish(model);
             }
             () = stop() => {

@@ -96,7 +96,8 @@ pub fn bench(
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
     let roof = roofs.map(|roofs| {
-        RoofReport::new(roofs, &estimate.token_cost, workload, prefill.as_ref(), decode.as_ref())
+        let (prefill, decode) = (prefill.as_ref(), decode.as_ref());
+        RoofReport::new(roofs, &estimate.token_cost, workload, prefill, decode, &batches)
     });
     Ok(BenchReport {
         model: model_name(&model),
@@ -105,7 +106,7 @@ pub fn bench(
         backend: model.options().backend,
         isa: estimate.isa,
         num_threads: estimate.num_threads,
-        kv_dtype: model.options().kv_dtype,
+        kv_dtype: estimate.cache.kv.dtype,
         requantize: model.options().requantize,
         pass_tokens: workload.pass_tokens(),
         workload: workload.clone(),

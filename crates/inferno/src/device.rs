@@ -148,10 +148,14 @@ fn runner_on<B: Backend>(
     options: &LoadOptions,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Box<dyn Runner>, Error> {
-    let context_length = context_length(&ModelSpec::from_checkpoint(checkpoint)?, options)?;
+    let spec = ModelSpec::from_checkpoint(checkpoint)?;
+    let context_length = context_length(&spec, options)?;
+    let runner_options = options.runner(context_length);
+    // A cache format that does not fit fails before the weights are loaded.
+    spec.cache_layout(runner_options.cache_use(context_length)).kv.block_bytes()?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-    let runner = ModelRunner::new(model, fingerprint, options.runner(context_length))?;
+    let runner = ModelRunner::new(model, fingerprint, runner_options)?;
     Ok(Box::new(runner.with_watch(checkpoint.watch())))
 }
 

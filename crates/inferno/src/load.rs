@@ -36,8 +36,8 @@ pub struct LoadOptions {
     pub context_length: Option<usize>,
     /// Positions in the KV cache, over all sequences and the prefix cache; `None` for those of one context.
     pub cache_tokens: Option<usize>,
-    /// Format of the KV cache.
-    pub kv_dtype: KvDType,
+    /// Format of the KV cache; `None` for the [default](ModelSpec::default_kv_dtype) of the model.
+    pub kv_dtype: Option<KvDType>,
     /// The largest batch.
     pub limits: BatchLimits,
     /// Maximum number of sequences computed together; `None` for as many as a batch holds.

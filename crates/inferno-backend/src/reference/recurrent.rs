@@ -13,7 +13,7 @@ use crate::{
 
 type Matrix = Tensor<f32>;
 
-/// Slots x layers x values: the inputs of the convolution, then the matrices of linear attention.
+/// Slots x layers x values: the inputs of the convolution, then the matrices row by row, in the order of saved states.
 #[derive(Debug)]
 pub struct ReferenceState {
     layout: StateLayout,
@@ -137,7 +137,7 @@ pub(super) fn linear_attention(
             let query = &convolved[params.queries + key_head..][..key_dim];
             let key = &convolved[params.keys + key_head..][..key_dim];
             let value = &convolved[params.values + head * value_dim..][..value_dim];
-            let step = projected[params.gates + head];
+            let step = projected[params.steps + head];
             let decay = (f64::from(weights.rates[[0]][head]) * f64::from(step)).exp() as f32;
             matrix.iter_mut().for_each(|x| *x *= decay);
             for (column, out) in out.iter_mut().enumerate() {
@@ -163,7 +163,7 @@ pub(super) fn linear_attention(
     });
 }
 
-/// Activates the gates of a row, and normalizes its queries and keys for the delta rule.
+/// Activates the steps and strengths of a row, and normalizes its queries and keys for the delta rule.
 fn activate(
     params: &LinearAttentionParams,
     weights: &LinearAttentionWeights<'_, Matrix>,
@@ -171,10 +171,10 @@ fn activate(
     convolved: &mut [f32],
 ) {
     let &LinearAttentionParams { num_heads, num_key_heads, key_dim, queries, keys, .. } = params;
-    let gates = projected[params.gates..][..num_heads].iter_mut();
-    for (gate, bias) in gates.zip(&weights.gate_bias[[0]]) {
-        let step = softplus(*gate + bias);
-        *gate = if step < params.min_step { params.min_step } else { step };
+    let steps = projected[params.steps..][..num_heads].iter_mut();
+    for (step, bias) in steps.zip(&weights.step_bias[[0]]) {
+        let activated = softplus(*step + bias);
+        *step = if activated < params.min_step { params.min_step } else { activated };
     }
     let WriteRule::Delta { eps, strengths } = params.rule else { return };
     for strength in &mut projected[strengths..][..num_heads] {

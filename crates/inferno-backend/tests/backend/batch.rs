@@ -2,7 +2,7 @@
 
 use inferno_backend::{
     BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, KvValues, KvWindow,
-    LogitRows, SequenceChunk, largest_i16,
+    LogitRows, SequenceChunk, SequenceState, StateCheckpoint, StateSlot, largest_i16,
 };
 use proptest::prelude::*;
 
@@ -86,6 +86,37 @@ fn a_chunk_without_tokens_or_blocks_is_rejected_and_changes_nothing() {
         Err(BackendError::BlockTableTooShort { end: 5, needed: 2, found: 1 })
     ));
     assert_eq!(builder.build().num_tokens(), 0);
+}
+
+/// Builds a batch of sequences of one token, with the slots of their states and of checkpoints after it.
+fn build_with_states(states: &[(u32, Option<u32>)]) -> Batch {
+    let mut builder = BatchBuilder::new(BLOCK_TOKENS);
+    for &(slot, checkpoint) in states {
+        let (block_table, logits) = (&[BlockId(0)], LogitRows::None);
+        let chunk = SequenceChunk { tokens: &[1], start: 0, block_table, logits };
+        let checkpoint =
+            checkpoint.map(|slot| StateCheckpoint { num_rows: 1, slot: StateSlot(slot) });
+        let state = SequenceState { slot: StateSlot(slot), checkpoint };
+        builder.push_with_state(&chunk, Some(state)).expect("a block for one token");
+    }
+    builder.build()
+}
+
+#[test]
+fn each_slot_of_the_recurrent_state_occurs_once() {
+    assert_eq!(build_with_states(&[(0, Some(1)), (2, None)]).states().len(), 2);
+}
+
+#[test]
+#[should_panic(expected = "a state and its checkpoint share a slot")]
+fn a_checkpoint_in_the_slot_of_its_sequence_panics() {
+    build_with_states(&[(0, Some(0))]);
+}
+
+#[test]
+#[should_panic(expected = "slots are shared")]
+fn a_checkpoint_in_the_slot_of_another_sequence_panics() {
+    build_with_states(&[(0, None), (1, Some(0))]);
 }
 
 #[test]

@@ -132,22 +132,23 @@ pub(crate) fn paged_attention(
         pool.run(num_tasks, &|task, thread| tasks.whole(task, thread));
         return Ok(());
     }
-    let window = (PARTIALS_PER_THREAD * pool.num_threads()).div_ceil(num_tasks).min(max_spans);
-    let window_len = window * task_len;
-    partials.reserve(num_tasks * window_len / LANES)?;
+    // As many spans of each task at a time as there is memory for results.
+    let round = (PARTIALS_PER_THREAD * pool.num_threads()).div_ceil(num_tasks).min(max_spans);
+    let round_len = round * task_len;
+    partials.reserve(num_tasks * round_len / LANES)?;
     states.reserve(num_tasks * task_len / LANES)?;
     let partials: &mut [f32] = bytemuck::cast_slice_mut(partials.get_mut());
     let states: &mut [f32] = bytemuck::cast_slice_mut(states.get_mut());
-    let partials = &mut partials[..num_tasks * window_len];
+    let partials = &mut partials[..num_tasks * round_len];
     let states = &mut states[..num_tasks * task_len];
     states.fill(0.0);
-    for first in (0..max_spans).step_by(window) {
+    for first in (0..max_spans).step_by(round) {
         pool.run_chunks(partials, task_len, |number, partial, thread| {
-            tasks.one_span(number / window, first + number % window, partial, thread);
+            tasks.one_span(number / round, first + number % round, partial, thread);
         });
         pool.run_chunks(states, task_len, |task, state, _| {
-            let partials = &partials[task * window_len..(task + 1) * window_len];
-            tasks.merge_spans(task, first..first + window, state, partials);
+            let partials = &partials[task * round_len..(task + 1) * round_len];
+            tasks.merge_spans(task, first..first + round, state, partials);
         });
     }
     Ok(())
@@ -199,7 +200,7 @@ fn scratch_bytes(
     }
     let task_lines = max_rows * partial_len(layout.value_dim()) / LANES;
     let thread_lines = span::num_lines(kv_dtype, layout, max_rows) + 2 * task_lines;
-    // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last window may be rounded up
+    // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last round may be rounded up
     // to one more result for each of them.
     let max_tasks = TASKS_PER_THREAD * num_threads;
     let max_partials = PARTIALS_PER_THREAD * num_threads + max_tasks;
@@ -294,12 +295,12 @@ impl AttentionTasks<'_> {
         }
     }
 
-    /// Merges the results of [`one_span`](Self::one_span) for the spans in `window` of a task into those of the
+    /// Merges the results of [`one_span`](Self::one_span) for the `spans` of a task into those of the
     /// spans before them. `partials` holds as many numbers per span as `state`.
-    fn merge_spans(&self, task: usize, window: Range<usize>, state: &mut [f32], partials: &[f32]) {
+    fn merge_spans(&self, task: usize, spans: Range<usize>, state: &mut [f32], partials: &[f32]) {
         let (unit, kv_head) = self.task(task);
         let num_spans = unit.spans.len();
-        let spans = window.start.min(num_spans)..window.end.min(num_spans);
+        let spans = spans.start.min(num_spans)..spans.end.min(num_spans);
         if spans.is_empty() {
             return;
         }

@@ -2,13 +2,14 @@
 
 pub(crate) mod conv;
 pub(crate) mod gated_norm;
+mod layer_state;
 pub(crate) mod linear_attention;
 mod matrix_columns;
 pub(crate) mod selective_scan;
 
 use std::ops::Range;
 
-use inferno_backend::{Batch, StateCheckpoint, StateSlot};
+use inferno_backend::{Batch, StateSlot};
 
 /// The rows of one sequence in a pass, and where its state is.
 #[derive(Clone)]
@@ -17,7 +18,8 @@ struct SequenceRows {
     slot: StateSlot,
     /// Whether the sequence begins with these rows, so that there is no state yet.
     is_new: bool,
-    checkpoint: Option<StateCheckpoint>,
+    /// The row after which the state is copied, and the slot that receives the copy.
+    checkpoint: Option<(usize, StateSlot)>,
 }
 
 impl SequenceRows {
@@ -25,13 +27,9 @@ impl SequenceRows {
         let state = batch.states()[sequence].expect("recurrent layers need a state");
         let rows = batch.rows(sequence);
         let is_new = batch.positions()[rows.start] == 0;
-        Self { rows, slot: state.slot, is_new, checkpoint: state.checkpoint }
-    }
-
-    /// The slot that receives a copy of the state after `row`, if there is one.
-    #[inline(always)]
-    fn checkpoint_after(&self, row: usize) -> Option<StateSlot> {
-        let checkpoint = self.checkpoint?;
-        (self.rows.start + checkpoint.num_rows == row + 1).then_some(checkpoint.slot)
+        let checkpoint = state
+            .checkpoint
+            .map(|checkpoint| (rows.start + checkpoint.num_rows - 1, checkpoint.slot));
+        Self { rows, slot: state.slot, is_new, checkpoint }
     }
 }

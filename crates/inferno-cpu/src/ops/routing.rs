@@ -290,17 +290,20 @@ impl GroupChoice {
 /// Selects the largest probabilities in falling order, the lower expert first among equals. NaN of either sign comes
 /// first, so that it propagates to the result. No expert is selected twice.
 fn choose(probabilities: &mut [f32], experts: &mut [u32], weights: &mut [f32]) {
-    for (expert, weight) in experts.iter_mut().zip(weights) {
-        let mut best = 0;
+    for (number, weight) in weights.iter_mut().enumerate() {
+        let chosen = &experts[..number];
+        // All of the others may have the value of those that were selected.
+        let mut others = (0..probabilities.len()).filter(|&it| !chosen.contains(&(it as u32)));
+        let mut best = others.next().expect("no more are selected than there are");
         for (candidate, probability) in probabilities.iter().enumerate() {
             let first = probabilities[best];
             if *probability > first || probability.is_nan() && !first.is_nan() {
                 best = candidate;
             }
         }
-        *expert = best as u32;
+        experts[number] = best as u32;
         *weight = probabilities[best];
-        // Below every probability, and not NaN, so that the expert is not selected again.
+        // Not above any other, and not NaN, so that the expert is not selected again.
         probabilities[best] = f32::NEG_INFINITY;
     }
 }
@@ -343,5 +346,13 @@ mod tests {
             assert_eq!(experts, [1, 3, 2]);
             assert!(weights[0].is_nan() && weights[1].is_nan() && weights[2] == 0.6);
         }
+    }
+
+    #[test]
+    fn no_expert_is_chosen_twice_if_the_others_are_excluded() {
+        const EXCLUDED: f32 = f32::NEG_INFINITY;
+        assert_eq!(chosen::<3>(vec![EXCLUDED; 4]).0, [0, 1, 2]);
+        assert_eq!(chosen::<3>(vec![0.5, EXCLUDED, EXCLUDED, EXCLUDED]).0, [0, 1, 2]);
+        assert_eq!(chosen::<3>(vec![EXCLUDED, EXCLUDED, 0.5, EXCLUDED]).0, [2, 0, 1]);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::cases::{Random, all, bits, relative_error, simplest};
 use inferno_backend::{DeviceMemory, ReferenceBackend};
-use inferno_conformance::recurrent::{Part, batch, checkpointed, gated_norm, layers};
+use inferno_conformance::recurrent::{
+    Part, batch, checkpointed, gated_norm, layers, resumed, saved_halfway, values_of,
+};
 
 #[test]
 fn recurrent_layers_agree_for_every_chunking() {
@@ -47,6 +49,21 @@ fn sequences_of_a_batch_and_checkpoints_have_the_bits_of_solo_runs() {
         }
         let [whole, resumed] = checkpointed(layer, &ReferenceBackend::new());
         assert_eq!(rows(&whole, 29, 20..29), rows(&resumed, 9, 0..9), "{number}");
+    }
+}
+
+#[test]
+fn states_saved_by_one_backend_resume_in_another() {
+    for (number, layer) in layers(40).iter().enumerate() {
+        let reference = saved_halfway(&ReferenceBackend::new(), layer);
+        for backend in all() {
+            let own = saved_halfway(&backend, layer);
+            let error = relative_error(&values_of(&own), &values_of(&reference));
+            assert!(error < 2e-6, "{number} {backend:?}: {error}");
+            let expected = resumed(&ReferenceBackend::new(), layer, &reference);
+            let error = relative_error(&resumed(&backend, layer, &reference), &expected);
+            assert!(error < 2e-6, "{number} {backend:?}: {error}");
+        }
     }
 }
 

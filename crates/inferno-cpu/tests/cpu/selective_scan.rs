@@ -1,7 +1,7 @@
 //! Selective scans of recurrent layers.
 
 use inferno_backend::ReferenceBackend;
-use inferno_conformance::selective_scan::{checkpointed, layers};
+use inferno_conformance::selective_scan::{checkpointed, layers, saved};
 
 use crate::cases::{all, bits, relative_error, simplest};
 
@@ -20,6 +20,17 @@ fn selective_scans_agree_for_every_chunking() {
         }
         let stepwise = layer.chunks(&ReferenceBackend::new(), 40, 1);
         assert_eq!(bits(&stepwise), bits(&reference), "{number}");
+    }
+}
+
+#[test]
+fn states_of_selective_scans_are_saved_in_one_order() {
+    for layer in layers() {
+        let reference = saved(&layer, &ReferenceBackend::new());
+        for backend in all() {
+            let error = relative_error(&saved(&layer, &backend), &reference);
+            assert!(error < 2e-6, "{backend:?}: {error}");
+        }
     }
 }
 

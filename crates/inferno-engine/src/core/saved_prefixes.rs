@@ -23,7 +23,7 @@ use crate::{EngineError, Runner};
 const PARTIAL_FLAG: u32 = 1 << 31;
 
 pub(super) const SAVED_PREFIXES: Kind =
-    Kind { name: "a saved prefix cache", magic: *b"INFERNOP", version: 1 };
+    Kind { name: "a saved prefix cache", magic: *b"INFERNOP", version: 2 };
 
 /// Position of the number of states, or of blocks without windowed layers, in the number that holds it.
 const STATES_SHIFT: u32 = 32;

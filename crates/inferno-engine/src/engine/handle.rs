@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use inferno_backend::KvDType;
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::mpsc;
 
@@ -184,6 +185,11 @@ impl EngineHandle {
     /// KV cache if that is smaller.
     pub fn context_length(&self) -> usize {
         self.info().context_length
+    }
+
+    /// Number format of the KV cache.
+    pub fn kv_dtype(&self) -> KvDType {
+        self.info().layout.dtype
     }
 
     /// Values in a vector that [`embed`](Self::embed) returns.

@@ -116,7 +116,7 @@ impl Scheduler {
     fn reserve_for_admission(&mut self, admitted: &mut Scheduled) -> bool {
         let margin = self.running.len();
         let num_missing = self.blocks.num_missing(&admitted.sequence, margin);
-        if num_missing > 0 && num_missing > self.num_idle_blocks() {
+        if num_missing > 0 && num_missing > self.num_reclaimable_blocks(admitted) {
             return false;
         }
         while self.blocks.num_missing(&admitted.sequence, margin) > 0 {

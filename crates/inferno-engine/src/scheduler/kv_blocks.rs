@@ -2,7 +2,7 @@
 //!
 //! Invariant: a block is free, or in the prefix cache (in use or not), or one sequence's own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use inferno_backend::{BlockId, StateSlot};
@@ -174,6 +174,17 @@ impl KvBlocks {
             0 => 0,
             num_needed => (num_needed + margin).saturating_sub(self.num_unused()),
         }
+    }
+
+    /// Number of blocks that `sequences` hold; shared ones count once.
+    pub(super) fn num_held<'a>(&self, sequences: impl Iterator<Item = &'a Scheduled>) -> usize {
+        let (mut num_own, mut shared) = (0, HashSet::new());
+        for Scheduled { sequence, path, .. } in sequences {
+            num_own += sequence.block_table().len() - path.len();
+            // Who uses a node uses all nodes above it, which were counted with it.
+            let _ = path.iter().rev().all(|&node| shared.insert(node));
+        }
+        num_own + shared.len()
     }
 
     /// Blocks that no sequence uses.

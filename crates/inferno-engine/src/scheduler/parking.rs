@@ -49,10 +49,10 @@ impl Scheduler {
         };
         self.blocks.rewind_to_window(&mut scheduled);
         let is_first = self.waiting.first_key_value().is_none_or(|(&first, _)| id < first);
-        let has_slot = self.running.len() < self.limits.max_num_sequences;
+        let can_run = self.running.len() < self.limits.max_num_sequences;
         // The next token gets its block when it is planned, as those of other running sequences do.
         let continues = scheduled.holds_blocks() && scheduled.is_decoding();
-        match is_first && has_slot && continues {
+        match is_first && can_run && continues {
             true => self.running.insert(id, scheduled),
             false => self.waiting.insert(id, scheduled),
         };
@@ -119,8 +119,8 @@ impl Scheduler {
             if scheduled.state.slot.is_none() {
                 scheduled.state.slot = self.blocks.states.allocate();
             }
-            let has_slot = scheduled.state.slot.is_some() || !self.blocks.states.are_needed();
-            if has_slot && self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
+            let has_state = scheduled.state.slot.is_some() || !self.blocks.states.are_needed();
+            if has_state && self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
                 break Some(scheduled.sequence.block_table().to_vec());
             }
             if !self.reclaim_idle() {
@@ -148,10 +148,15 @@ impl Scheduler {
         self.blocks.publish(scheduled);
     }
 
-    /// Blocks that sequences which do not run hold; shared ones count once for each.
-    pub(super) fn num_idle_blocks(&self) -> usize {
-        let idle = self.parked.values().chain(self.waiting.values());
-        idle.map(|scheduled| scheduled.sequence.block_table().len()).sum()
+    /// Number of blocks that would be unused if every sequence that does not run released its own. `admitted` is about
+    /// to run.
+    pub(super) fn num_reclaimable_blocks(&self, admitted: &Scheduled) -> usize {
+        let mut idle = self.parked.values().chain(self.waiting.values());
+        if !idle.any(Scheduled::holds_blocks) {
+            return 0;
+        }
+        let held = self.blocks.num_held(self.running.values().chain([admitted]));
+        self.blocks.usage().num_in_use().saturating_sub(held)
     }
 
     /// Releases the blocks of one sequence that does not run; false when none has any.
@@ -163,5 +168,70 @@ impl Scheduler {
         };
         self.blocks.release(scheduled);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{Continuation, SchedulerLimits};
+
+    const NUM_BLOCKS: usize = 12;
+    /// Four blocks.
+    const SHARED: [u32; 16] = [7; 16];
+
+    fn scheduler() -> Scheduler {
+        Scheduler::new(SchedulerLimits {
+            num_blocks: NUM_BLOCKS,
+            block_tokens: 4,
+            max_num_sequences: 3,
+            max_num_batched_tokens: 64,
+            max_num_logit_rows: 3,
+            prefix_cache: true,
+            num_state_slots: 0,
+            window: None,
+        })
+    }
+
+    /// Runs a step after which every sequence continues with `next`.
+    fn step(scheduler: &mut Scheduler, next: Option<u32>) {
+        let plan = scheduler.schedule(Instant::now());
+        let continuation = Continuation { num_accepted: 0, next };
+        scheduler.commit(&plan, &vec![continuation; plan.chunks.len()]);
+    }
+
+    /// A parked sequence of the shared tokens and one of its own.
+    fn parked(scheduler: &mut Scheduler, own: u32) -> SequenceId {
+        let id = scheduler.add_parked(true);
+        scheduler.set_parked_tokens(id, &[&SHARED[..], &[own]].concat());
+        let id = scheduler.requeue(id);
+        scheduler.resume(id);
+        step(scheduler, None);
+        id
+    }
+
+    #[test]
+    fn sequences_lose_blocks_only_if_that_admits_another() {
+        let mut scheduler = scheduler();
+        let sessions = [1, 2].map(|own| parked(&mut scheduler, own));
+        let running = scheduler.add(&[&SHARED[..], &[3]].concat(), RowRequest::Last, 0, None);
+        step(&mut scheduler, Some(4));
+        assert_eq!(scheduler.block_usage().num_in_use(), 4 + 3);
+
+        // It needs ten blocks, and one more for the running sequence. Five are unused, and each session has one of its
+        // own; the other four are those of the running sequence.
+        scheduler.add(&[9; 40], RowRequest::Last, 0, None);
+        step(&mut scheduler, Some(5));
+        assert_eq!((scheduler.num_running(), scheduler.num_waiting()), (1, 1));
+        for id in sessions {
+            assert_eq!(scheduler.parked_blocks(id).0, 17);
+        }
+
+        // Without the running sequence, the sessions alone hold the shared blocks.
+        scheduler.remove(running);
+        step(&mut scheduler, Some(6));
+        assert_eq!((scheduler.num_running(), scheduler.num_waiting()), (1, 0));
     }
 }

@@ -11,7 +11,7 @@ use crate::core::ModelInfo;
 use crate::state_file::{self, CHECKSUM_BYTES, HEADER_BYTES, Header, Input, Kind, damaged};
 
 pub(super) const SAVED_SESSION: Kind =
-    Kind { name: "a saved session", magic: *b"INFERNOS", version: 1 };
+    Kind { name: "a saved session", magic: *b"INFERNOS", version: 2 };
 
 /// Blocks that are copied at a time.
 const BLOCKS_PER_COPY: usize = 8;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use inferno_backend::{
     BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvWindow, KvWindowMap,
-    SequenceState, StateLayout, StateSlot,
+    SequenceState, StateLayout, StateMatrices, StateSlot,
 };
 use inferno_engine::{EngineError, Fingerprint, Runner, WindowUpdate};
 use inferno_model::BatchLimits;
@@ -106,8 +106,8 @@ impl FakeRunner {
     /// Adds a recurrent state, which must have read the tokens before each chunk.
     pub fn with_state_slots(mut self, num_slots: usize) -> Self {
         // A state needs a word for the number of its tokens, and one for each.
-        let matrix_values = 1 + self.context_length;
-        let layout = StateLayout { num_layers: 1, conv_values: 0, matrix_values, num_slots };
+        let matrices = StateMatrices { count: 1, rows: 1, cols: 1 + self.context_length };
+        let layout = StateLayout { num_layers: 1, conv_values: 0, matrices, num_slots };
         self.state_layout = Some(layout);
         self.states = vec![vec![u32::MAX]; num_slots];
         self

@@ -39,7 +39,7 @@ fn runner(
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
         context_length,
-        kv_dtype,
+        kv_dtype: Some(kv_dtype),
         limits: BatchLimits { max_num_tokens, max_num_logit_rows: 16 },
         ..Default::default()
     };
@@ -111,7 +111,7 @@ fn a_windowed_model_generates_the_same_tokens_in_the_memory_of_its_windows() {
         let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a sound model");
         let options = RunnerOptions {
             cache_tokens: Some(640),
-            kv_dtype: KvDType::I16,
+            kv_dtype: Some(KvDType::I16),
             limits: BatchLimits { max_num_tokens: 32, max_num_logit_rows },
             ..Default::default()
         };

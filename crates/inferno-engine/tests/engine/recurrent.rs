@@ -351,6 +351,27 @@ fn sequences_without_a_scheduler_are_recomputed_after_they_are_truncated() {
     assert_eq!(run(&mut forward, &mut sequences), 7);
 }
 
+#[test]
+fn sequences_without_a_scheduler_are_recomputed_after_a_pass_that_failed() {
+    let fails = |pass| if pass == 2 { Outcome::Fails } else { Outcome::Runs };
+    let mut runner = runner(20, 2).with_hook(fails);
+    let mut forward = SequenceRunner::new(&mut runner);
+    let mut sequences = [forward.sequence()];
+    sequences[0].extend(&[4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    let mut next = || {
+        forward
+            .run_next(&mut sequences, 4, LogitRows::None)
+            .map(|output| output.map(|output| output.num_tokens))
+    };
+    for _ in 0..2 {
+        assert_eq!(next().expect("it runs"), Some(4));
+    }
+    next().expect_err("the pass fails");
+    for expected in [Some(4), Some(4), Some(1), None] {
+        assert_eq!(next().expect("it runs"), expected);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]

@@ -147,7 +147,7 @@ fn every_flipped_bit_is_rejected() {
             let error = refusal(&path, FakeRunner::new(64, 8));
             let typed = match at {
                 0..8 => matches!(error, EngineError::StateUnknown { .. }),
-                8..12 => matches!(error, EngineError::StateVersion { known: 1, .. }),
+                8..12 => matches!(error, EngineError::StateVersion { known: 2, .. }),
                 16..24 => matches!(error, EngineError::StateOfAnotherModel { .. }),
                 24..32 => matches!(
                     error,

@@ -51,7 +51,7 @@ pub(crate) fn encode_string(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Encodes a value; returns false if its arrays are nested too deeply.
-fn encode_value(value: &MetadataValue, out: &mut Vec<u8>) -> bool {
+pub(super) fn encode_value(value: &MetadataValue, out: &mut Vec<u8>) -> bool {
     match_numbers!(
         MetadataValue, value, number => out.extend_from_slice(&number.to_le_bytes()),
         MetadataValue::Bool(value) => out.push(u8::from(*value)),

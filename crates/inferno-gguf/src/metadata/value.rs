@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::encode::encode_value;
 use super::show::show_text;
 use super::variants::{match_numbers, variant_type};
 use super::{MetadataArray, MetadataType, StringArray};
@@ -31,6 +32,13 @@ impl MetadataValue {
     /// The type of the value.
     pub fn value_type(&self) -> MetadataType {
         variant_type!(Self, self)
+    }
+
+    /// The value as files store it, without its type. Arrays that are nested too deeply for a file are incomplete.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode_value(self, &mut bytes);
+        bytes
     }
 
     /// The type and the value, short enough for an error message.

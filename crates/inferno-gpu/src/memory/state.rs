@@ -45,7 +45,7 @@ impl GpuState {
         };
         let layer = |_| {
             let conv = allocate(layout.conv_values)?;
-            Ok(StateLayer { conv, matrices: allocate(layout.matrix_values)? })
+            Ok(StateLayer { conv, matrices: allocate(layout.matrices.num_values())? })
         };
         let layers = (0..layout.num_layers).map(layer).collect::<Result<_, _>>()?;
         Ok(Self { layout: *layout, layers })
@@ -58,10 +58,10 @@ impl GpuState {
 
     /// Each buffer and the number of its values per slot, in the order of saved states.
     fn buffers(&self) -> impl Iterator<Item = (&Allocation, usize)> {
-        let StateLayout { conv_values, matrix_values, .. } = self.layout;
-        self.layers
-            .iter()
-            .flat_map(move |layer| [(&layer.conv, conv_values), (&layer.matrices, matrix_values)])
+        let StateLayout { conv_values, matrices, .. } = self.layout;
+        self.layers.iter().flat_map(move |layer| {
+            [(&layer.conv, conv_values), (&layer.matrices, matrices.num_values())]
+        })
     }
 
     /// Copies slot `from` to slot `to`. A failure is reported by the next pass.

@@ -72,7 +72,7 @@ pub(crate) fn linear_attention(
         keys: u32,
         values: u32,
         are_grouped: u32,
-        gates: u32,
+        steps: u32,
         is_delta: u32,
         strengths: u32,
         has_skip: u32,
@@ -80,7 +80,7 @@ pub(crate) fn linear_attention(
         convolved_len: u32,
     }
     let LinearAttentionRows { projected, convolved } = rows;
-    activate(pass, batch.batch.num_tokens(), params, weights.gate_bias, projected, convolved);
+    activate(pass, batch.batch.num_tokens(), params, weights.step_bias, projected, convolved);
     let sequences = batch.batch.num_sequences();
     let strengths = match params.rule {
         WriteRule::Additive => None,
@@ -97,7 +97,7 @@ pub(crate) fn linear_attention(
         keys: params.keys as u32,
         values: params.values as u32,
         are_grouped: u32::from(params.are_grouped),
-        gates: params.gates as u32,
+        steps: params.steps as u32,
         is_delta: u32::from(strengths.is_some()),
         strengths: strengths.unwrap_or(0) as u32,
         has_skip: u32::from(weights.skip.is_some()),
@@ -118,12 +118,12 @@ pub(crate) fn linear_attention(
     pass.dispatch(attention(params.key_dim), bindings, &dispatch_params, workgroups);
 }
 
-/// Activates the gates of all rows, and for the delta rule the strengths, and normalizes its queries and keys.
+/// Activates the steps of all rows, and for the delta rule the strengths, and normalizes its queries and keys.
 fn activate(
     pass: &mut GpuPass<'_>,
     rows: usize,
     params: &LinearAttentionParams,
-    gate_bias: &GpuBuffer,
+    step_bias: &GpuBuffer,
     projected: &GpuBuffer,
     convolved: &GpuBuffer,
 ) {
@@ -137,7 +137,7 @@ fn activate(
         queries: u32,
         keys: u32,
         num_heads: u32,
-        gates: u32,
+        steps: u32,
         strengths: u32,
         projected_len: u32,
         convolved_len: u32,
@@ -156,7 +156,7 @@ fn activate(
         queries: params.queries as u32,
         keys: params.keys as u32,
         num_heads: params.num_heads as u32,
-        gates: params.gates as u32,
+        steps: params.steps as u32,
         strengths: strengths as u32,
         projected_len: projected.cols() as u32,
         convolved_len: convolved.cols() as u32,
@@ -164,6 +164,6 @@ fn activate(
         query_scale: 1.0 / (params.key_dim as f32).sqrt(),
         eps,
     };
-    let bindings = [gate_bias.into(), projected.into(), convolved.into()];
+    let bindings = [step_bias.into(), projected.into(), convolved.into()];
     pass.dispatch(inputs(), bindings, &dispatch_params, fold(rows * (2 * num_key_heads + 1)));
 }

@@ -12,7 +12,7 @@ struct Params {
     keys: u32,
     values: u32,
     are_grouped: u32,
-    gates: u32,
+    steps: u32,
     is_delta: u32,
     strengths: u32,
     has_skip: u32,
@@ -101,7 +101,7 @@ fn main(
         if is_column {
             value = convolved[convolved_row + params.values + head * params.value_dim + column];
         }
-        let step = projected[row * params.projected_len + params.gates + head];
+        let step = projected[row * params.projected_len + params.steps + head];
         let decay = exp(rates[head] * step);
         var keys: array<f32, KEYS_PER_PART>;
         var part_sum = 0.0;

@@ -1,4 +1,4 @@
-// One workgroup per row and head of queries or keys, and one per row for the gates.
+// One workgroup per row and head of queries or keys, and one per row for the steps.
 
 struct Params {
     rows: u32,
@@ -7,7 +7,7 @@ struct Params {
     queries: u32,
     keys: u32,
     num_heads: u32,
-    gates: u32,
+    steps: u32,
     strengths: u32,
     projected_len: u32,
     convolved_len: u32,
@@ -17,15 +17,15 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> gate_bias: array<f32>;
+@group(0) @binding(1) var<storage, read> step_bias: array<f32>;
 @group(0) @binding(2) var<storage, read_write> projected: array<f32>;
 @group(0) @binding(3) var<storage, read_write> convolved: array<f32>;
 
-fn activate_gates(row: u32, lane: u32) {
+fn activate_steps(row: u32, lane: u32) {
     let first = row * params.projected_len;
     for (var head = lane; head < params.num_heads; head += LANES) {
-        let gate = first + params.gates + head;
-        let step = softplus(projected[gate] + gate_bias[head]);
+        let gate = first + params.steps + head;
+        let step = softplus(projected[gate] + step_bias[head]);
         projected[gate] = select(step, params.min_step, step < params.min_step);
         if params.num_key_heads != 0u {
             let strength = first + params.strengths + head;
@@ -48,7 +48,7 @@ fn main(
         return;
     }
     if unit == 2u * params.num_key_heads {
-        activate_gates(row, lane);
+        activate_steps(row, lane);
         return;
     }
     let is_query = unit < params.num_key_heads;

@@ -45,7 +45,7 @@ impl<B: Backend> Scan<B> {
 struct LinearAttention<B: Backend> {
     spec: LinearAttentionSpec,
     rates: B::Buffer,
-    gate_bias: B::Buffer,
+    step_bias: B::Buffer,
     skip: Option<B::Buffer>,
     norm: Option<B::Buffer>,
 }
@@ -54,7 +54,7 @@ impl<B: Backend> LinearAttention<B> {
     fn load(loader: &mut Loader<'_, B>, spec: &LinearAttentionSpec) -> Result<Self, ModelError> {
         Ok(Self {
             rates: loader.vector(&spec.rates)?,
-            gate_bias: loader.vector(&spec.gate_bias)?,
+            step_bias: loader.vector(&spec.step_bias)?,
             skip: loader.optional_vector(spec.skip.as_ref())?,
             norm: loader.optional_vector(spec.norm.weight.as_ref())?,
             spec: spec.clone(),
@@ -75,7 +75,7 @@ impl<B: Backend> LinearAttention<B> {
         let LinearAttentionSpec { params, norm, .. } = &self.spec;
         let weights = LinearAttentionWeights {
             rates: &self.rates,
-            gate_bias: &self.gate_bias,
+            step_bias: &self.step_bias,
             skip: self.skip.as_ref(),
         };
         let inputs = LinearAttentionRows { projected, convolved };
@@ -100,9 +100,9 @@ impl<B: Backend> RecurrentMixer<B> {
         let scan = spec.scan.as_ref();
         Ok(Self {
             input: Linear::load(loader, &spec.input)?,
-            conv: spec.conv,
-            conv_taps: loader.transposed(&spec.conv_taps)?,
-            conv_bias: loader.optional_vector(spec.conv_bias.as_ref())?,
+            conv: spec.conv.params,
+            conv_taps: loader.transposed(&spec.conv.taps)?,
+            conv_bias: loader.optional_vector(spec.conv.bias.as_ref())?,
             scan: scan.map(|spec| Scan::load(loader, spec)).transpose()?,
             output: Linear::load(loader, &spec.output)?,
         })

@@ -13,7 +13,10 @@ use inferno_gguf::Gguf;
 use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
-use super::{InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec};
+use super::{
+    InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec,
+    UnusedTensors,
+};
 use crate::arch::architecture::{
     EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
 };
@@ -160,15 +163,15 @@ impl<'a> SpecBuilder<'a> {
         Ok(layers)
     }
 
-    /// Beginnings of the names of tensors that `layers` do not need.
-    fn unused_tensors(&self, layers: &[LayerSpec]) -> Result<Vec<String>, ModelError> {
-        let predictors = self.num_layers..self.keys.positive("block_count")?;
-        let predictors = predictors.map(|layer| format!("blk.{layer}."));
+    /// The tensors that `layers` do not need.
+    fn unused_tensors(&self, layers: &[LayerSpec]) -> Result<UnusedTensors, ModelError> {
         let has_kv = |layer: &LayerSpec| layer.attention().is_none_or(|it| it.heads.has_kv);
         let without_kv = (0..).zip(layers).filter(|(_, layer)| !has_kv(layer));
-        let projections = without_kv
-            .flat_map(|(index, _)| ["k", "v"].map(|name| format!("blk.{index}.attn_{name}")));
-        Ok(predictors.chain(projections).collect())
+        Ok(UnusedTensors {
+            predictors: self.num_layers..self.keys.positive("block_count")?,
+            layers_without_kv: without_kv.map(|(index, _)| index).collect(),
+            of_other_stages: Vec::new(),
+        })
     }
 
     fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {

@@ -1,7 +1,7 @@
 //! Recurrent mixers as data.
 
 use inferno_backend::{
-    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, WriteRule,
+    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, StateMatrices, WriteRule,
 };
 
 use super::tensors::{LinearSpec, VectorSpec};
@@ -11,12 +11,18 @@ use super::tensors::{LinearSpec, VectorSpec};
 #[derive(Debug, Clone)]
 pub(crate) struct RecurrentSpec {
     pub(crate) input: LinearSpec,
-    pub(crate) conv: ConvParams,
-    /// A row per channel, the oldest tap first.
-    pub(crate) conv_taps: VectorSpec,
-    pub(crate) conv_bias: Option<VectorSpec>,
+    pub(crate) conv: ConvSpec,
     pub(crate) scan: Option<ScanSpec>,
     pub(crate) output: LinearSpec,
+}
+
+/// A convolution of each channel.
+#[derive(Debug, Clone)]
+pub(crate) struct ConvSpec {
+    pub(crate) params: ConvParams,
+    /// A row per channel, the oldest tap first.
+    pub(crate) taps: VectorSpec,
+    pub(crate) bias: Option<VectorSpec>,
 }
 
 /// What reads and writes the state token by token, over the rows of the convolution.
@@ -63,19 +69,19 @@ impl ScanSpec {
         }
     }
 
-    /// Number of values of its state.
-    fn state_values(&self) -> usize {
+    /// The matrices of its state.
+    fn matrices(&self) -> StateMatrices {
         match self {
-            Self::LinearAttention(attention) => attention.params.matrix_values(),
-            Self::Selective(selective) => selective.params.num_states(),
+            Self::LinearAttention(attention) => attention.params.matrices(),
+            Self::Selective(selective) => selective.params.matrices(),
         }
     }
 
     /// Every vector but the biases of products.
     fn vectors(&self) -> Vec<&VectorSpec> {
         match self {
-            Self::LinearAttention(LinearAttentionSpec { rates, gate_bias, skip, norm, .. }) => {
-                [rates, gate_bias].into_iter().chain(skip).chain(&norm.weight).collect()
+            Self::LinearAttention(LinearAttentionSpec { rates, step_bias, skip, norm, .. }) => {
+                [rates, step_bias].into_iter().chain(skip).chain(&norm.weight).collect()
             }
             Self::Selective(SelectiveScanSpec { rates, skip, norms, .. }) => {
                 let norms = norms.iter().filter_map(|norms| norms.weights.as_ref());
@@ -90,7 +96,7 @@ impl ScanSpec {
 pub(crate) struct LinearAttentionSpec {
     pub(crate) params: LinearAttentionParams,
     pub(crate) rates: VectorSpec,
-    pub(crate) gate_bias: VectorSpec,
+    pub(crate) step_bias: VectorSpec,
     pub(crate) skip: Option<VectorSpec>,
     pub(crate) norm: GatedNormSpec,
 }
@@ -113,8 +119,8 @@ impl RecurrentSpec {
 
     /// Every vector but the biases of products.
     pub(super) fn vectors(&self) -> Vec<&VectorSpec> {
-        let mut vectors = vec![&self.conv_taps];
-        vectors.extend(&self.conv_bias);
+        let mut vectors = vec![&self.conv.taps];
+        vectors.extend(&self.conv.bias);
         vectors.extend(self.scan.iter().flat_map(ScanSpec::vectors));
         vectors
     }
@@ -140,15 +146,15 @@ impl RecurrentSpec {
             // The rate times the step size as well.
             ScanSpec::Selective(_) => 6,
         };
-        (scan.state_values() as u64).saturating_mul(per_value)
+        (scan.matrices().num_values() as u64).saturating_mul(per_value)
     }
 
     /// The state of `num_layers` such layers.
     pub(super) fn state_layout(&self, num_layers: usize, num_slots: usize) -> StateLayout {
         StateLayout {
             num_layers,
-            conv_values: self.conv.tail_values(),
-            matrix_values: self.scan.as_ref().map_or(0, ScanSpec::state_values),
+            conv_values: self.conv.params.tail_values(),
+            matrices: self.scan.as_ref().map(ScanSpec::matrices).unwrap_or_default(),
             num_slots,
         }
     }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use inferno_backend::KvLayout;
 
-use super::ModelSpec;
 use super::layer::{LayerSpec, MixerSpec};
 use super::recurrent::{RecurrentSpec, ScanSpec};
+use super::{ModelSpec, UnusedTensors};
 use crate::{CacheLayout, ModelError};
 
 impl ModelSpec {
@@ -57,7 +57,10 @@ impl ModelSpec {
             first_layer: layers.start,
             input: self.input.clone().filter(|_| layers.start == 0),
             output: self.output.clone().filter(|_| layers.end == num_layers),
-            unused_tensors: self.unused_tensors.iter().cloned().chain(others).collect(),
+            unused_tensors: UnusedTensors {
+                of_other_stages: others.collect(),
+                ..self.unused_tensors.clone()
+            },
             ..self.clone()
         })
     }
@@ -92,7 +95,7 @@ fn recurrent_layers(layers: &[LayerSpec]) -> usize {
 impl RecurrentSpec {
     /// Moves the layer's place in the state up by `num_layers`.
     fn move_up(&mut self, num_layers: usize) {
-        self.conv.layer -= num_layers;
+        self.conv.params.layer -= num_layers;
         match &mut self.scan {
             Some(ScanSpec::LinearAttention(attention)) => attention.params.layer -= num_layers,
             Some(ScanSpec::Selective(selective)) => selective.params.layer -= num_layers,

@@ -48,23 +48,27 @@ impl MatrixPart {
     }
 }
 
-/// Some rows of a tensor.
+/// Some rows of each matrix of a tensor: from every `period` rows, `len` ones from number `first` on.
+///
+/// Metadata determine the numbers, so their list is created only when the tensor is known to have these rows.
 pub(crate) struct TensorRows<'a> {
     name: &'a str,
-    /// Number of rows of the tensor.
+    /// Number of rows of each of the tensor's matrices.
     tensor_rows: usize,
-    rows: Vec<Range<usize>>,
+    period: usize,
+    first: usize,
+    len: usize,
 }
 
 impl<'a> TensorRows<'a> {
     /// All of its `rows` rows.
     pub(crate) fn all(name: &'a str, rows: usize) -> Self {
-        Self { name, tensor_rows: rows, rows: std::iter::once(0..rows).collect() }
+        Self::range(name, rows, 0..rows)
     }
 
     /// Some of its `tensor_rows` rows.
     pub(crate) fn range(name: &'a str, tensor_rows: usize, rows: Range<usize>) -> Self {
-        Self { name, tensor_rows, rows: std::iter::once(rows).collect() }
+        Self::periodic(name, tensor_rows, tensor_rows, rows.start, rows.len())
     }
 
     /// From every `period` of its rows, `len` ones from number `first` on.
@@ -75,9 +79,12 @@ impl<'a> TensorRows<'a> {
         first: usize,
         len: usize,
     ) -> Self {
-        let starts = (0..tensor_rows).step_by(period);
-        let rows = starts.map(|start| start + first..start + first + len).collect();
-        Self { name, tensor_rows, rows }
+        Self { name, tensor_rows, period, first, len }
+    }
+
+    fn ranges(&self) -> Vec<Range<usize>> {
+        let starts = (0..self.tensor_rows).step_by(self.period.max(1));
+        starts.map(|start| start + self.first..start + self.first + self.len).collect()
     }
 }
 
@@ -213,31 +220,30 @@ impl<'a> TensorFinder<'a> {
         self.get(name).and_then(|info| info.dims().get(1).copied())
     }
 
-    /// The tensor `name.weight` with `rows` rows, of which `part` is used.
+    /// Some rows of each of the `num_matrices` matrices of the tensor `NAME.weight`.
     fn matrix_part(
         &self,
-        name: &str,
-        [num_experts, rows, cols]: [usize; 3],
-        part: Vec<Range<usize>>,
+        rows: &TensorRows<'_>,
+        [num_matrices, cols]: [usize; 2],
     ) -> Result<MatrixPart, ModelError> {
-        let name = self.full(&format!("{name}.weight"));
-        self.rows_of_matrices(&name, [num_experts, rows, cols], part)
+        let name = format!("{}.weight", rows.name);
+        self.rows_of_matrices(&TensorRows { name: &name, ..*rows }, [num_matrices, cols])
     }
 
-    /// The rows `part` of each of the `num_matrices` matrices of the tensor `name`.
+    /// Some rows of each of the `num_matrices` matrices of a tensor.
     fn rows_of_matrices(
         &self,
-        name: &str,
-        [num_matrices, rows, cols]: [usize; 3],
-        part: Vec<Range<usize>>,
+        rows: &TensorRows<'_>,
+        [num_matrices, cols]: [usize; 2],
     ) -> Result<MatrixPart, ModelError> {
-        let info = find(self.checkpoint, name, [num_matrices, rows, cols])?;
+        let (name, tensor_rows) = (self.full(rows.name), rows.tensor_rows);
+        let info = find(self.checkpoint, &name, [num_matrices, tensor_rows, cols])?;
         let (dtype, scales) = match self.has_scales {
             true => (matrix_dtype(info)?, TensorScales::find(self.checkpoint, info)?),
             false => (dtype_of(info)?, None),
         };
-        let (name, is_convertible) = (name.to_owned(), self.has_scales);
-        Ok(MatrixPart { name, dtype, rows: part, tensor_rows: rows, scales, is_convertible })
+        let (rows, is_convertible) = (rows.ranges(), self.has_scales);
+        Ok(MatrixPart { name, dtype, rows, tensor_rows, scales, is_convertible })
     }
 
     /// A product with rows of several tensors, without a bias.
@@ -246,9 +252,7 @@ impl<'a> TensorFinder<'a> {
         parts: &[TensorRows<'_>],
         cols: usize,
     ) -> Result<LinearSpec, ModelError> {
-        let parts = parts.iter().map(|TensorRows { name, tensor_rows, rows }| {
-            self.matrix_part(name, [1, *tensor_rows, cols], rows.clone())
-        });
+        let parts = parts.iter().map(|rows| self.matrix_part(rows, [1, cols]));
         let parts = parts.collect::<Result<_, _>>()?;
         Ok(LinearSpec { weight: MatrixSpec { parts, num_experts: 1, cols }, bias: None })
     }
@@ -261,10 +265,12 @@ impl<'a> TensorFinder<'a> {
         [num_matrices, rows, cols]: [usize; 3],
         matrices: Range<usize>,
     ) -> Result<LinearSpec, ModelError> {
-        let name = self.full(&format!("{name}.weight"));
-        let part = std::iter::once(matrices.start * rows..matrices.end * rows).collect();
-        let stack = self.rows_of_matrices(&name, [num_matrices, rows, cols], part)?;
-        let part = MatrixPart { tensor_rows: num_matrices * rows, ..stack };
+        let stack = self.matrix_part(&TensorRows::all(name, rows), [num_matrices, cols])?;
+        let part = MatrixPart {
+            rows: std::iter::once(matrices.start * rows..matrices.end * rows).collect(),
+            tensor_rows: num_matrices * rows,
+            ..stack
+        };
         Ok(LinearSpec {
             weight: MatrixSpec { parts: vec![part], num_experts: 1, cols },
             bias: None,
@@ -286,15 +292,14 @@ impl<'a> TensorFinder<'a> {
                 let mut end = 0;
                 let parts = parts.iter().map(|(_, rows)| {
                     end += rows;
-                    let rows = std::iter::once(end - rows..end).collect();
-                    self.matrix_part(fused, [num_experts, total, cols], rows)
+                    let rows = TensorRows::range(fused, total, end - rows..end);
+                    self.matrix_part(&rows, [num_experts, cols])
                 });
                 (parts.collect::<Result<Vec<_>, _>>()?, vec![(fused, total)])
             }
             None => {
                 let tensors = parts.iter().map(|&(name, rows)| {
-                    let all = std::iter::once(0..rows).collect();
-                    self.matrix_part(name, [num_experts, rows, cols], all)
+                    self.matrix_part(&TensorRows::all(name, rows), [num_experts, cols])
                 });
                 (tensors.collect::<Result<Vec<_>, _>>()?, parts.to_vec())
             }
@@ -367,7 +372,7 @@ impl<'a> TensorFinder<'a> {
         rows: usize,
         cols: usize,
     ) -> Result<MatrixPart, ModelError> {
-        self.rows_of_matrices(name, [1, rows, cols], std::iter::once(0..rows).collect())
+        self.rows_of_matrices(&TensorRows::all(name, rows), [1, cols])
     }
 }
 

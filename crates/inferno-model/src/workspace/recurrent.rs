@@ -41,7 +41,7 @@ impl RecurrentBufferShapes {
         let scan = recurrent.scan.as_ref();
         Some(Self {
             projected: tokens(recurrent.input_width()),
-            convolved: tokens(recurrent.conv.channels),
+            convolved: tokens(recurrent.conv.params.channels),
             scanned: scan.map(|scan| tokens(scan.width())),
             selection: match scan {
                 Some(ScanSpec::Selective(SelectiveScanSpec { params, step_up, .. })) => {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use inferno_backend::ReferenceBackend;
+use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
-use inferno_model::{Model, ModelCache, ModelError, ModelSpec, RopeScaling, TensorCache};
+use inferno_model::{CacheUse, Model, ModelCache, ModelError, ModelSpec, RopeScaling, TensorCache};
 
 use crate::support::synthetic::synthetic_with;
 use crate::support::{fixtures, load};
@@ -154,6 +154,71 @@ fn heads_of_windowed_layers_differ_only_with_a_rotary_embedding_of_their_own() {
             assert_eq!(key, "llama.attention.key_length_swa");
         }
         other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_explicit_cache_format_must_fit_the_heads_and_the_default_does() {
+    let spec = |rank: u32| {
+        let bytes = synthetic_with("deepseek2", |metadata| {
+            metadata.insert("deepseek2.attention.kv_lora_rank", rank);
+        });
+        let checkpoint = Gguf::from_bytes(bytes).expect("a valid file");
+        ModelSpec::from_checkpoint(&checkpoint).expect("a supported model")
+    };
+    let (narrow, wide) = (spec(24), spec(1024));
+    assert_eq!(narrow.default_kv_dtype(), KvDType::I16);
+    assert_eq!(wide.default_kv_dtype(), KvDType::F16);
+    let usage = CacheUse {
+        num_tokens: 16,
+        dtype: None,
+        max_num_batched_tokens: 1,
+        max_num_sequences: 1,
+        max_num_drafting: 0,
+        prefix_cache: false,
+    };
+    assert_eq!(wide.cache_layout(usage).kv.dtype, KvDType::F16);
+    let explicit = CacheUse { dtype: Some(KvDType::I16), ..usage };
+    let error = wide.cache_layout(explicit).kv.block_bytes().expect_err("heads of 1032 values");
+    assert!(error.to_string().ends_with("at most 1024, found 1032; use f16 or f32"), "{error}");
+}
+
+#[test]
+#[should_panic(expected = "latent attention has no window")]
+fn a_window_of_latent_attention_is_rejected() {
+    synthetic_with("deepseek2", |metadata| {
+        metadata.insert("deepseek2.attention.sliding_window", 5_u32);
+    });
+}
+
+#[test]
+fn tensors_of_predicting_layers_are_ignored_under_their_names_only() {
+    for (name, is_unused) in [
+        ("blk.2.nextn.eh_proj.weight", true),
+        ("blk.3.attn_q.weight", false),
+        ("blk.02.attn_q.weight", false),
+        ("blk.+2.attn_q.weight", false),
+    ] {
+        // Two layers, and one that predicts a further token.
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert("llama.block_count", 3_u32);
+                metadata.insert("llama.nextn_predict_layers", 1_u32);
+            },
+            |own| match own {
+                // Without an output head, the embeddings are it.
+                "output.weight" => Some((name.to_owned(), None)),
+                own => unchanged(own),
+            },
+        );
+        let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
+        match model {
+            Ok(_) => assert!(is_unused, "{name}"),
+            Err(ModelError::UnusedTensors { names }) => {
+                assert!(!is_unused && names == [name], "{names:?}");
+            }
+            Err(other) => panic!("{other}"),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::support::fixtures;
 use crate::support::synthetic::{synthetic, synthetic_with};
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_gguf::{Gguf, TensorInfo};
-use inferno_model::{ARCHITECTURES, ModelSpec, ProductCost, Requantize, TokenCost};
+use inferno_model::{ARCHITECTURES, ExpertCost, ModelSpec, ProductCost, Requantize, TokenCost};
 
 fn cost(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType) -> TokenCost {
     let checkpoint = Gguf::open(fixtures().join(name)).expect("a sound file");
@@ -55,6 +55,20 @@ fn a_mixture_counts_only_the_experts_that_a_token_uses() {
     let attention = 64 * 32 + 2 * 32 * 32 + 32 * 64;
     let experts = 6 * 32 + 2 * 3 * 24 * 32;
     assert_eq!(cost.layers.f32_ops, 2 * 2 * (attention + experts));
+}
+
+#[test]
+fn a_step_of_many_sequences_reads_every_expert_once() {
+    let cost = cost("qwen3moe.gguf", None, KvDType::F16);
+    // In two layers, with 4 bytes per weight.
+    let expert_bytes = 2 * 3 * 24 * 32 * 4;
+    let experts = ExpertCost { num_experts: 6, num_experts_used: 2, expert_bytes };
+    assert_eq!(cost.experts, [experts]);
+    assert_eq!(experts.expected_num_used(1), 2.0);
+    assert!((experts.expected_num_used(2) - (2.0 + 4.0 * 2.0 / 6.0)).abs() < 1e-9);
+    let of_one = (cost.layers.weight_bytes + cost.head.weight_bytes) as u64;
+    assert_eq!(cost.step_weight_bytes(1), of_one);
+    assert_eq!(cost.step_weight_bytes(1000), of_one + 4 * expert_bytes as u64);
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl BenchReport {
 
 impl RoofReport {
     fn json(&self) -> Value {
-        let Self { roofs, decode, prefill } = self;
+        let Self { roofs, decode, batches, prefill, .. } = self;
         json!({
             "sweep_bytes": roofs.sweep_bytes,
             "read_bytes_per_second": roofs.read_bytes_per_second,
@@ -66,9 +66,17 @@ impl RoofReport {
             "decode": decode.map(|reached| json!({
                 "weight_bytes_per_token": reached.weight_bytes,
                 "kv_bytes_per_token": reached.kv_bytes,
+                "state_bytes_per_token": reached.state_bytes,
                 "bytes_per_second": reached.bytes_per_second,
                 "share": reached.share,
             })),
+            "batch": batches.iter().map(|(size, reached)| (size.to_string(), json!({
+                "weight_bytes_per_step": reached.weight_bytes,
+                "kv_bytes_per_step": reached.kv_bytes,
+                "state_bytes_per_step": reached.state_bytes,
+                "bytes_per_second": reached.bytes_per_second,
+                "share": reached.share,
+            }))).collect::<Map<String, Value>>(),
             "prefill": prefill.map(|reached| json!({
                 "int8_ops_per_token": reached.int8_ops,
                 "f32_ops_per_token": reached.f32_ops,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use inferno_engine::Passes;
 
-use super::{BenchReport, PhaseReport, RoofReport};
+use super::{BenchReport, DecodeReached, PhaseReport, RoofReport, Workload};
 use crate::plural::count;
 
 impl fmt::Display for BenchReport {
@@ -13,7 +13,7 @@ impl fmt::Display for BenchReport {
         self.write_speeds(f)?;
         self.write_passes(f)?;
         match &self.roof {
-            Some(roof) => roof.write(f),
+            Some(roof) => roof.write(f, &self.workload),
             None => Ok(()),
         }
     }
@@ -94,20 +94,11 @@ impl BenchReport {
 }
 
 impl RoofReport {
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { roofs, decode, prefill } = self;
+    fn write(&self, f: &mut fmt::Formatter<'_>, workload: &Workload) -> fmt::Result {
+        let Self { roofs, prefill, .. } = self;
         writeln!(f, "\n| limit | machine | reached | share |")?;
         writeln!(f, "|---|---:|---:|---:|")?;
-        let reads = roofs.read_bytes_per_second / 1e9;
-        match decode {
-            Some(decode) => writeln!(
-                f,
-                "| memory bandwidth (decode) | {reads:.1} GB/s | {:.1} GB/s | {:.1}% |",
-                decode.bytes_per_second / 1e9,
-                100.0 * decode.share
-            )?,
-            None => writeln!(f, "| memory bandwidth | {reads:.1} GB/s | | |")?,
-        }
+        self.write_bandwidth(f, workload)?;
         let int8 = roofs.int8_ops_per_second / 1e9;
         let f32 = roofs.f32_ops_per_second / 1e9;
         match prefill {
@@ -121,22 +112,7 @@ impl RoofReport {
                 writeln!(f, "| INT8 and FP32 arithmetic | {int8:.0} and {f32:.0} Gop/s | | |")?;
             }
         }
-        if let Some(decode) = decode {
-            writeln!(
-                f,
-                "\nOne decoded token reads {:.2} MB of weights and {:.2} MB of keys and values. The bandwidth was measured over \
-                 {:.0} MB.",
-                decode.weight_bytes as f64 / 1e6,
-                decode.kv_bytes as f64 / 1e6,
-                roofs.sweep_bytes as f64 / 1e6
-            )?;
-            if decode.share > 1.0 {
-                writeln!(
-                    f,
-                    "Decode exceeds the memory bandwidth because the model fits in the CPU caches."
-                )?;
-            }
-        }
+        self.write_reads(f)?;
         if let Some(prefill) = prefill {
             writeln!(
                 f,
@@ -148,5 +124,70 @@ impl RoofReport {
         let microseconds = roofs.step_seconds * 1e6;
         writeln!(f, "\nStarting and joining all threads for one step takes {microseconds:.2} µs.")?;
         Ok(())
+    }
+
+    /// Writes the rows of the table that compare decode with the memory bandwidth.
+    fn write_bandwidth(&self, f: &mut fmt::Formatter<'_>, workload: &Workload) -> fmt::Result {
+        let reads = self.roofs.read_bytes_per_second / 1e9;
+        let one = self.decode.iter().map(|decode| ("decode".to_owned(), decode));
+        let batches =
+            self.batches.iter().map(|(size, decode)| (workload.batch_name(*size), decode));
+        let mut phases = one.chain(batches).peekable();
+        if phases.peek().is_none() {
+            writeln!(f, "| memory bandwidth | {reads:.1} GB/s | | |")?;
+        }
+        for (name, decode) in phases {
+            writeln!(
+                f,
+                "| memory bandwidth ({name}) | {reads:.1} GB/s | {:.1} GB/s | {:.1}% |",
+                decode.bytes_per_second / 1e9,
+                100.0 * decode.share
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes what decode reads.
+    fn write_reads(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(decode) = &self.decode {
+            let megabytes = self.roofs.sweep_bytes as f64 / 1e6;
+            let reads = reads(decode);
+            writeln!(
+                f,
+                "\nOne decoded token reads {reads}. The bandwidth was measured over {megabytes:.0} MB."
+            )?;
+            if decode.share > 1.0 {
+                writeln!(
+                    f,
+                    "Decode exceeds the memory bandwidth because the model fits in the CPU caches."
+                )?;
+            }
+        }
+        for (size, decode) in &self.batches {
+            let sequences = count(*size, "sequence");
+            writeln!(f, "A step of {sequences} reads {}.", reads(decode))?;
+        }
+        if self.are_experts_expected && !self.batches.is_empty() {
+            writeln!(
+                f,
+                "The weights of such a step are those of the experts that its tokens use on average if each expert is \
+                 equally likely."
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns what a step reads, by kind.
+fn reads(decode: &DecodeReached) -> String {
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let weights = format!("{:.2} MB of weights", megabytes(decode.weight_bytes));
+    let cache = format!("{:.2} MB of keys and values", megabytes(decode.kv_bytes));
+    match decode.state_bytes {
+        0 => format!("{weights} and {cache}"),
+        state => {
+            let state = megabytes(state);
+            format!("{weights}, {cache} and {state:.2} MB of recurrent state (including writes)")
+        }
     }
 }

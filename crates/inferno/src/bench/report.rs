@@ -69,23 +69,30 @@ pub struct PrefillReport {
 }
 
 /// The limits of the machine and the share of them reached.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RoofReport {
     /// The measured limits.
     pub roofs: Roofs,
     /// Decode, limited by memory bandwidth.
     pub decode: Option<DecodeReached>,
+    /// Decode of several sequences at once, by number of sequences.
+    pub batches: Vec<(usize, DecodeReached)>,
+    /// Whether the weights of batches are those of an expected number of experts.
+    pub are_experts_expected: bool,
     /// Prefill, limited by arithmetic.
     pub prefill: Option<PrefillReached>,
 }
 
-/// Memory reads of decode.
+/// Memory reads of decode, per step of one token for each sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeReached {
-    /// Bytes of weights read per token.
+    /// Bytes of weights. Several sequences read each matrix once; of experts, the
+    /// [expected number](inferno_model::ExpertCost::expected_num_used) counts.
     pub weight_bytes: u64,
-    /// Bytes of keys, values and recurrent state read and written per token, averaged over the run.
+    /// Bytes of keys and values, averaged over the run.
     pub kv_bytes: u64,
+    /// Bytes of recurrent state, read and written.
+    pub state_bytes: u64,
     /// Bytes read per second.
     pub bytes_per_second: f64,
     /// Share of the memory bandwidth; above 1 if the data fits in the caches.
@@ -112,33 +119,44 @@ impl RoofReport {
         workload: &Workload,
         prefill: Option<&PrefillReport>,
         decode: Option<&PhaseReport>,
+        batches: &[(usize, PhaseReport)],
     ) -> Self {
-        let decode = decode.map(|decode| {
+        let decode_of = |num_sequences: usize, decode: &PhaseReport| {
             let positions = workload.depth..workload.depth + workload.decode_tokens;
-            DecodeReached::new(roofs, cost, positions, decode.tokens_per_second.median)
-        });
+            let steps_per_second = decode.tokens_per_second.median / num_sequences as f64;
+            DecodeReached::new(roofs, cost, positions, num_sequences, steps_per_second)
+        };
         let prefill = prefill.map(|prefill| {
             let tokens_per_second = prefill.phase.tokens_per_second.median;
             PrefillReached::new(roofs, cost, workload.prompt_tokens, tokens_per_second)
         });
-        Self { roofs, decode, prefill }
+        Self {
+            roofs,
+            decode: decode.map(|decode| decode_of(1, decode)),
+            batches: batches.iter().map(|(size, batch)| (*size, decode_of(*size, batch))).collect(),
+            are_experts_expected: !cost.experts.is_empty(),
+            prefill,
+        }
     }
 }
 
 impl DecodeReached {
+    /// The reads of steps of `num_sequences` sequences at `positions`.
     fn new(
         roofs: Roofs,
         cost: &TokenCost,
         positions: Range<usize>,
-        tokens_per_second: f64,
+        num_sequences: usize,
+        steps_per_second: f64,
     ) -> Self {
         let num_tokens = positions.len() as u64;
-        let weight_bytes = (cost.layers.weight_bytes + cost.head.weight_bytes) as u64;
+        let weight_bytes = cost.step_weight_bytes(num_sequences);
         let kv_bytes = positions.map(|position| cost.kv_bytes(position)).sum::<u64>() / num_tokens;
-        let kv_bytes = kv_bytes + cost.state_bytes as u64;
-        let bytes_per_second = (weight_bytes + kv_bytes) as f64 * tokens_per_second;
+        let kv_bytes = kv_bytes * num_sequences as u64;
+        let state_bytes = cost.state_bytes as u64 * num_sequences as u64;
+        let bytes_per_second = (weight_bytes + kv_bytes + state_bytes) as f64 * steps_per_second;
         let share = bytes_per_second / roofs.read_bytes_per_second;
-        Self { weight_bytes, kv_bytes, bytes_per_second, share }
+        Self { weight_bytes, kv_bytes, state_bytes, bytes_per_second, share }
     }
 }
 
@@ -165,7 +183,7 @@ impl PrefillReached {
 
 #[cfg(test)]
 mod tests {
-    use inferno_model::{AttentionCost, ProductCost};
+    use inferno_model::{AttentionCost, ExpertCost, ProductCost};
 
     use super::*;
 
@@ -181,6 +199,7 @@ mod tests {
         TokenCost {
             layers: ProductCost { weight_bytes: 70, int8_ops: 100, f32_ops: 0 },
             head: ProductCost { weight_bytes: 30, int8_ops: 0, f32_ops: 20 },
+            experts: Vec::new(),
             attention: vec![AttentionCost { position_bytes: 10, position_ops: 4, window }],
             state_bytes: 0,
             state_ops: 0,
@@ -190,13 +209,27 @@ mod tests {
     #[test]
     fn decode_reads_all_weights_and_earlier_positions() {
         // Positions 4 and 5 attend to 5 and 6 positions.
-        let reached = DecodeReached::new(ROOFS, &cost(None), 4..6, 10.0);
+        let reached = DecodeReached::new(ROOFS, &cost(None), 4..6, 1, 10.0);
         assert_eq!((reached.weight_bytes, reached.kv_bytes), (100, 55));
         assert_eq!((reached.bytes_per_second, reached.share), (1550.0, 0.775));
-        let reached = DecodeReached::new(ROOFS, &cost(Some(3)), 4..6, 10.0);
+        let reached = DecodeReached::new(ROOFS, &cost(Some(3)), 4..6, 1, 10.0);
         assert_eq!(reached.kv_bytes, 30);
         let recurrent = TokenCost { state_bytes: 8, ..cost(None) };
-        assert_eq!(DecodeReached::new(ROOFS, &recurrent, 4..6, 10.0).kv_bytes, 63);
+        let reached = DecodeReached::new(ROOFS, &recurrent, 4..6, 1, 10.0);
+        assert_eq!(reached.kv_bytes + reached.state_bytes, 63);
+        assert_eq!(reached.state_bytes, 8);
+    }
+
+    #[test]
+    fn a_batch_reads_weights_once_and_the_experts_that_its_tokens_use() {
+        let reached = DecodeReached::new(ROOFS, &cost(None), 4..6, 3, 10.0);
+        assert_eq!((reached.weight_bytes, reached.kv_bytes), (100, 3 * 55));
+        assert_eq!((reached.bytes_per_second, reached.share), (2650.0, 1.325));
+        // Of four experts of 8 bytes, of which a token uses two, three tokens use 3.5 on average.
+        let experts = vec![ExpertCost { num_experts: 4, num_experts_used: 2, expert_bytes: 8 }];
+        let experts = TokenCost { experts, ..cost(None) };
+        assert_eq!(DecodeReached::new(ROOFS, &experts, 4..6, 1, 10.0).weight_bytes, 100);
+        assert_eq!(DecodeReached::new(ROOFS, &experts, 4..6, 3, 10.0).weight_bytes, 112);
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     output
         .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
     let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
-    let windows = windows(&cache.kv);
-    output
-        .line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens{windows}"))?;
+    let (dtype, windows) = (cache.kv.dtype, windows(&cache.kv));
+    output.line(format_args!(
+        "KV cache      {kv_cache:>12}  for {cache_tokens} tokens in {dtype}{windows}"
+    ))?;
     if let Some(layout) = &cache.state {
         let state = BinaryBytes(state_bytes as u64).to_string();
         let slots = slots(layout, &estimate);

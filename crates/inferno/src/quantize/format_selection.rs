@@ -215,17 +215,25 @@ fn layer(name: &str) -> Option<u64> {
     number.parse::<u32>().ok().map(u64::from)
 }
 
-/// Returns whether a tensor of two or more dimensions is a weight matrix. Norms, biases and the small expert routers are
-/// not.
+/// Parts of the names of tensors that are copied unchanged. Runtimes require the format of some of them, such as the
+/// convolutions of recurrent layers; the others are small.
+const COPIED: &[&str] = &[
+    "_norm.weight",
+    "ffn_gate_inp.weight",
+    "ffn_gate_inp_shexp.weight",
+    "position_embd.weight",
+    "token_types.weight",
+    "ssm_conv1d",
+    "shortconv.conv.weight",
+    "altup",
+    "laurel",
+    "per_layer_model_proj",
+];
+
+/// Returns whether a tensor of two or more dimensions is quantized: whether it is a weight matrix that is not
+/// [`COPIED`].
 fn is_quantizable(name: &str) -> bool {
-    let excluded = [
-        "_norm.weight",
-        "ffn_gate_inp.weight",
-        "ffn_gate_inp_shexp.weight",
-        "position_embd.weight",
-        "token_types.weight",
-    ];
-    name.ends_with(".weight") && !excluded.iter().any(|suffix| name.ends_with(suffix))
+    name.ends_with(".weight") && !COPIED.iter().any(|part| name.contains(part))
 }
 
 /// Returns the format for rows of `row_len` values: `wanted` if they are a multiple of its block length, otherwise a

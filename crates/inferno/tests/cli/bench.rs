@@ -1,6 +1,6 @@
 //! `inferno bench` with the built-in model and a tiny one.
 
-use crate::support::{Outcome, Run, model};
+use crate::support::{Outcome, Run, fixture, model};
 use serde_json::Value;
 
 /// Returns a measurement of the tiny model, which has a context of 256 tokens, as JSON.
@@ -121,9 +121,26 @@ fn the_tables_list_all_measurements() {
         "\n| decode 2 x 2 at depth 4 | ",
         "| forward passes, ms | count | p50 | p90 | p99 | max |\n|---|---:|---:|---:|---:|---:|\n",
         "| limit | machine | reached | share |\n",
+        "\n| memory bandwidth (decode) | ",
+        "\n| memory bandwidth (decode 2 x 2 at depth 4) | ",
+        " MB of keys and values. The bandwidth was measured over ",
+        "\nA step of 2 sequences reads ",
     ] {
         assert!(table.contains(part), "{part}\n\n{table}");
     }
+}
+
+#[test]
+fn recurrent_state_is_counted_apart_from_keys_and_values() {
+    let flags = ["-p", "0", "-n", "2", "--batch", "2", "-r", "1"];
+    let bench = || Run::inferno().args(["bench", "-m"]).args([fixture("hybrid.gguf")]).args(flags);
+    let table = bench().success().stdout;
+    assert!(table.contains(" MB of recurrent state (including writes)"), "{table}");
+    let report = bench().args(["-o", "json"]).success().stdout;
+    let roof = serde_json::from_str::<Value>(&report).expect("one object")["roof"].take();
+    let state = positive(&roof["decode"]["state_bytes_per_token"]);
+    assert_eq!(positive(&roof["batch"]["2"]["state_bytes_per_step"]), 2.0 * state);
+    positive(&roof["batch"]["2"]["share"]);
 }
 
 #[test]

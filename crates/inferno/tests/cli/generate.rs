@@ -234,7 +234,7 @@ fn a_dry_run_prints_the_memory_needed() {
         .success();
     // 2 layers, keys and values, 1 head of 32 values of 4 bytes: 512 bytes a token.
     assert!(
-        outcome.stdout.contains("KV cache         64.00 KiB  for 128 tokens"),
+        outcome.stdout.contains("KV cache         64.00 KiB  for 128 tokens in f32\n"),
         "{}",
         outcome.stdout
     );

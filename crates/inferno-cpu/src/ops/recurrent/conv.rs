@@ -7,15 +7,16 @@
 
 use std::ops::Range;
 
-use inferno_backend::{Batch, ConvParams, ConvWeights, Function, StateLayout, StateSlot};
+use inferno_backend::{Batch, ConvParams, ConvWeights, Function, StateSlot};
 
 use super::SequenceRows;
+use super::layer_state::LayerState;
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
 use crate::ops::functions::evaluate;
-use crate::recurrent_state::{CpuState, StateOffsets};
+use crate::recurrent_state::CpuState;
 
 /// Channels of a task.
 const TASK_CHANNELS: usize = 16 * LANES;
@@ -37,14 +38,14 @@ pub(crate) fn causal_conv(
     assert!(columns.max().is_some_and(|first| first + channels <= x.cols()), "inputs beyond a row");
     assert_eq!(out.cols(), channels, "an output per channel");
     assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
-    let layout = state.layout;
-    assert!(layer < layout.num_layers, "layer {layer} of {}", layout.num_layers);
-    assert_eq!(params.tail_values(), layout.conv_values, "the state was made for this layer");
+    let state = LayerState::new(state, layer);
+    let conv_values = state.layout().conv_values;
+    assert_eq!(params.tail_values(), conv_values, "the state was made for this layer");
     let weights =
         ConvTaps { taps: weights.taps.rows(taps), bias: weights.bias.map(|bias| bias.rows(1)) };
     assert!(weights.bias.is_none_or(|bias| bias.len() == channels), "a bias per channel");
     let (x_cols, x) = (x.cols(), x.rows(num_rows));
-    let (state, out) = (Disjoint::new(state.values_mut()), Disjoint::new(out.values_mut()));
+    let out = Disjoint::new(out.values_mut());
     let num_parts = channels.div_ceil(TASK_CHANNELS);
     let convolve = |task: usize| {
         let first = task % num_parts * TASK_CHANNELS;
@@ -55,7 +56,6 @@ pub(crate) fn causal_conv(
             x_cols,
             sequence: SequenceRows::new(batch, task / num_parts),
             channels: first..channels.min(first + TASK_CHANNELS),
-            layout: &layout,
             state: &state,
             out: &out,
         });
@@ -78,8 +78,7 @@ struct Convolve<'a> {
     x_cols: usize,
     sequence: SequenceRows,
     channels: Range<usize>,
-    layout: &'a StateLayout,
-    state: &'a Disjoint<'a, f32>,
+    state: &'a LayerState<'a>,
     out: &'a Disjoint<'a, f32>,
 }
 
@@ -125,8 +124,11 @@ impl Convolve<'_> {
             let out = unsafe { self.out.part(at + channels.start..at + channels.end) };
             lanes.store_part(sum, out);
             tail.copy_within(1.., 0);
-            if let Some(slot) = self.sequence.checkpoint_after(row) {
-                self.store(lanes, slot, &tail[..taps - 1], &channels);
+            match self.sequence.checkpoint {
+                Some((last_row, slot)) if last_row == row => {
+                    self.store(lanes, slot, &tail[..taps - 1], &channels);
+                }
+                _ => {}
             }
         }
         self.store(lanes, self.sequence.slot, &tail[..taps - 1], &channels);
@@ -144,9 +146,9 @@ impl Convolve<'_> {
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     fn stored(&self, slot: StateSlot, tap: usize, channels: &Range<usize>) -> &mut [f32] {
-        let at = self.layout.layer_at(slot, self.params.layer) + tap * self.params.channels;
+        let at = tap * self.params.channels;
         // SAFETY: tasks differ in the sequence, and thereby in the slots, which a batch does not share, or in
         // the channels; within a task, each part is dropped before the next one is created.
-        unsafe { self.state.part(at + channels.start..at + channels.end) }
+        unsafe { self.state.conv_inputs(slot, at + channels.start..at + channels.end) }
     }
 }

@@ -9,18 +9,18 @@
 use std::ops::Range;
 
 use inferno_backend::{
-    Batch, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, StateLayout,
-    StateSlot, WriteRule,
+    Batch, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, WriteRule,
 };
 
 use super::SequenceRows;
+use super::layer_state::{LayerState, StateBlock};
 use super::matrix_columns::{Columns, Update, load_columns, store_columns};
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
 use crate::ops::functions::sigmoid;
-use crate::recurrent_state::{BLOCK_COLS, CpuState, StateOffsets};
+use crate::recurrent_state::{BLOCK_COLS, CpuState};
 
 /// Reads and writes the matrices of each sequence.
 pub(crate) fn linear_attention(
@@ -35,11 +35,14 @@ pub(crate) fn linear_attention(
     let &LinearAttentionParams { num_heads, value_dim, .. } = params;
     let LinearAttentionRows { projected, convolved } = rows;
     let num_rows = batch.num_tokens();
-    check(params, weights, [projected, convolved, out], &state.layout);
-    let gate_bias = weights.gate_bias.rows(1);
+    assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
+    check(params, weights, [projected, convolved, out]);
+    let state = LayerState::new(state, params.layer);
+    assert_eq!(params.matrices(), state.layout().matrices, "the state was made for this layer");
+    let step_bias = weights.step_bias.rows(1);
     let cols = projected.cols();
     projected.split_rows(executor.pool, num_rows, |_, values| {
-        executor.level.run(Activate { params, gate_bias, cols, values });
+        executor.level.run(Activate { params, step_bias, cols, values });
     });
     if let WriteRule::Delta { eps, .. } = params.rule {
         let cols = convolved.cols();
@@ -56,8 +59,7 @@ pub(crate) fn linear_attention(
         rates: weights.rates.rows(1),
         skip: weights.skip.map(|skip| skip.rows(1)),
     };
-    let layout = state.layout;
-    let (state, out) = (Disjoint::new(state.values_mut()), Disjoint::new(out.values_mut()));
+    let out = Disjoint::new(out.values_mut());
     let num_blocks = value_dim.div_ceil(BLOCK_COLS);
     let scan = |task: usize| {
         let (sequence, task) = (task / (num_heads * num_blocks), task % (num_heads * num_blocks));
@@ -67,42 +69,38 @@ pub(crate) fn linear_attention(
             sequence: SequenceRows::new(batch, sequence),
             head: task / num_blocks,
             columns: first..value_dim.min(first + BLOCK_COLS),
-            layout: &layout,
             state: &state,
             out: &out,
         });
     };
     let num_tasks = batch.num_sequences() * num_heads * num_blocks;
-    executor.pool.run_if_large(num_tasks, num_rows * params.matrix_values(), &scan);
+    executor.pool.run_if_large(num_tasks, num_rows * params.matrices().num_values(), &scan);
 }
 
 fn check(
     params: &LinearAttentionParams,
     weights: &LinearAttentionWeights<'_, CpuBuffer>,
     [projected, convolved, out]: [&CpuBuffer; 3],
-    layout: &StateLayout,
 ) {
-    let &LinearAttentionParams { layer, num_heads, num_key_heads, key_dim, value_dim, .. } = params;
+    let &LinearAttentionParams { num_heads, num_key_heads, key_dim, value_dim, .. } = params;
     assert_eq!(num_heads % num_key_heads, 0, "key heads are shared by as many heads each");
-    assert!(layer < layout.num_layers, "layer {layer} of {}", layout.num_layers);
-    assert_eq!(params.matrix_values(), layout.matrix_values, "the state was made for this layer");
     assert_eq!(out.cols(), num_heads * value_dim, "an output per head and column");
-    let vectors = [Some(weights.rates), Some(weights.gate_bias), weights.skip];
+    let vectors = [Some(weights.rates), Some(weights.step_bias), weights.skip];
     assert!(vectors.into_iter().flatten().all(|vector| vector.cols() == num_heads), "head weights");
     let strengths = match params.rule {
         WriteRule::Additive => 0,
         WriteRule::Delta { strengths, .. } => strengths,
     };
-    assert!(params.gates.max(strengths) + num_heads <= projected.cols(), "gates beyond a row");
+    assert!(params.steps.max(strengths) + num_heads <= projected.cols(), "steps beyond a row");
     let key_end = params.queries.max(params.keys) + num_key_heads * key_dim;
     let end = key_end.max(params.values + num_heads * value_dim);
     assert!(end <= convolved.cols(), "queries, keys or values beyond a row");
 }
 
-/// `gate = max(softplus(gate + bias), min_step)`, `strength = sigmoid(strength)`.
+/// `step = max(softplus(step + bias), min_step)`, `strength = sigmoid(strength)`.
 struct Activate<'a> {
     params: &'a LinearAttentionParams,
-    gate_bias: &'a [f32],
+    step_bias: &'a [f32],
     cols: usize,
     values: &'a mut [f32],
 }
@@ -110,12 +108,12 @@ struct Activate<'a> {
 impl Kernel for Activate<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let &LinearAttentionParams { num_heads, gates, min_step, rule, .. } = self.params;
+        let &LinearAttentionParams { num_heads, steps, min_step, rule, .. } = self.params;
         for row in self.values.chunks_exact_mut(self.cols) {
-            let gates = row[gates..gates + num_heads].chunks_mut(LANES);
-            for (gates, bias) in gates.zip(self.gate_bias.chunks(LANES)) {
-                softplus(lanes, lanes.add(lanes.load_part(gates), lanes.load_part(bias)), gates);
-                gates.iter_mut().filter(|gate| **gate < min_step).for_each(|gate| *gate = min_step);
+            let steps = row[steps..steps + num_heads].chunks_mut(LANES);
+            for (steps, bias) in steps.zip(self.step_bias.chunks(LANES)) {
+                softplus(lanes, lanes.add(lanes.load_part(steps), lanes.load_part(bias)), steps);
+                steps.iter_mut().filter(|step| **step < min_step).for_each(|step| *step = min_step);
             }
             if let WriteRule::Delta { strengths, .. } = rule {
                 for strengths in row[strengths..strengths + num_heads].chunks_mut(LANES) {
@@ -182,7 +180,7 @@ struct ScanInputs<'a> {
 
 /// What a scan reads of one row, for one head and the columns of a block.
 struct ScanRow<'a> {
-    gates: &'a [f32],
+    projected: &'a [f32],
     query: &'a [f32],
     key: &'a [f32],
     value: &'a [f32],
@@ -194,8 +192,7 @@ struct Scan<'a> {
     sequence: SequenceRows,
     head: usize,
     columns: Range<usize>,
-    layout: &'a StateLayout,
-    state: &'a Disjoint<'a, f32>,
+    state: &'a LayerState<'a>,
     out: &'a Disjoint<'a, f32>,
 }
 
@@ -234,7 +231,10 @@ impl Scan<'_> {
     #[inline(always)]
     fn scan<L: Lanes, const V: usize>(&self, lanes: L, columns: Columns) {
         let is_delta = matches!(self.inputs.params.rule, WriteRule::Delta { .. });
-        let block = self.block(self.sequence.slot);
+        // SAFETY: tasks differ in the sequence, the head or the block of columns; within a task, each block is dropped
+        // before the next one is created.
+        let block = unsafe { self.state.block(&self.sequence, self.head, self.columns.start) };
+        let StateBlock { values: block, mut checkpoint } = block;
         if self.sequence.is_new {
             columns.clear(block);
         }
@@ -262,8 +262,9 @@ impl Scan<'_> {
                 result = std::array::from_fn(|v| lanes.fma(skip, value[v], result[v]));
             }
             store_columns::<L, V>(lanes, result, columns.of_mut(self.out(index)));
-            if let Some(slot) = self.sequence.checkpoint_after(index) {
-                columns.copy(block, self.block(slot));
+            match &mut checkpoint {
+                Some((last_row, copy)) if *last_row == index => columns.copy(block, copy),
+                _ => {}
             }
         }
     }
@@ -278,12 +279,12 @@ impl Scan<'_> {
         value: [L::F32; V],
         old: [L::F32; V],
     ) -> (L::F32, [L::F32; V]) {
-        let step = row.gates[self.inputs.params.gates + self.head];
+        let step = row.projected[self.inputs.params.steps + self.head];
         let decay = lanes.exp(lanes.splat(self.inputs.rates[self.head] * step));
         let written = match self.inputs.params.rule {
             WriteRule::Additive => value.map(|value| lanes.mul(value, lanes.splat(step))),
             WriteRule::Delta { strengths, .. } => {
-                let strength = lanes.splat(row.gates[strengths + self.head]);
+                let strength = lanes.splat(row.projected[strengths + self.head]);
                 std::array::from_fn(|v| {
                     lanes.mul(strength, lanes.sub(value[v], lanes.mul(decay, old[v])))
                 })
@@ -300,7 +301,7 @@ impl Scan<'_> {
         let key_head = params.key_head(self.head) * params.key_dim;
         let x = &convolved[index * convolved_cols..][..convolved_cols];
         ScanRow {
-            gates: &projected[index * projected_cols..][..projected_cols],
+            projected: &projected[index * projected_cols..][..projected_cols],
             query: &x[params.queries + key_head..][..params.key_dim],
             key: &x[params.keys + key_head..][..params.key_dim],
             value: &x[params.values + self.head * params.value_dim..][self.columns.clone()],
@@ -316,18 +317,5 @@ impl Scan<'_> {
         let at = (row * num_heads + self.head) * value_dim;
         // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns.
         unsafe { self.out.part(at + self.columns.start..at + self.columns.end) }
-    }
-
-    /// The block in a slot: a row of columns for each component of a key.
-    // No two of the same slot exist at a time in a task.
-    #[allow(clippy::mut_from_ref)]
-    #[inline(always)]
-    fn block(&self, slot: StateSlot) -> &mut [f32] {
-        let LinearAttentionParams { layer, key_dim, value_dim, .. } = *self.inputs.params;
-        let at = self.layout.matrices_at(slot, layer) + self.head * key_dim * value_dim;
-        let Range { start, end } = self.columns;
-        // SAFETY: tasks differ in the sequence, and thereby in the slots, which a batch does not share, or in the
-        // head or the columns. Within a task, there is one block of each slot.
-        unsafe { self.state.part(at + start * key_dim..at + end * key_dim) }
     }
 }

@@ -1,7 +1,7 @@
 //! The selective state space of Mamba 1, token by token.
 //!
 //! Channels do not depend on one another: vectors hold 16 of them, and a task keeps the states of 64 in the first-level
-//! cache while it reads all rows of a sequence. The state of a layer is `[state_size][channels]`.
+//! cache while it reads all rows of a sequence.
 //!
 //! **Order of the sums.** The skipped value, then the product of each state in ascending order, by fused multiply-add.
 
@@ -10,20 +10,20 @@
 
 use std::ops::Range;
 
-use inferno_backend::{
-    Batch, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights, StateLayout, StateSlot,
-};
+use inferno_backend::{Batch, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights};
 
 use super::SequenceRows;
+use super::layer_state::{LayerState, StateBlock};
 use super::linear_attention::softplus;
+use super::matrix_columns::Columns;
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::recurrent_state::{CpuState, StateOffsets};
+use crate::recurrent_state::{BLOCK_COLS, CpuState};
 
-/// Channels of a task.
-const TASK_CHANNELS: usize = 4 * LANES;
+/// Channels of a task: whole blocks of the state.
+const TASK_CHANNELS: usize = 2 * BLOCK_COLS;
 
 /// Reads and writes the states of each sequence.
 pub(crate) fn selective_scan(
@@ -38,7 +38,10 @@ pub(crate) fn selective_scan(
     let SelectiveScanParams { channels, state_size, .. } = *params;
     let num_rows = batch.num_tokens();
     let SelectiveScanRows { values, steps, selection } = rows;
-    check(params, &weights, [values, steps, out], &state.layout);
+    let by_channel = [values, steps, out, weights.rates, weights.skip];
+    assert!(by_channel.iter().all(|buffer| buffer.cols() == channels), "a column per channel");
+    let state = LayerState::new(state, params.layer);
+    assert_eq!(params.matrices(), state.layout().matrices, "the state was made for this layer");
     assert_eq!(selection.cols(), 2 * state_size, "two factors per state");
     assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
     let inputs = ScanInputs {
@@ -49,8 +52,7 @@ pub(crate) fn selective_scan(
         rates: weights.rates.rows(state_size),
         skip: weights.skip.rows(1),
     };
-    let layout = state.layout;
-    let (state, out) = (Disjoint::new(state.values_mut()), Disjoint::new(out.values_mut()));
+    let out = Disjoint::new(out.values_mut());
     let num_parts = channels.div_ceil(TASK_CHANNELS);
     let scan = |task: usize| {
         let first = task % num_parts * TASK_CHANNELS;
@@ -58,26 +60,12 @@ pub(crate) fn selective_scan(
             inputs: &inputs,
             sequence: SequenceRows::new(batch, task / num_parts),
             channels: first..channels.min(first + TASK_CHANNELS),
-            layout: &layout,
             state: &state,
             out: &out,
         });
     };
     let num_tasks = batch.num_sequences() * num_parts;
-    executor.pool.run_if_large(num_tasks, num_rows * params.num_states(), &scan);
-}
-
-fn check(
-    params: &SelectiveScanParams,
-    weights: &SelectiveScanWeights<'_, CpuBuffer>,
-    by_channel: [&CpuBuffer; 3],
-    layout: &StateLayout,
-) {
-    let SelectiveScanParams { layer, channels, .. } = *params;
-    assert!(layer < layout.num_layers, "layer {layer} of {}", layout.num_layers);
-    assert_eq!(params.num_states(), layout.matrix_values, "the state was made for this layer");
-    let vectors = by_channel.into_iter().chain([weights.rates, weights.skip]);
-    assert!(vectors.into_iter().all(|buffer| buffer.cols() == channels), "a column per channel");
+    executor.pool.run_if_large(num_tasks, num_rows * params.matrices().num_values(), &scan);
 }
 
 /// What every task reads.
@@ -95,8 +83,7 @@ struct Scan<'a> {
     inputs: &'a ScanInputs<'a>,
     sequence: SequenceRows,
     channels: Range<usize>,
-    layout: &'a StateLayout,
-    state: &'a Disjoint<'a, f32>,
+    state: &'a LayerState<'a>,
     out: &'a Disjoint<'a, f32>,
 }
 
@@ -115,51 +102,47 @@ impl Scan<'_> {
     fn scan<L: Lanes>(&self, lanes: L, channels: Range<usize>) {
         let ScanInputs { params, values, steps, selection, rates, skip } = *self.inputs;
         let SelectiveScanParams { channels: num_channels, state_size, .. } = *params;
-        let slot = self.sequence.slot;
+        let first_col = channels.start / BLOCK_COLS * BLOCK_COLS;
+        let block_cols = BLOCK_COLS.min(num_channels - first_col);
+        let columns =
+            Columns { first: channels.start - first_col, len: channels.len(), block_cols };
+        // SAFETY: tasks differ in the sequence or in the channels, which are whole blocks; within a task, each block is
+        // dropped before the next one is created.
+        let block = unsafe { self.state.block(&self.sequence, 0, first_col) };
+        let StateBlock { values: block, mut checkpoint } = block;
         if self.sequence.is_new {
-            (0..state_size).for_each(|number| self.state(slot, number, &channels).fill(0.0));
+            columns.clear(block);
         }
         let skip = lanes.load_part(&skip[channels.clone()]);
         for row in self.sequence.rows.clone() {
             let at = row * num_channels;
-            let columns = at + channels.start..at + channels.end;
-            let value = lanes.load_part(&values[columns.clone()]);
+            let of_row = at + channels.start..at + channels.end;
+            let value = lanes.load_part(&values[of_row.clone()]);
             let mut step = [0.0; LANES];
-            softplus(lanes, lanes.load_part(&steps[columns.clone()]), &mut step);
+            softplus(lanes, lanes.load_part(&steps[of_row.clone()]), &mut step);
             let step = lanes.load(&step);
             let scaled = lanes.mul(step, value);
             let selection = &selection[row * 2 * state_size..][..2 * state_size];
             let (writes, reads) = selection.split_at(state_size);
             let mut sum = lanes.mul(skip, value);
-            for (number, (&write, &read)) in writes.iter().zip(reads).enumerate() {
+            let states = block.chunks_exact_mut(block_cols);
+            for (number, ((&write, &read), state)) in
+                writes.iter().zip(reads).zip(states).enumerate()
+            {
                 let rates = &rates[number * num_channels..][channels.clone()];
                 let decay = lanes.exp(lanes.mul(lanes.load_part(rates), step));
-                let state = self.state(slot, number, &channels);
+                let state = columns.of_mut(state);
                 let decayed = lanes.mul(decay, lanes.load_part(state));
                 let new = lanes.fma(scaled, lanes.splat(write), decayed);
                 lanes.store_part(new, state);
                 sum = lanes.fma(new, lanes.splat(read), sum);
             }
             // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the channels.
-            lanes.store_part(sum, unsafe { self.out.part(columns) });
-            if let Some(copy) = self.sequence.checkpoint_after(row) {
-                for number in 0..state_size {
-                    let state = lanes.load_part(self.state(slot, number, &channels));
-                    lanes.store_part(state, self.state(copy, number, &channels));
-                }
+            lanes.store_part(sum, unsafe { self.out.part(of_row) });
+            match &mut checkpoint {
+                Some((last_row, copy)) if *last_row == row => columns.copy(block, copy),
+                _ => {}
             }
         }
-    }
-
-    /// State `number` of `channels` in a slot.
-    // No two of the same slot exist at a time in a task.
-    #[allow(clippy::mut_from_ref)]
-    #[inline(always)]
-    fn state(&self, slot: StateSlot, number: usize, channels: &Range<usize>) -> &mut [f32] {
-        let SelectiveScanParams { layer, channels: num_channels, .. } = *self.inputs.params;
-        let at = self.layout.matrices_at(slot, layer) + number * num_channels;
-        // SAFETY: tasks differ in the sequence, and thereby in the slots, which a batch does not share, or in the
-        // channels; within a task, each part is dropped before the next one is created.
-        unsafe { self.state.part(at + channels.start..at + channels.end) }
     }
 }

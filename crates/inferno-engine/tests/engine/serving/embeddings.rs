@@ -52,7 +52,7 @@ fn embeddings_match_the_hidden_states_of_transformers() {
         let backend = Arc::new(ReferenceBackend::new());
         let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a sound model");
         let options = RunnerOptions {
-            kv_dtype: KvDType::F32,
+            kv_dtype: Some(KvDType::F32),
             limits: BatchLimits { max_num_tokens: 9, max_num_logit_rows: 2 },
             ..RunnerOptions::default()
         };

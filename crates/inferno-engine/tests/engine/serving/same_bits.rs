@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inferno_backend::{KvDType, ReferenceBackend};
+use inferno_backend::ReferenceBackend;
 use inferno_engine::{
     CoreOptions, Engine, EngineOptions, Fingerprint, GenerationParams, ModelRunner, Request,
     RunnerOptions, SamplingParams, Session, SessionOptions, StopParams,
@@ -139,7 +139,7 @@ pub fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> ModelRunn
     let options = RunnerOptions {
         context_length: Some(64),
         cache_tokens,
-        kv_dtype: KvDType::default(),
+        kv_dtype: None,
         limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
         ..RunnerOptions::default()
     };

@@ -18,6 +18,10 @@ impl SpecBuilder<'_> {
         cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
         let keys = self.keys;
+        if let Some(window) = self.window {
+            let expected = "0 or at least context_length, as latent attention has no window";
+            return Err(keys.invalid("attention.sliding_window", expected, window.max_len()));
+        }
         let num_heads = keys.positive("attention.head_count")?;
         let latent_dim = keys.positive("attention.kv_lora_rank")?;
         let head_dim = keys.positive("attention.key_length_mla")?;

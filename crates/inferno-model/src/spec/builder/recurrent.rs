@@ -6,14 +6,29 @@ use super::SpecBuilder;
 use crate::ModelError;
 use crate::arch::architecture::{RecurrentKind, RecurrentLayers};
 use crate::keys::ArchitectureKeys;
-use crate::spec::recurrent::{GatedNormSpec, LinearAttentionSpec, RecurrentSpec, ScanSpec};
-use crate::spec::tensors::{TensorFinder, TensorRows, VectorSpec};
+use crate::spec::recurrent::{
+    ConvSpec, GatedNormSpec, LinearAttentionSpec, RecurrentSpec, ScanSpec,
+};
+use crate::spec::tensors::{TensorFinder, TensorRows};
 
 /// Layers from one full attention to the next if the file does not list them.
 const DEFAULT_INTERVAL: usize = 4;
 
 /// Epsilon of the lengths of queries and keys: a constant of the models' implementation.
 const DELTA_EPS: f32 = 1e-6;
+
+/// The names of a convolution in files.
+#[derive(Clone, Copy)]
+pub(super) struct ConvNames {
+    /// The tensor of the taps without `.weight`, and that of the bias without `.bias`.
+    tensor: &'static str,
+    /// The key of the number of taps.
+    taps_key: &'static str,
+}
+
+/// The convolution before a scan.
+pub(super) const SSM_CONV: ConvNames =
+    ConvNames { tensor: "ssm_conv1d", taps_key: "ssm.conv_kernel" };
 
 /// Whether each layer is recurrent.
 pub(super) fn recurrent_layers(
@@ -120,9 +135,9 @@ impl SpecBuilder<'_> {
         let sizes = HeadSizes::from_keys(self.keys)?;
         let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
         let channels = sizes.channels();
-        let gates = channels + inner_size;
+        let steps = channels + inner_size;
         let mut parts = sizes.delta_net_inputs(tensors.contains("ssm_in.weight"));
-        // Strengths and gates of each key head's value heads follow one another in one of the formats.
+        // Strengths and steps of each key head's value heads follow one another in one of the formats.
         let are_grouped = tensors.contains("ssm_ba.weight");
         match are_grouped {
             true => {
@@ -138,9 +153,7 @@ impl SpecBuilder<'_> {
         let value_dim = inner_size / num_heads;
         Ok(RecurrentSpec {
             input: tensors.rows_of_tensors(&parts, self.hidden_size)?,
-            conv: self.conv(index, "ssm.conv_kernel", channels, 0)?,
-            conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
-            conv_bias: None,
+            conv: self.conv(tensors, SSM_CONV, index, channels, 0)?,
             scan: Some(ScanSpec::LinearAttention(LinearAttentionSpec {
                 params: LinearAttentionParams {
                     layer: index,
@@ -152,12 +165,12 @@ impl SpecBuilder<'_> {
                     keys: sizes.keys_size(),
                     values: 2 * sizes.keys_size(),
                     are_grouped,
-                    gates,
+                    steps,
                     min_step: 0.0,
-                    rule: WriteRule::Delta { eps: DELTA_EPS, strengths: gates + num_heads },
+                    rule: WriteRule::Delta { eps: DELTA_EPS, strengths: steps + num_heads },
                 },
                 rates: tensors.vector("ssm_a", 1, num_heads)?,
-                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                step_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
                 skip: None,
                 norm: GatedNormSpec {
                     gate_column: channels,
@@ -187,9 +200,7 @@ impl SpecBuilder<'_> {
         };
         Ok(RecurrentSpec {
             input: tensors.linear("ssm_in", inner_size + channels + num_heads, self.hidden_size)?,
-            conv: self.conv(index, "ssm.conv_kernel", channels, inner_size)?,
-            conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
-            conv_bias: tensors.optional_vector("ssm_conv1d.bias", channels)?,
+            conv: self.conv(tensors, SSM_CONV, index, channels, inner_size)?,
             scan: Some(ScanSpec::LinearAttention(LinearAttentionSpec {
                 params: LinearAttentionParams {
                     layer: index,
@@ -201,12 +212,12 @@ impl SpecBuilder<'_> {
                     keys: inner_size,
                     values: 0,
                     are_grouped: true,
-                    gates: inner_size + channels,
+                    steps: inner_size + channels,
                     min_step,
                     rule: WriteRule::Additive,
                 },
                 rates: tensors.flat_vector("ssm_a", num_heads, 1)?,
-                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                step_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
                 skip: Some(tensors.flat_vector("ssm_d", num_heads, 1)?),
                 norm: GatedNormSpec {
                     gate_column: 0,
@@ -226,13 +237,13 @@ impl SpecBuilder<'_> {
         index: usize,
     ) -> Result<RecurrentSpec, ModelError> {
         let size = self.hidden_size;
-        let conv = self.conv(index, "shortconv.l_cache", size, 2 * size)?;
-        let (name, key) = ("shortconv.conv.weight", "shortconv.l_cache");
+        let names = ConvNames { tensor: "shortconv.conv", taps_key: "shortconv.l_cache" };
+        let mut conv = self.conv(tensors, names, index, size, 2 * size)?;
+        let (input_gate, output_gate) = (Some(0), Some(size));
+        conv.params = ConvParams { input_gate, output_gate, silu: false, ..conv.params };
         Ok(RecurrentSpec {
             input: tensors.linear("shortconv.in_proj", 3 * size, size)?,
-            conv: ConvParams { input_gate: Some(0), output_gate: Some(size), silu: false, ..conv },
-            conv_taps: self.conv_taps(tensors, name, key, size)?,
-            conv_bias: tensors.optional_vector("shortconv.conv.bias", size)?,
+            conv,
             scan: None,
             output: tensors.linear("shortconv.out_proj", size, size)?,
         })
@@ -241,27 +252,31 @@ impl SpecBuilder<'_> {
     /// A convolution with SiLU of the columns from `input` on.
     pub(super) fn conv(
         &self,
+        tensors: TensorFinder<'_>,
+        names: ConvNames,
         layer: usize,
-        taps_key: &str,
         channels: usize,
         input: usize,
-    ) -> Result<ConvParams, ModelError> {
+    ) -> Result<ConvSpec, ModelError> {
+        let ConvNames { tensor, taps_key } = names;
         let taps = self.keys.positive(taps_key)?;
         if taps > ConvParams::MAX_TAPS {
             let expected = format!("at most {}", ConvParams::MAX_TAPS);
             return Err(self.keys.invalid(taps_key, expected, taps));
         }
         let (input_gate, output_gate) = (None, None);
-        Ok(ConvParams { layer, channels, taps, input, input_gate, output_gate, silu: true })
-    }
-
-    pub(super) fn conv_taps(
-        &self,
-        tensors: TensorFinder<'_>,
-        name: &str,
-        taps_key: &str,
-        channels: usize,
-    ) -> Result<VectorSpec, ModelError> {
-        tensors.vector(name, channels, self.keys.positive(taps_key)?)
+        Ok(ConvSpec {
+            params: ConvParams {
+                layer,
+                channels,
+                taps,
+                input,
+                input_gate,
+                output_gate,
+                silu: true,
+            },
+            taps: tensors.vector(&format!("{tensor}.weight"), channels, taps)?,
+            bias: tensors.optional_vector(&format!("{tensor}.bias"), channels)?,
+        })
     }
 }

@@ -3,6 +3,7 @@
 use inferno_backend::SelectiveScanParams;
 
 use super::SpecBuilder;
+use super::recurrent::SSM_CONV;
 use crate::ModelError;
 use crate::spec::recurrent::{RecurrentSpec, ScanSpec, SelectionNormsSpec, SelectiveScanSpec};
 use crate::spec::tensors::{TensorFinder, TensorRows};
@@ -26,9 +27,7 @@ impl SpecBuilder<'_> {
             |rows| tensors.rows_of_tensors(&[TensorRows::range("ssm_x", num_rows, rows)], channels);
         Ok(RecurrentSpec {
             input: tensors.linear("ssm_in", 2 * channels, self.hidden_size)?,
-            conv: self.conv(index, "ssm.conv_kernel", channels, 0)?,
-            conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
-            conv_bias: tensors.optional_vector("ssm_conv1d.bias", channels)?,
+            conv: self.conv(tensors, SSM_CONV, index, channels, 0)?,
             scan: Some(ScanSpec::Selective(SelectiveScanSpec {
                 params: SelectiveScanParams { layer: index, channels, state_size },
                 selection: selection(rank..num_rows)?,

@@ -105,6 +105,8 @@ fn metadata(architecture: &str) -> Metadata {
             ("attention.key_length_mla", 18),
             ("attention.value_length_mla", 14),
             ("rope.dimension_count", 8),
+            // Latent attention has no window.
+            ("attention.sliding_window", 0),
         ],
         _ => &[],
     };

@@ -35,10 +35,10 @@ pub(crate) struct ComputeArgs {
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,
-    /// Number format of the KV cache; heads wider than 1024 values are stored as f16 instead of i16
-    #[arg(long, value_name = "FORMAT", default_value_t, ignore_case = true)]
+    /// Number format of the KV cache [default: i16; f16 for models with heads of more than 1024 values]
+    #[arg(long, value_name = "FORMAT", ignore_case = true)]
     #[arg(value_parser = one_of::<KvDType>(KvDType::ALL.map(KvDType::name)))]
-    kv_dtype: KvDType,
+    kv_dtype: Option<KvDType>,
     /// Quantize floating-point weights to this format while loading; weights that are already quantized are unchanged
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
     #[arg(value_parser = one_of::<Requantize>(Requantize::ALL.map(Requantize::name)))]

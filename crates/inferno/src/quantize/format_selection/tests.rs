@@ -175,3 +175,30 @@ fn layers_that_the_model_does_not_have_count_for_nothing() {
         assert_eq!(target("blk.2.attn_v.weight"), DType::Q4K, "{name}");
     }
 }
+
+#[test]
+fn small_tensors_that_llama_cpp_copies_are_copied() {
+    let copied = [
+        "blk.0.ssm_conv1d.weight",
+        "blk.0.ssm_conv1d_q.weight",
+        "blk.0.shortconv.conv.weight",
+        "blk.0.altup_correct_coef.weight",
+        "altup_proj.weight",
+        "blk.0.laurel_l.weight",
+        "per_layer_model_proj.weight",
+        "blk.0.attn_norm.weight",
+        "blk.0.ffn_gate_inp.weight",
+        "blk.0.ffn_gate_inp_shexp.weight",
+    ];
+    let quantized = ["blk.0.ssm_in.weight", "blk.0.shortconv.in_proj.weight"];
+    let names: Vec<String> = copied.into_iter().chain(quantized).map(ToOwned::to_owned).collect();
+    let gguf = with_weights(&Metadata::new(), &names);
+    for recipe in [Recipe::Q4KM, Recipe::Q8_0] {
+        let formats = FormatSelection::new(&gguf, recipe, false);
+        let target = |name: &str| formats.target(gguf.tensor(name).unwrap());
+        copied.iter().for_each(|name| assert_eq!(target(name), (None, None), "{name}"));
+        for name in quantized {
+            assert_eq!(target(name), (Some(recipe.base()), None), "{name}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The [`Backend`] of this crate: an open device.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use inferno_backend::{Backend, BackendError};
@@ -27,6 +27,8 @@ pub struct GpuBackend {
     pub(crate) codebooks: OnceLock<Arc<Allocation>>,
     /// Memory of the host that results are copied to.
     pub(crate) download: Mutex<Option<wgpu::Buffer>>,
+    /// Bytes that were written to buffers since the last submission, about.
+    pub(crate) unsubmitted_bytes: AtomicUsize,
     pass: Mutex<PassMemory>,
     counters: Counters,
 }
@@ -75,6 +77,7 @@ impl GpuBackend {
             nothing,
             codebooks: OnceLock::new(),
             download: Mutex::default(),
+            unsubmitted_bytes: AtomicUsize::new(0),
             pass: Mutex::default(),
             counters: Counters::default(),
         })
@@ -130,5 +133,52 @@ impl Backend for GpuBackend {
 impl fmt::Debug for GpuBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferno_backend::{Backend, BackendError, DeviceMemory, Function, Pass};
+
+    use super::GpuBackend;
+    use crate::adapter::GpuAdapter;
+
+    #[test]
+    fn a_lost_device_fails_passes_and_downloads() {
+        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
+            return println!("skipped: no GPU adapter");
+        };
+        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        let mut x = backend.alloc(3, 4).expect("memory");
+        backend.upload(&[1.0; 12], &mut x);
+        let run = |x: &mut _| {
+            let mut pass = backend.begin();
+            pass.apply(3, Function::Silu, x);
+            pass.submit()
+        };
+        run(&mut x).expect("a device that works");
+        backend.device.destroy();
+        let failure =
+            run(&mut x).and_then(|()| backend.download(&x, 12, &mut Vec::new()).map(|_| ()));
+        assert!(matches!(failure, Err(BackendError::Device { .. })), "{failure:?}");
+        assert!(matches!(run(&mut x), Err(BackendError::Device { .. })));
+        assert!(matches!(backend.check(), Err(BackendError::Device { .. })));
+        // Neither allocations nor uploads panic.
+        if let Ok(mut other) = backend.alloc(2, 2) {
+            backend.upload(&[1.0; 4], &mut other);
+        }
+    }
+
+    #[test]
+    fn more_memory_than_the_device_has_is_an_error() {
+        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
+            return println!("skipped: no GPU adapter");
+        };
+        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        for (rows, cols) in [(1 << 40, 1 << 20), (1 << 20, 1 << 20), (usize::MAX, 2)] {
+            let failure = backend.alloc(rows, cols).err();
+            assert!(matches!(failure, Some(BackendError::OutOfMemory { .. })), "{failure:?}");
+        }
+        backend.check().expect("the device works");
     }
 }

@@ -1,6 +1,7 @@
 //! Recording and submitting dispatches.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use bytemuck::Pod;
@@ -165,6 +166,7 @@ impl<'a> GpuPass<'a> {
         pages.for_each(|(params, page)| backend.queue.write_buffer(page, 0, params));
         let mut encoder = backend.device.create_command_encoder(&Default::default());
         encode(&mut encoder, &memory.steps);
+        backend.unsubmitted_bytes.store(0, Ordering::Relaxed);
         backend.queue.submit([encoder.finish()]);
         backend.count(GpuCounters {
             dispatches: memory.steps.len() as u64,

@@ -1,6 +1,7 @@
 //! Activations, and transfers between the host and the device.
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use inferno_backend::BackendError;
 
@@ -90,15 +91,16 @@ impl GpuBackend {
     /// Copies `bytes`, whose number and whose `offset` in `target` are multiples of 4. Passes that were submitted before
     /// read the old contents, those that are submitted later the new ones.
     pub(crate) fn write(&self, target: &Allocation, offset: u64, bytes: &[u8]) {
-        if bytes.len() <= TRANSFER_BYTES {
-            self.queue.write_buffer(target.buffer(), offset, bytes);
-            return;
-        }
         for (number, part) in bytes.chunks(TRANSFER_BYTES).enumerate() {
             let at = offset + (number * TRANSFER_BYTES) as u64;
             self.queue.write_buffer(target.buffer(), at, part);
-            self.queue.submit([]);
-            self.wait();
+            // The host holds what was written until a submission has completed.
+            let unsubmitted = self.unsubmitted_bytes.fetch_add(part.len(), Ordering::Relaxed);
+            if unsubmitted + part.len() >= TRANSFER_BYTES {
+                self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+                self.queue.submit([]);
+                self.wait();
+            }
         }
     }
 

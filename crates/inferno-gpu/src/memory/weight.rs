@@ -184,9 +184,6 @@ impl GpuBackend {
             let at = (start - rows.start) as u64;
             self.write(&codes, at * row.codes as u64, bytemuck::cast_slice(&code_words));
             self.write(&side, at * row.side as u64, bytemuck::cast_slice(&side_words));
-            // Otherwise the copies of all weights would remain in the memory of the host.
-            self.queue.submit([]);
-            self.wait();
         }
         self.check()?;
         Ok(Chunk { rows, codes, side })

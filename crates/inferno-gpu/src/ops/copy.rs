@@ -103,12 +103,10 @@ pub(crate) fn embed(
         EmbeddingIndex::Position => batch.batch.positions(),
     };
     let width = out.cols();
-    let mut values = vec![0.0f32; selected.len() * width];
-    for (&row, out) in selected.iter().zip(values.chunks_exact_mut(width.max(1))) {
-        if let Err(error) = table.part.decode_row(0, row as usize, out) {
-            return pass.fail(error);
-        }
-    }
+    let values = match table.rows(selected, width) {
+        Ok(values) => values,
+        Err(error) => return pass.fail(error),
+    };
     let bytes: &[u8] = bytemuck::cast_slice(&values);
     if pass.is_empty() {
         // Nothing that this pass does precedes the lookup.

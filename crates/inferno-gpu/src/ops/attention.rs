@@ -1,0 +1,330 @@
+//! Attention over the KV cache.
+
+use bytemuck::{Pod, Zeroable};
+use inferno_backend::{
+    AttentionParams, AttentionWindow, BackendError, KvDType, KvValues, QkvLayout,
+};
+
+use super::kv_kernels::{
+    CACHE_READ, CACHE_READ_PARTS, CacheKernels, KV_LAYOUT, KernelLayer, part_bindings,
+};
+use crate::kernel::{Variant, kernel, snippet};
+use crate::memory::allocation::Binding;
+use crate::memory::batch::{GpuBatch, TILE_ROWS};
+use crate::memory::buffer::GpuBuffer;
+use crate::memory::kv_cache::{GpuKvCache, chunk_values};
+use crate::pass::{GpuPass, fold};
+
+kernel!(
+    ATTENTION,
+    "attention",
+    [KV_LAYOUT, CACHE_READ, ATTENTION_PARTS],
+    [Read, Read, ReadWrite, Read, Read, Read]
+);
+kernel!(
+    ATTENTION_IN_PARTS,
+    "attention",
+    [KV_LAYOUT, CACHE_READ_PARTS, ATTENTION_PARTS],
+    [Read, Read, ReadWrite, Read, Read, Read, Read, Read, Read]
+);
+kernel!(MERGE_ATTENTION, "merge_attention", [ATTENTION_PARTS], [Read, ReadWrite, ReadWrite, Read]);
+
+snippet!(ATTENTION_PARTS, "attention_parts");
+snippet!(F32, "kv_f32");
+snippet!(F16, "kv_f16");
+snippet!(I16, "kv_i16");
+snippet!(Q8_0, "kv_q8_0");
+
+const KERNELS: CacheKernels = [&ATTENTION, &ATTENTION_IN_PARTS];
+
+/// Positions of a part, and threads of a workgroup: `PART` of the shaders.
+const PART: usize = 128;
+
+/// Workgroups with fewer tiles than this leave parts to others.
+const MIN_WORKGROUPS: usize = 512;
+
+/// Maximum size of the results of parts, in bytes, which are merged in rounds if there are more.
+pub(crate) const MAX_PARTIAL_BYTES: usize = 64 << 20;
+
+/// Queries that a workgroup computes, all with the same key head.
+#[derive(Debug, Clone, Copy)]
+struct Tile {
+    /// Rows of one sequence.
+    rows: usize,
+    heads: usize,
+}
+
+/// The components of queries and values, and which heads share keys.
+#[derive(Debug, Clone, Copy)]
+struct Heads {
+    layer: KernelLayer,
+    num_heads: usize,
+    value_dim: usize,
+}
+
+impl Heads {
+    fn new(layer: KernelLayer, num_heads: usize) -> Self {
+        Self { layer, num_heads, value_dim: layer.values.dim(layer.key_dim) }
+    }
+
+    /// Query heads with the same key head.
+    fn group(&self) -> usize {
+        self.num_heads / self.layer.num_kv_heads
+    }
+
+    /// The tile with the most rows, of which there are at most `max_rows`, whose queries fit the `memory` bytes of a
+    /// workgroup and the registers of its threads.
+    fn tile(&self, max_rows: usize, memory: usize) -> Tile {
+        const MAX_QUERIES: usize = 8;
+        const MAX_SUMS: usize = 128;
+        let chunk = chunk_values(self.layer.dtype);
+        let key_values = self.layer.key_dim.next_multiple_of(chunk);
+        let skipped = match self.layer.values {
+            KvValues::Separate { .. } => 0,
+            KvValues::InKeys { start } => start % chunk,
+        };
+        let value_chunks = (skipped + self.value_dim).div_ceil(chunk);
+        let group_sums = (PART / value_chunks).max(1) * value_chunks * chunk;
+        let thread_sums = value_chunks.div_ceil(PART) * chunk;
+        let fits = |queries: &usize| {
+            // Queries; weights or sums; for each of 16 lanes a maximum and a sum; softmax and factors; locations.
+            let shared = queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
+            shared * size_of::<f32>() <= memory && queries * thread_sums <= MAX_SUMS
+        };
+        let candidates = [MAX_QUERIES, 4, 2];
+        let queries = candidates.into_iter().find(fits).unwrap_or(1);
+        let head_tiles = self.group().div_ceil(queries);
+        let heads = self.group().div_ceil(head_tiles);
+        let max_rows = max_rows.min(queries / heads);
+        let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows <= max_rows).unwrap_or(1);
+        Tile { rows, heads }
+    }
+
+    fn head_tiles(&self, tile: Tile) -> usize {
+        self.layer.num_kv_heads * self.group().div_ceil(tile.heads)
+    }
+
+    fn variant(&self, tile: Tile, has_sinks: bool, is_split: bool) -> Variant {
+        let format = match self.layer.dtype {
+            KvDType::F32 => &F32,
+            KvDType::F16 => &F16,
+            KvDType::I16 => &I16,
+            KvDType::Q8_0 => &Q8_0,
+        };
+        let value_start = match self.layer.values {
+            KvValues::Separate { .. } => 0,
+            KvValues::InKeys { start } => start,
+        };
+        let constants = [
+            ("VALUE_DIM", self.value_dim),
+            ("VALUE_START", value_start),
+            ("GROUP", self.group()),
+            ("HEADS", tile.heads),
+            ("ROWS", tile.rows),
+            ("HAS_SINKS", usize::from(has_sinks)),
+            ("IS_SPLIT", usize::from(is_split)),
+        ];
+        let kernel = self.layer.variant(KERNELS).with_snippet(format);
+        constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.with(name, value as u32))
+    }
+}
+
+fn merge_variant(value_dim: usize, has_sinks: bool) -> Variant {
+    let kernel = Variant::from(&MERGE_ATTENTION);
+    kernel.with("VALUE_DIM", value_dim as u32).with("HAS_SINKS", u32::from(has_sinks))
+}
+
+#[cfg(test)]
+pub(crate) fn variants() -> Vec<Variant> {
+    const MEMORY: usize = 16 << 10;
+    let mut variants = vec![merge_variant(128, true), merge_variant(512, false)];
+    for layer in super::kv_kernels::layers() {
+        let heads = Heads::new(layer, 6);
+        let (one, several) = (heads.tile(1, MEMORY), heads.tile(8, MEMORY));
+        variants.push(heads.variant(one, false, true));
+        variants.push(heads.variant(several, true, false));
+    }
+    variants
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct AttentionArguments {
+    positions: u32,
+    sequences: u32,
+    first_rows: u32,
+    first_blocks: u32,
+    blocks: u32,
+    tiles: u32,
+    num_tiles: u32,
+    row_len: u32,
+    scale: f32,
+    softcap: f32,
+    window_kind: u32,
+    window_len: u32,
+    part_blocks: u32,
+    first_part: u32,
+    num_parts: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct MergeArguments {
+    positions: u32,
+    window_kind: u32,
+    window_len: u32,
+    num_rows: u32,
+    num_heads: u32,
+    first_part: u32,
+    num_parts: u32,
+}
+
+/// The kind and length of a window in shaders.
+fn window_arguments(window: Option<AttentionWindow>) -> [u32; 2] {
+    let len = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+    match window {
+        None => [0, 0],
+        Some(AttentionWindow::Sliding(positions)) => [1, len(positions)],
+        Some(AttentionWindow::Chunked(positions)) => [2, len(positions)],
+    }
+}
+
+/// The largest number of parts that a row attends to.
+fn max_parts(batch: &GpuBatch, window: Option<AttentionWindow>) -> usize {
+    let parts = batch.batch.positions().iter().map(|&position| {
+        let position = position as usize;
+        let first = window.map_or(0, |window| window.first(position));
+        position / PART - first / PART + 1
+    });
+    parts.max().unwrap_or(0)
+}
+
+/// What attention reads.
+struct Inputs<'a> {
+    heads: Heads,
+    batch: &'a GpuBatch,
+    params: &'a AttentionParams<'a, GpuBuffer>,
+    qkv: &'a GpuBuffer,
+    cache: &'a GpuKvCache,
+}
+
+impl Inputs<'_> {
+    fn num_rows(&self) -> usize {
+        self.batch.batch.num_tokens()
+    }
+
+    /// The arguments of tiles of `rows` rows, whose parts are all computed.
+    fn arguments(&self, rows: usize) -> AttentionArguments {
+        let Self { batch, params, .. } = self;
+        let arrays = &batch.arrays;
+        let [window_kind, window_len] = window_arguments(params.window);
+        let (tiles, num_tiles) = batch.tiles(rows);
+        AttentionArguments {
+            positions: arrays.positions,
+            sequences: arrays.sequences,
+            first_rows: arrays.first_rows,
+            first_blocks: arrays.first_blocks,
+            blocks: arrays.blocks,
+            tiles,
+            num_tiles,
+            row_len: self.qkv.cols() as u32,
+            scale: params.scale,
+            softcap: params.softcap.unwrap_or(0.0),
+            window_kind,
+            window_len,
+            part_blocks: self.cache.part_blocks(params.layer) as u32,
+            first_part: 0,
+            num_parts: 1,
+        }
+    }
+
+    fn dispatch(
+        &self,
+        pass: &mut GpuPass<'_>,
+        (tile, is_split): (Tile, bool),
+        arguments: &AttentionArguments,
+        out: Binding<'_>,
+    ) {
+        let Self { heads, batch, params, qkv, cache, .. } = self;
+        let sinks = pass.optional(params.sinks);
+        let places = cache.places(params.layer).unwrap_or(pass.nothing());
+        let variant = heads.variant(tile, params.sinks.is_some(), is_split);
+        let tiles = arguments.num_tiles as usize * heads.head_tiles(tile);
+        let workgroups = fold(tiles * arguments.num_parts as usize);
+        let head = [batch.binding(), (*qkv).into(), out, sinks, places];
+        let parts = part_bindings(cache, params.layer);
+        let bindings = head.into_iter().chain(parts);
+        let num_bindings = variant.kernel.access.len();
+        let bindings: Vec<_> = bindings.take(num_bindings).collect();
+        pass.dispatch(variant, &bindings, arguments, workgroups);
+    }
+
+    /// Computes each part in a workgroup of its own, then merges the parts.
+    fn attend_in_parts(
+        &self,
+        pass: &mut GpuPass<'_>,
+        (tile, max_parts): (Tile, usize),
+        out: &mut GpuBuffer,
+    ) -> Result<(), BackendError> {
+        let Self { heads, batch, params, .. } = self;
+        let partial_bytes = (heads.value_dim + 2) * size_of::<f32>();
+        let results = self.num_rows() * heads.num_heads * partial_bytes;
+        // Each row and head has a place for the result of all parts as well.
+        let num_parts = (MAX_PARTIAL_BYTES / results).saturating_sub(1).clamp(1, max_parts);
+        let bytes = (num_parts + 1) * results;
+        let partials = pass.scratch("parts of attention", 0, bytes.next_power_of_two())?;
+        let [window_kind, window_len] = window_arguments(params.window);
+        for first_part in (0..max_parts).step_by(num_parts) {
+            let (first_part, num_parts) = (first_part as u32, num_parts as u32);
+            let arguments =
+                AttentionArguments { first_part, num_parts, ..self.arguments(tile.rows) };
+            self.dispatch(pass, (tile, true), &arguments, (&*partials).into());
+            let arguments = MergeArguments {
+                positions: batch.arrays.positions,
+                window_kind,
+                window_len,
+                num_rows: self.num_rows() as u32,
+                num_heads: heads.num_heads as u32,
+                first_part,
+                num_parts,
+            };
+            let bindings = [
+                batch.binding(),
+                (&*partials).into(),
+                (&*out).into(),
+                pass.optional(params.sinks),
+            ];
+            let variant = merge_variant(heads.value_dim, params.sinks.is_some());
+            let workgroups = fold(self.num_rows() * heads.num_heads);
+            pass.dispatch(variant, &bindings, &arguments, workgroups);
+        }
+        Ok(())
+    }
+}
+
+/// See [`Pass::paged_attention`](inferno_backend::Pass::paged_attention).
+pub(crate) fn paged_attention(
+    pass: &mut GpuPass<'_>,
+    batch: &GpuBatch,
+    params: &AttentionParams<'_, GpuBuffer>,
+    layout: &QkvLayout,
+    qkv: &GpuBuffer,
+    cache: &GpuKvCache,
+    out: &mut GpuBuffer,
+) -> Result<(), BackendError> {
+    let layer = KernelLayer::new(cache, params.layer, layout);
+    let heads = Heads::new(layer, layout.num_heads);
+    assert_eq!(qkv.cols(), layout.row_len(), "rows of queries, keys and values");
+    assert_eq!(out.cols(), layout.out_len(), "rows of outputs");
+    let memory = pass.backend.limits.max_compute_workgroup_storage_size as usize;
+    let inputs = Inputs { heads, batch, params, qkv, cache };
+    let single = heads.tile(1, memory);
+    let max_parts = max_parts(batch, params.window);
+    let workgroups = inputs.num_rows() * heads.head_tiles(single);
+    if max_parts > 1 && workgroups < MIN_WORKGROUPS {
+        return inputs.attend_in_parts(pass, (single, max_parts), out);
+    }
+    let tile = heads.tile(batch.longest_chunk(), memory);
+    inputs.dispatch(pass, (tile, false), &inputs.arguments(tile.rows), (&*out).into());
+    Ok(())
+}

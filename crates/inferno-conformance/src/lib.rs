@@ -4,10 +4,12 @@
 //! one backend on different batches. They panic if the device fails.
 #![forbid(unsafe_code)]
 
+pub mod attention;
 pub mod cases;
 pub mod elementwise;
 pub mod experts;
 pub mod heads;
+pub mod kv_cache;
 pub mod products;
 pub mod recurrent;
 pub mod selective_scan;

@@ -81,8 +81,8 @@ impl DeviceMemory for GpuBackend {
         self.write_batch(batch, device_batch);
     }
 
-    fn alloc_kv_cache(&self, _layout: &KvLayout) -> Result<GpuKvCache, BackendError> {
-        Err(missing("alloc_kv_cache"))
+    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<GpuKvCache, BackendError> {
+        self.new_kv_cache(layout)
     }
 
     fn alloc_routing(
@@ -93,36 +93,36 @@ impl DeviceMemory for GpuBackend {
         self.allocate_routing(rows, params)
     }
 
-    fn assign_kv_window(
-        &self,
-        _batch: &Batch,
-        _cache: &mut GpuKvCache,
-    ) -> Result<(), BackendError> {
-        Err(missing("assign_kv_window"))
+    fn assign_kv_window(&self, batch: &Batch, cache: &mut GpuKvCache) -> Result<(), BackendError> {
+        self.assign_windows(batch, cache)
     }
 
-    fn release_kv_window(&self, _cache: &mut GpuKvCache, _block: BlockId) {}
+    fn release_kv_window(&self, cache: &mut GpuKvCache, block: BlockId) {
+        self.release_window(cache, block);
+    }
 
-    fn move_kv_window(&self, _cache: &mut GpuKvCache, _from: BlockId, _to: BlockId) {}
+    fn move_kv_window(&self, cache: &mut GpuKvCache, from: BlockId, to: BlockId) {
+        self.move_window(cache, from, to);
+    }
 
     fn read_kv_block(
         &self,
-        _cache: &GpuKvCache,
-        _block: BlockId,
-        _part: KvBlockPart,
-        _bytes: &mut Vec<u8>,
+        cache: &GpuKvCache,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        Err(missing("read_kv_block"))
+        self.save_block(cache, block, part, bytes)
     }
 
     fn write_kv_block(
         &self,
-        _cache: &mut GpuKvCache,
-        _block: BlockId,
-        _part: KvBlockPart,
-        _bytes: &[u8],
+        cache: &mut GpuKvCache,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &[u8],
     ) -> Result<(), BackendError> {
-        Err(missing("write_kv_block"))
+        self.restore_block(cache, block, part, bytes)
     }
 
     fn alloc_state(&self, layout: &StateLayout) -> Result<GpuState, BackendError> {

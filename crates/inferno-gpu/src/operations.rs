@@ -18,7 +18,8 @@ use crate::memory::table::GpuTable;
 use crate::memory::weight::GpuWeight;
 use crate::ops::linear::Epilogue;
 use crate::ops::{
-    conv, copy, elementwise, experts, linear, linear_attention, norm, rope, rows, selective_scan,
+    attention, conv, copy, elementwise, experts, linear, linear_attention, norm, rope, rows,
+    selective_scan, store_kv,
 };
 use crate::pass::GpuPass;
 
@@ -135,25 +136,25 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn store_kv(
         &mut self,
-        _batch: &GpuBatch,
-        _layer: usize,
-        _layout: &QkvLayout,
-        _qkv: &GpuBuffer,
-        _cache: &mut GpuKvCache,
+        batch: &GpuBatch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &GpuBuffer,
+        cache: &mut GpuKvCache,
     ) {
-        self.fail(missing("store_kv"));
+        store_kv::store_kv(self, batch, layer, layout, None, qkv, cache);
     }
 
     fn paged_attention(
         &mut self,
-        _batch: &GpuBatch,
-        _params: &AttentionParams<'_, GpuBuffer>,
-        _layout: &QkvLayout,
-        _qkv: &GpuBuffer,
-        _cache: &GpuKvCache,
-        _out: &mut GpuBuffer,
+        batch: &GpuBatch,
+        params: &AttentionParams<'_, GpuBuffer>,
+        layout: &QkvLayout,
+        qkv: &GpuBuffer,
+        cache: &GpuKvCache,
+        out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        Err(missing("paged_attention"))
+        attention::paged_attention(self, batch, params, layout, qkv, cache, out)
     }
 
     fn causal_conv(

@@ -1,5 +1,6 @@
 //! The operations: their parameters and dispatches. Each module lists its kernels for the tests of all shaders.
 
+pub(crate) mod attention;
 pub(crate) mod conv;
 pub(crate) mod copy;
 pub(crate) mod elementwise;
@@ -35,6 +36,8 @@ impl From<&GpuBatch> for StateArrays {
         Self { positions, first_rows, states, padding: 0 }
     }
 }
+mod kv_kernels;
+pub(crate) mod store_kv;
 
 /// Number of threads in a workgroup, in kernels without another reason.
 pub(crate) const LANES: u32 = 256;
@@ -43,6 +46,8 @@ pub(crate) const LANES: u32 = 256;
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
     [
+        attention::variants(),
+        store_kv::variants(),
         conv::variants(),
         copy::variants(),
         elementwise::variants(),

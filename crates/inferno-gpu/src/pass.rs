@@ -61,14 +61,14 @@ impl<'a> GpuPass<'a> {
     /// Records a dispatch: `workgroups` are its dimensions, see [`fold`]. Nothing happens if one of them is zero.
     ///
     /// `params` has the layout of the shader's uniform. The bindings follow the order of the kernel's accesses.
-    pub(crate) fn dispatch<const N: usize>(
+    pub(crate) fn dispatch<'b>(
         &mut self,
         variant: impl Into<Variant>,
-        bindings: [Binding<'_>; N],
+        bindings: impl AsRef<[Binding<'b>]>,
         params: &impl Pod,
         workgroups: [u32; 3],
     ) {
-        let variant = variant.into();
+        let (variant, bindings) = (variant.into(), bindings.as_ref());
         debug_assert_eq!(bindings.len(), variant.kernel.access.len(), "{}", variant.label());
         if workgroups.contains(&0) {
             return;
@@ -80,7 +80,7 @@ impl<'a> GpuPass<'a> {
             memory.pages.push(params_page(device));
         }
         let buffer = (page as u64, &memory.pages[page]);
-        let (pipeline, bind_group) = memory.pipelines.bind(device, &variant, buffer, &bindings);
+        let (pipeline, bind_group) = memory.pipelines.bind(device, &variant, buffer, bindings);
         let bytes = bytemuck::bytes_of(params);
         assert!(bytes.len() <= PARAMS_BYTES, "{} bytes of parameters", bytes.len());
         memory.params.extend_from_slice(bytes);

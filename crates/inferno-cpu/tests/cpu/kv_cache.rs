@@ -6,33 +6,12 @@
 //! has one scale, so the whole row becomes NaN if one value is NaN or infinite. Invalid values
 //! thus propagate to the result.
 
-use crate::cases::{all, matrix, run, simplest};
+use crate::cases::{all, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout,
-    KvValues, LogitRows, Pass, ReferenceBackend, SequenceChunk,
+    BackendError, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout, ReferenceBackend,
 };
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
-
-/// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
-fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
-    let layout = shape.qkv();
-    let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
-    let mut batch = backend.alloc_batch();
-    let mut builder = BatchBuilder::new(shape.block_tokens);
-    let block_table = &[BlockId(1), BlockId(0)];
-    let chunk = SequenceChunk { tokens: &[0; 20], start: 0, block_table, logits: LogitRows::None };
-    builder.push(&chunk).expect("a chunk");
-    backend.upload_batch(&builder.build(), &mut batch);
-    let rows = matrix(backend, 20, layout.row_len(), qkv);
-    run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
-    let mut bytes = Vec::new();
-    for block in [0, 1] {
-        backend
-            .read_kv_block(&cache, BlockId(block), KvBlockPart::All, &mut bytes)
-            .expect("memory can be read");
-    }
-    bytes
-}
+use inferno_conformance::kv_cache::{BAD, BAD_SHAPE, VALUES_IN_KEYS, agree, bad_places, saved};
 
 #[test]
 fn saved_blocks_match_the_reference_and_round_trip() {
@@ -71,26 +50,6 @@ fn a_cache_that_cannot_be_allocated_is_rejected() {
     let odd = Shape { head_dim: 40, dtype: KvDType::Q8_0, ..SHAPE }.cache();
     assert!(matches!(backend.alloc_kv_cache(&odd), Err(BackendError::KvHeadDim { .. })));
     assert!(matches!(backend.alloc(1 << 40, 1 << 20), Err(BackendError::OutOfMemory { .. })));
-}
-
-/// Numbers that some format cannot represent.
-const BAD: [f32; 4] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30];
-
-const BAD_SHAPE: Shape = Shape { head_dim: 64, tokens: 20, ..SHAPE };
-
-/// The last 32 components of a head of [`BAD_SHAPE`].
-const VALUES_IN_KEYS: Option<KvValues> = Some(KvValues::InKeys { start: 32 });
-
-/// The index of component 3 of the first head's key or value in row 10.
-fn bad_places(shape: &Shape) -> [usize; 2] {
-    let layout = shape.qkv();
-    let row = 10 * layout.row_len();
-    let head = |head: usize| row + head * layout.head_dim + 3;
-    let key = head(layout.num_heads);
-    match layout.values {
-        KvValues::Separate { .. } => [key, head(layout.num_heads + layout.num_kv_heads)],
-        KvValues::InKeys { start } => [key, key + start],
-    }
 }
 
 #[test]
@@ -132,12 +91,6 @@ fn unrepresentable_values_propagate_without_affecting_neighbors() {
             }
         }
     }
-}
-
-/// Whether both are NaN, the same infinity, or equal within `error`.
-fn agree(found: f32, expected: f32, error: f32) -> bool {
-    let near = (found - expected).abs() <= error;
-    found.is_nan() && expected.is_nan() || found == expected || near
 }
 
 #[test]

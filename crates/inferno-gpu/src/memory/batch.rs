@@ -37,7 +37,15 @@ pub(crate) struct BatchArrays {
     /// For each sequence [`STATE_VALUES`] values: the slot of its state, the number of rows that its checkpoint includes
     /// (0 without one), the checkpoint's slot.
     pub(crate) states: u32,
+    /// For each number in [`TILE_ROWS`], the first row of each tile: a chunk of a sequence is divided into tiles of that
+    /// many rows.
+    pub(crate) tiles: [u32; TILE_ROWS.len()],
+    /// Number of these tiles.
+    pub(crate) num_tiles: [u32; TILE_ROWS.len()],
 }
+
+/// Numbers of neighboring rows that a workgroup can compute.
+pub(crate) const TILE_ROWS: [usize; 3] = [2, 4, 8];
 
 /// Values of each sequence in [`BatchArrays::states`].
 pub(crate) const STATE_VALUES: usize = 3;
@@ -48,6 +56,23 @@ impl GpuBatch {
     /// **Panics** before the first upload.
     pub(crate) fn binding(&self) -> Binding<'_> {
         self.memory.as_ref().expect("a batch was uploaded").into()
+    }
+
+    /// The index of the first rows of tiles of `rows` rows, and their number; each row is a tile if `rows` is 1.
+    ///
+    /// **Panics** if `rows` is neither 1 nor in [`TILE_ROWS`].
+    pub(crate) fn tiles(&self, rows: usize) -> (u32, u32) {
+        if rows == 1 {
+            return (0, self.batch.num_tokens() as u32);
+        }
+        let size = TILE_ROWS.iter().position(|&size| size == rows).expect("a size of tiles");
+        (self.arrays.tiles[size], self.arrays.num_tiles[size])
+    }
+
+    /// The largest number of rows of a sequence.
+    pub(crate) fn longest_chunk(&self) -> usize {
+        let sequences = 0..self.batch.num_sequences();
+        sequences.map(|sequence| self.batch.rows(sequence).len()).max().unwrap_or(0)
     }
 
     /// Collects the arrays of `batch`.
@@ -85,8 +110,16 @@ impl GpuBatch {
                     .flat_map(|sequence| batch.block_table(sequence).iter().map(|block| block.0)),
             ),
             states: append(values, batch.states().iter().flat_map(|state| state_values(*state))),
+            tiles: TILE_ROWS.map(|rows| append(values, tiles(batch, rows))),
+            num_tiles: TILE_ROWS.map(|rows| tiles(batch, rows).count() as u32),
         };
     }
+}
+
+/// The first row of each tile of up to `rows` rows of one sequence.
+fn tiles(batch: &Batch, rows: usize) -> impl Iterator<Item = u32> {
+    let sequences = 0..batch.num_sequences();
+    sequences.flat_map(move |sequence| batch.rows(sequence).step_by(rows)).map(|row| row as u32)
 }
 
 /// Appends an array and returns the index of its first value.

@@ -88,7 +88,8 @@ impl Heads {
         let thread_sums = value_chunks.div_ceil(PART) * chunk;
         let fits = |queries: &usize| {
             // Queries; weights or sums; for each of 16 lanes a maximum and a sum; softmax and factors; locations.
-            let shared = queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
+            let shared =
+                queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
             shared * size_of::<f32>() <= memory && queries * thread_sums <= MAX_SUMS
         };
         let candidates = [MAX_QUERIES, 4, 2];
@@ -256,7 +257,7 @@ impl Inputs<'_> {
         let bindings = head.into_iter().chain(parts);
         let num_bindings = variant.kernel.access.len();
         let bindings: Vec<_> = bindings.take(num_bindings).collect();
-        pass.dispatch(variant, &bindings, arguments, workgroups);
+        pass.dispatch(variant, bindings, arguments, workgroups);
     }
 
     /// Computes each part in a workgroup of its own, then merges the parts.
@@ -288,15 +289,11 @@ impl Inputs<'_> {
                 first_part,
                 num_parts,
             };
-            let bindings = [
-                batch.binding(),
-                (&*partials).into(),
-                (&*out).into(),
-                pass.optional(params.sinks),
-            ];
+            let bindings =
+                [batch.binding(), (&*partials).into(), (&*out).into(), pass.optional(params.sinks)];
             let variant = merge_variant(heads.value_dim, params.sinks.is_some());
             let workgroups = fold(self.num_rows() * heads.num_heads);
-            pass.dispatch(variant, &bindings, &arguments, workgroups);
+            pass.dispatch(variant, bindings, &arguments, workgroups);
         }
         Ok(())
     }

@@ -21,7 +21,14 @@ kernel!(
 kernel!(
     STORE_KV_IN_PARTS,
     "store_kv",
-    [snippets::FLAT_INDEX, snippets::WORKGROUP_SUM, HALF_BITS, DIVIDE, KV_LAYOUT, CACHE_WRITE_PARTS],
+    [
+        snippets::FLAT_INDEX,
+        snippets::WORKGROUP_SUM,
+        HALF_BITS,
+        DIVIDE,
+        KV_LAYOUT,
+        CACHE_WRITE_PARTS
+    ],
     [Read, ReadWrite, Read, Read, Read, Read, ReadWrite, ReadWrite, ReadWrite, ReadWrite]
 );
 
@@ -119,9 +126,9 @@ pub(crate) fn store_kv(
         query_weights: weights(query_norm),
         key_weights: weights(key_norm),
         num_pairs: angles.map_or(0, |angles| angles.cols() as u32 / 2),
-        is_interleaved: rotation.as_ref().map_or(0, |rotation| {
-            u32::from(rotation.pairing == RopePairing::Interleaved)
-        }),
+        is_interleaved: rotation
+            .as_ref()
+            .map_or(0, |rotation| u32::from(rotation.pairing == RopePairing::Interleaved)),
     };
     let head = [
         batch.binding(),

@@ -88,9 +88,7 @@ impl KvBlockShape {
             dim: key_dim,
             first_chunk: head * key_dim.div_ceil(chunk_values(dtype)) * block_tokens + offset,
             chunk_step: block_tokens,
-            scales: key_words
-                + value_words
-                + number(head, offset) * scale_words(dtype, key_dim),
+            scales: key_words + value_words + number(head, offset) * scale_words(dtype, key_dim),
         };
         let value = move |(head, offset): (usize, usize)| Row {
             dim: value_dim,

@@ -1,0 +1,150 @@
+//! Shapes of attention, and sequences that share a batch.
+
+use inferno_backend::{
+    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayout, KvValues,
+    LogitRows, Pass, SequenceChunk,
+};
+
+use crate::cases::{matrix, read, run};
+use crate::heads::{SHAPE, Shape, attend, inputs};
+
+/// Values with rows of their own.
+pub const fn separate(dim: usize) -> Option<KvValues> {
+    Some(KvValues::Separate { dim })
+}
+
+/// Values that are the components of the keys from `start` on.
+pub const fn in_keys(start: usize) -> Option<KvValues> {
+    Some(KvValues::InKeys { start })
+}
+
+/// One key head that contains the value.
+fn shapes_with_values_in_keys(dtype: KvDType) -> Vec<Shape> {
+    let shape =
+        Shape { dtype, num_kv_heads: 1, head_dim: 192, values: in_keys(64), tokens: 290, ..SHAPE };
+    let mut shapes = vec![
+        shape,
+        Shape { head_dim: 576, num_heads: 17, tokens: 20, ..shape },
+        Shape { num_heads: 6, num_kv_heads: 2, head_dim: 128, tokens: 70, ..shape },
+        Shape { num_heads: 2, block_tokens: 5, tokens: 40, ..shape },
+        Shape { block_tokens: 40, window: Some(AttentionWindow::Sliding(17)), ..shape },
+        Shape { num_heads: 9, window: Some(AttentionWindow::Chunked(257)), ..shape },
+        Shape { head_dim: 64, values: in_keys(24), num_heads: 8, sinks: Some(1.5), ..shape },
+        Shape { head_dim: 64, values: in_keys(0), softcap: Some(2.0), ..shape },
+        Shape { head_dim: 96, values: in_keys(33), block_tokens: 3, tokens: 30, ..shape },
+    ];
+    if dtype != KvDType::Q8_0 {
+        shapes.push(Shape {
+            head_dim: 50,
+            values: in_keys(7),
+            block_tokens: 1,
+            tokens: 20,
+            ..shape
+        });
+        shapes.push(Shape { head_dim: 24, values: in_keys(8), ..shape });
+    }
+    shapes
+}
+
+/// Shapes of all formats: with and without windows, caps and sinks, and with values in rows and in keys.
+pub fn shapes() -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for dtype in KvDType::ALL {
+        shapes.extend([
+            Shape { dtype, ..SHAPE },
+            Shape { dtype, tokens: 600, num_heads: 3, num_kv_heads: 1, ..SHAPE },
+            Shape { dtype, num_heads: 7, num_kv_heads: 1, head_dim: 64, tokens: 33, ..SHAPE },
+            Shape { dtype, num_heads: 1, num_kv_heads: 1, block_tokens: 5, tokens: 40, ..SHAPE },
+            Shape {
+                dtype,
+                block_tokens: 40,
+                tokens: 90,
+                window: Some(AttentionWindow::Sliding(17)),
+                ..SHAPE
+            },
+            // The window of the last rows of a task begins after the span boundary at 256.
+            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Sliding(3)), ..SHAPE },
+            Shape {
+                dtype,
+                tokens: 520,
+                num_heads: 20,
+                num_kv_heads: 1,
+                window: Some(AttentionWindow::Sliding(300)),
+                ..SHAPE
+            },
+            Shape { dtype, tokens: 300, window: Some(AttentionWindow::Chunked(37)), ..SHAPE },
+            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Chunked(257)), ..SHAPE },
+            Shape { dtype, tokens: 1, ..SHAPE },
+            Shape {
+                dtype,
+                tokens: 300,
+                softcap: Some(2.0),
+                window: Some(AttentionWindow::Sliding(40)),
+                ..SHAPE
+            },
+            Shape {
+                dtype,
+                tokens: 300,
+                sinks: Some(1.5),
+                window: Some(AttentionWindow::Sliding(5)),
+                ..SHAPE
+            },
+            Shape { dtype, values: separate(64), tokens: 300, ..SHAPE },
+            Shape { dtype, head_dim: 192, values: separate(128), num_kv_heads: 1, ..SHAPE },
+            Shape { dtype, head_dim: 64, values: separate(32), tokens: 290, ..SHAPE },
+            Shape { dtype, tokens: 70, sinks: Some(-90.0), softcap: Some(30.0), ..SHAPE },
+        ]);
+        shapes.extend(shapes_with_values_in_keys(dtype));
+        if dtype != KvDType::Q8_0 {
+            shapes.push(Shape { dtype, head_dim: 8, tokens: 20, block_tokens: 3, ..SHAPE });
+            shapes.push(Shape { dtype, head_dim: 50, tokens: 20, block_tokens: 1, ..SHAPE });
+        }
+    }
+    shapes
+}
+
+/// Single tokens at the start and around span boundaries (multiples of 256), chunks elsewhere.
+pub fn mostly_single(tokens: usize) -> Vec<usize> {
+    let mut chunks = Vec::new();
+    let mut start = 0;
+    while start < tokens {
+        let single = start < 40 || start % 256 > 250 || start % 256 < 5 || tokens - start < 5;
+        let chunk = if single { 1 } else { usize::min(64, 251 - start % 256) };
+        chunks.push(chunk.min(tokens - start));
+        start += chunk;
+    }
+    chunks
+}
+
+/// Attention of 25 tokens of one sequence and 40 of another, in interleaved blocks and one batch, and that of each
+/// sequence alone.
+pub fn two_sequences<B: Backend>(backend: &B, seed: u64) -> (Vec<f32>, Vec<f32>) {
+    let shape = Shape { tokens: 40, ..SHAPE };
+    let layout = shape.qkv();
+    let (first, second) = (inputs(&shape, seed), inputs(&shape, seed + 1));
+    let cache_layout = KvLayout { num_blocks: 6, ..shape.cache() };
+    let tables = [[0, 2, 4].map(BlockId), [1, 3, 5].map(BlockId)];
+    let tokens = [0; 40];
+    let alone = [
+        attend(backend, &shape, &first, &shape.blocks(), &[40]),
+        attend(backend, &shape, &second, &shape.blocks(), &[40]),
+    ];
+    let mut builder = BatchBuilder::new(16);
+    for (table, count) in tables.iter().zip([25, 40]) {
+        let (tokens, block_table) = (&tokens[..count], &table[..]);
+        let chunk = SequenceChunk { tokens, start: 0, block_table, logits: LogitRows::None };
+        builder.push(&chunk).expect("a chunk");
+    }
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
+    let rows = [&first[..25 * layout.row_len()], &second].concat();
+    let rows = matrix(backend, 65, layout.row_len(), &rows);
+    run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
+    let mut out = backend.alloc(65, shape.out_len()).expect("memory");
+    let params = AttentionParams::new(1, 1.0 / 32f32.sqrt());
+    run(backend, |pass| pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out))
+        .expect("memory");
+    let found = read(backend, &out, 65 * shape.out_len());
+    (found, [&alone[0][..25 * shape.out_len()], &alone[1]].concat())
+}

@@ -1,0 +1,102 @@
+//! Attention over the KV cache.
+
+use inferno_backend::{KvDType, ReferenceBackend};
+use inferno_conformance::attention::{in_keys, mostly_single, shapes, two_sequences};
+use inferno_conformance::cases::{bits, relative_error};
+use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
+
+use crate::device::adapter;
+
+/// Shapes for what differs on a GPU: heads that share keys are divided between workgroups, rows are wide, and there are
+/// more parts than a workgroup computes.
+fn gpu_shapes() -> Vec<Shape> {
+    let mut shapes = shapes();
+    for dtype in KvDType::ALL {
+        shapes.extend([
+            Shape { dtype, num_heads: 11, num_kv_heads: 1, tokens: 150, ..SHAPE },
+            Shape { dtype, num_heads: 12, num_kv_heads: 1, tokens: 21, head_dim: 256, ..SHAPE },
+            Shape { dtype, num_heads: 3, num_kv_heads: 3, tokens: 400, head_dim: 96, ..SHAPE },
+        ]);
+        if dtype != KvDType::I16 {
+            let wide = Shape { dtype, num_heads: 2, num_kv_heads: 1, tokens: 20, ..SHAPE };
+            shapes.push(Shape { head_dim: 1088, ..wide });
+            shapes.push(Shape { head_dim: 1088, values: in_keys(64), tokens: 130, ..wide });
+        }
+    }
+    shapes
+}
+
+#[test]
+fn attention_agrees_with_the_reference() {
+    let Some(backend) = adapter() else { return };
+    for shape in gpu_shapes() {
+        let qkv = inputs(&shape, 1);
+        let blocks = shape.blocks();
+        let whole = [shape.tokens];
+        let expected = attend(&ReferenceBackend::new(), &shape, &qkv, &blocks, &whole);
+        let found = attend(backend, &shape, &qkv, &blocks, &whole);
+        let error = relative_error(&found, &expected);
+        assert!(error < 5e-6, "{shape:?}: {error}");
+    }
+}
+
+#[test]
+fn attention_is_bit_identical_for_every_chunking() {
+    let Some(backend) = adapter() else { return };
+    for shape in gpu_shapes() {
+        let qkv = inputs(&shape, 3);
+        let blocks = shape.blocks();
+        let whole = bits(&attend(backend, &shape, &qkv, &blocks, &[shape.tokens]));
+        for chunks in
+            [vec![shape.tokens / 3, shape.tokens - shape.tokens / 3], mostly_single(shape.tokens)]
+        {
+            let found = attend(backend, &shape, &qkv, &blocks, &chunks);
+            assert_eq!(bits(&found), whole, "{shape:?} {chunks:?}");
+        }
+    }
+}
+
+#[test]
+fn attention_does_not_depend_on_the_block_table() {
+    let Some(backend) = adapter() else { return };
+    for (dtype, head_dim, values) in
+        KvDType::ALL.into_iter().flat_map(|dtype| [(dtype, 32, None), (dtype, 128, in_keys(64))])
+    {
+        let shape = Shape { dtype, head_dim, values, tokens: 300, ..SHAPE };
+        let qkv = inputs(&shape, 4);
+        let whole = [shape.tokens];
+        let expected = bits(&attend(backend, &shape, &qkv, &shape.blocks(), &whole));
+        for block_tokens in [1, 7, 16, 64, 1000] {
+            let shape = Shape { block_tokens, ..shape };
+            let mut blocks = shape.blocks();
+            let count = blocks.len();
+            blocks.rotate_left(1 % count);
+            let found = bits(&attend(backend, &shape, &qkv, &blocks, &whole));
+            assert_eq!(found, expected, "{dtype} blocks of {block_tokens}");
+        }
+    }
+}
+
+#[test]
+fn sequences_of_one_batch_are_independent() {
+    let Some(backend) = adapter() else { return };
+    let (found, expected) = two_sequences(backend, 5);
+    assert_eq!(bits(&found), bits(&expected));
+}
+
+#[test]
+fn masked_positions_do_not_affect_a_row() {
+    // Keys and values of later tokens of the same chunk are NaN.
+    let Some(backend) = adapter() else { return };
+    for dtype in KvDType::ALL {
+        let shape = Shape { dtype, tokens: 24, ..SHAPE };
+        let mut qkv = inputs(&shape, 8);
+        let clean = attend(backend, &shape, &qkv, &shape.blocks(), &[24]);
+        let row_len = shape.qkv().row_len();
+        qkv[13 * row_len..].fill(f32::NAN);
+        let found = attend(backend, &shape, &qkv, &shape.blocks(), &[24]);
+        let seen = 13 * shape.out_len();
+        assert_eq!(bits(&found[..seen]), bits(&clean[..seen]), "{dtype}");
+        assert!(found[seen..].iter().all(|x| x.is_nan()), "{dtype}");
+    }
+}

@@ -25,7 +25,9 @@ mod formats;
 mod scales;
 
 pub(crate) use codebooks::codebook_words;
-pub(crate) use formats::{FORMATS, WeightFormat};
+#[cfg(test)]
+pub(crate) use formats::FORMATS;
+pub(crate) use formats::WeightFormat;
 
 /// Columns of a unit. The weights of a unit have one scale in every format.
 pub(crate) const UNIT_COLS: usize = 16;

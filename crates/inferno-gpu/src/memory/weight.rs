@@ -113,9 +113,13 @@ impl GpuBackend {
     ///
     /// **Errors**: parts that cannot be stacked, out of memory.
     pub(crate) fn pack_weight(&self, parts: &[WeightPart]) -> Result<GpuWeight, BackendError> {
-        let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
         let limit = self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.pack_within(parts, usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
+    /// Packs `parts` in buffers of at most `limit` bytes.
+    fn pack_within(&self, parts: &[WeightPart], limit: usize) -> Result<GpuWeight, BackendError> {
+        let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
         let stacks = stacks(parts, limit);
         // Halves of a gated product that do not fit are divided alike.
         let chunk_rows = stacks.iter().map(|stack| RowBytes::new(stack[0].dtype(), cols));
@@ -224,4 +228,71 @@ fn pack_rows(stack: Stack<'_>, rows: Range<usize>, row: RowBytes) -> [Vec<u32>; 
         }
     });
     packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferno_backend::{Backend, DeviceMemory, ExpertInput, ExpertParams, Pass};
+    use inferno_conformance::cases::{Random, SILU, bits, matrix, read};
+
+    use crate::GpuAdapter;
+
+    const COLS: usize = 64;
+    const HEIGHT: usize = 50;
+    const ROWS: usize = 9;
+
+    /// Products with plain weights, with experts, and gated ones of both, with weights in buffers of at most `limit` bytes.
+    fn products(backend: &GpuBackend, dtypes: [DType; 2], limit: usize) -> (usize, Vec<Vec<u32>>) {
+        let mut random = Random::new(1);
+        let mut results = Vec::new();
+        let mut num_chunks = 0;
+        for num_experts in [1, 5] {
+            let parts = dtypes.map(|dtype| random.weight(dtype, num_experts, HEIGHT, COLS));
+            let weight = backend.pack_within(&parts, limit).expect("memory");
+            num_chunks += weight.segments.iter().map(|part| part.chunks.len()).sum::<usize>();
+            let x = matrix(backend, ROWS, COLS, &random.values(ROWS * COLS));
+            let params = ExpertParams::softmax(num_experts, num_experts, false);
+            let mut routing = backend.alloc_routing(ROWS, &params).expect("memory");
+            let slots = ROWS * num_experts;
+            let mut out = backend.alloc(slots, HEIGHT).expect("memory");
+            let mut pass = backend.begin();
+            let input = (&x, ExpertInput::PerToken);
+            pass.route_to_all(ROWS, &mut routing);
+            pass.expert_linear_gated(&routing, input, &weight, None, SILU, &mut out)
+                .expect("memory");
+            pass.submit().expect("a device that works");
+            results.push(bits(&read(backend, &out, slots * HEIGHT)));
+            if num_experts == 1 {
+                let mut wide = backend.alloc(ROWS, 2 * HEIGHT).expect("memory");
+                let mut pass = backend.begin();
+                pass.linear(ROWS, &x, &weight, None, &mut wide).expect("memory");
+                pass.linear_gated(ROWS, &x, &weight, None, SILU, &mut out).expect("memory");
+                pass.submit().expect("a device that works");
+                results.push(bits(&read(backend, &wide, ROWS * 2 * HEIGHT)));
+                results.push(bits(&read(backend, &out, ROWS * HEIGHT)));
+            }
+        }
+        (num_chunks, results)
+    }
+
+    #[test]
+    fn weights_in_many_buffers_have_the_same_products() {
+        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
+            let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!required, "no GPU adapter, but INFERNO_REQUIRE_GPU is 1");
+            println!("skipped: no GPU adapter");
+            return;
+        };
+        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        for dtypes in [[DType::F32; 2], [DType::Q8_0, DType::F16]] {
+            let (one_each, expected) = products(&backend, dtypes, usize::MAX);
+            assert!(one_each <= 4, "{dtypes:?}: {one_each}");
+            // Chunks of 19 rows: neither the rows of an expert nor halves of a weight.
+            let (many, found) =
+                products(&backend, dtypes, 19 * RowBytes::new(dtypes[0], COLS).codes);
+            assert!(many >= 20, "{dtypes:?}: {many}");
+            assert_eq!(found, expected, "{dtypes:?}");
+        }
+    }
 }

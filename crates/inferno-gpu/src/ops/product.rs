@@ -1,7 +1,7 @@
 //! Products with weights.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{BackendError, Gate, LinearInput, Norm, NormKind};
+use inferno_backend::{Gate, Norm, NormKind};
 
 use super::LANES;
 use super::function::FunctionArguments;
@@ -168,7 +168,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 
 /// Rows of this width consist of whole vectors of four and pairs of units, so that no column has to be checked.
 fn is_aligned(cols: usize) -> bool {
-    cols % ALIGNED_COLS == 0
+    cols.is_multiple_of(ALIGNED_COLS)
 }
 
 /// A segment and one of its chunks.

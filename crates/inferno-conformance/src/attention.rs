@@ -1,8 +1,8 @@
 //! Shapes of attention, and sequences that share a batch.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayout, KvValues,
-    LogitRows, Pass, SequenceChunk,
+    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
+    KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
 };
 
 use crate::cases::{matrix, read, run};
@@ -147,4 +147,36 @@ pub fn two_sequences<B: Backend>(backend: &B, seed: u64) -> (Vec<f32>, Vec<f32>)
         .expect("memory");
     let found = read(backend, &out, 65 * shape.out_len());
     (found, [&alone[0][..25 * shape.out_len()], &alone[1]].concat())
+}
+
+/// Attends to zeros: `tokens` tokens after `start` others.
+pub fn attend_after<B: Backend>(
+    backend: &B,
+    layout: &QkvLayout,
+    kv_dtype: KvDType,
+    start: usize,
+    tokens: usize,
+) {
+    let context = start + tokens;
+    let kv = KvLayout {
+        layers: vec![KvLayer::new(layout.num_kv_heads, layout.head_dim)],
+        window: None,
+        block_tokens: 16,
+        num_blocks: context.div_ceil(16),
+        dtype: kv_dtype,
+    };
+    let cache = backend.alloc_kv_cache(&kv).expect("memory");
+    let table: Vec<BlockId> = (0..kv.num_blocks as u32).map(BlockId).collect();
+    let tokens = vec![0; tokens];
+    let logits = LogitRows::None;
+    let chunk = SequenceChunk { tokens: &tokens, start, block_table: &table, logits };
+    let mut builder = BatchBuilder::new(16);
+    builder.push(&chunk).expect("the table covers it");
+    let qkv = backend.alloc(tokens.len(), layout.row_len()).expect("memory");
+    let mut out = backend.alloc(tokens.len(), layout.out_len()).expect("memory");
+    let params = AttentionParams::new(0, 1.0);
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    run(backend, |pass| pass.paged_attention(&batch, &params, layout, &qkv, &cache, &mut out))
+        .expect("memory");
 }

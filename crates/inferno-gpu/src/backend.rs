@@ -98,6 +98,11 @@ impl GpuBackend {
         }
     }
 
+    /// Bytes of scratch memory that operations have allocated so far. They keep it for later passes.
+    pub fn allocated_scratch_bytes(&self) -> usize {
+        self.pass_memory().scratch_bytes()
+    }
+
     /// Returns the device's failure, if there was one. Nothing that it computes afterwards is valid.
     ///
     /// **Errors**: [`BackendError::Device`].

@@ -16,6 +16,7 @@ use inferno_backend::{
 use inferno_tensor::DType;
 
 use crate::backend::GpuBackend;
+use crate::ops::{attention, linear};
 use batch::GpuBatch;
 use buffer::GpuBuffer;
 use kv_cache::GpuKvCache;
@@ -23,12 +24,6 @@ use routing::GpuRouting;
 use state::GpuState;
 use table::GpuTable;
 use weight::GpuWeight;
-
-/// The error of an operation that is not implemented.
-pub(crate) fn missing(what: &str) -> BackendError {
-    let reason = "the GPU backend does not implement it yet; use --backend cpu".to_owned();
-    BackendError::Unavailable { what: what.to_owned(), reason }
-}
 
 impl DeviceMemory for GpuBackend {
     type Buffer = GpuBuffer;
@@ -65,8 +60,8 @@ impl DeviceMemory for GpuBackend {
         weight::packed_bytes(dtype, experts, rows, cols)
     }
 
-    fn scratch_bytes(&self, _pass: &PassShape) -> usize {
-        0
+    fn scratch_bytes(&self, pass: &PassShape) -> usize {
+        linear::scratch_bytes(pass).saturating_add(attention::scratch_bytes(pass))
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<GpuTable, BackendError> {

@@ -11,7 +11,6 @@ use crate::backend::GpuBackend;
 use crate::memory::batch::GpuBatch;
 use crate::memory::buffer::GpuBuffer;
 use crate::memory::kv_cache::GpuKvCache;
-use crate::memory::missing;
 use crate::memory::routing::GpuRouting;
 use crate::memory::state::GpuState;
 use crate::memory::table::GpuTable;

@@ -35,8 +35,17 @@ pub(crate) struct PassMemory {
     pages: Vec<wgpu::Buffer>,
     scratch: HashMap<(&'static str, usize), Arc<Allocation>, foldhash::fast::RandomState>,
     weight_bytes: u64,
+    /// The numbers of the buffers that steps use, with repetitions.
+    bound: Vec<u64>,
     /// Uploads of the current pass.
     num_uploads: usize,
+}
+
+impl PassMemory {
+    /// Bytes of scratch memory.
+    pub(crate) fn scratch_bytes(&self) -> usize {
+        self.scratch.values().map(|memory| memory.bytes() as usize).sum()
+    }
 }
 
 /// One dispatch.
@@ -52,6 +61,7 @@ impl<'a> GpuPass<'a> {
         let mut memory = backend.pass_memory();
         memory.steps.clear();
         memory.params.clear();
+        memory.bound.clear();
         memory.weight_bytes = 0;
         memory.num_uploads = 0;
         memory.pipelines.evict(&backend.registry.take_dropped());
@@ -84,13 +94,14 @@ impl<'a> GpuPass<'a> {
         let bytes = bytemuck::bytes_of(params);
         assert!(bytes.len() <= PARAMS_BYTES, "{} bytes of parameters", bytes.len());
         memory.params.extend_from_slice(bytes);
+        memory.bound.extend(bindings.iter().map(|binding| binding.key()[0]));
         memory.steps.push(Step { pipeline, bind_group, workgroups });
         memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
     }
 
-    /// Whether nothing was recorded yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.memory.steps.is_empty()
+    /// Whether a dispatch of this pass reads or writes `allocation`.
+    pub(crate) fn uses(&self, allocation: &Allocation) -> bool {
+        self.memory.bound.contains(&allocation.id())
     }
 
     /// Scratch memory of at least `bytes` bytes for the purpose `what`, number `number`. Its contents are unspecified
@@ -121,11 +132,6 @@ impl<'a> GpuPass<'a> {
         let memory = self.scratch("uploads", number, bytes.len())?;
         self.backend.write(&memory, 0, bytes);
         Ok(memory)
-    }
-
-    /// Bytes of scratch memory so far.
-    pub(crate) fn scratch_bytes(&self) -> u64 {
-        self.memory.scratch.values().map(|memory| memory.bytes()).sum()
     }
 
     /// Counts bytes of weights that the last dispatches read.

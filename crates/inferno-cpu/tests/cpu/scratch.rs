@@ -2,10 +2,10 @@
 
 use crate::cases::{Random, SILU, backend, matrix, run};
 use inferno_backend::{
-    AttentionParams, BatchBuilder, BlockId, DeviceMemory, ExpertParams, KvDType, KvLayer, KvLayout,
-    LogitRows, Pass, PassShape, ProductShape, QkvLayout, SequenceChunk,
+    DeviceMemory, ExpertParams, KvDType, Pass, PassShape, ProductShape, QkvLayout,
 };
-use inferno_cpu::{CpuBackend, Isa};
+use inferno_conformance::attention::attend_after;
+use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
 const TOKENS: usize = 200;
@@ -63,32 +63,6 @@ fn routed_products_allocate_at_most_what_is_estimated() {
     }
 }
 
-/// The scratch memory of attention for `tokens` tokens after `start` others.
-fn attention_bytes(backend: &CpuBackend, kv_dtype: KvDType, start: usize, tokens: usize) -> usize {
-    let context = start + tokens;
-    let kv = KvLayout {
-        layers: vec![KvLayer::new(LAYOUT.num_kv_heads, LAYOUT.head_dim)],
-        window: None,
-        block_tokens: 16,
-        num_blocks: context.div_ceil(16),
-        dtype: kv_dtype,
-    };
-    let cache = backend.alloc_kv_cache(&kv).expect("memory");
-    let table: Vec<BlockId> = (0..kv.num_blocks as u32).map(BlockId).collect();
-    let tokens = vec![0; tokens];
-    let logits = LogitRows::None;
-    let chunk = SequenceChunk { tokens: &tokens, start, block_table: &table, logits };
-    let mut builder = BatchBuilder::new(16);
-    builder.push(&chunk).expect("the table covers it");
-    let qkv = backend.alloc(tokens.len(), LAYOUT.row_len()).expect("memory");
-    let mut out = backend.alloc(tokens.len(), 8 * 64).expect("memory");
-    let params = AttentionParams::new(0, 1.0);
-    let batch = builder.build();
-    run(backend, |pass| pass.paged_attention(&batch, &params, &LAYOUT, &qkv, &cache, &mut out))
-        .expect("memory");
-    backend.allocated_scratch_bytes()
-}
-
 #[test]
 fn attention_allocates_at_most_what_is_estimated() {
     for kv_dtype in KvDType::ALL {
@@ -99,7 +73,8 @@ fn attention_allocates_at_most_what_is_estimated() {
             let estimated = backend.scratch_bytes(&pass(kv_dtype, vec![])) - without;
             let mut allocated = 0;
             for (start, tokens) in [(0, 1), (5000, 1), (0, TOKENS), (3000, TOKENS)] {
-                allocated = attention_bytes(&backend, kv_dtype, start, tokens);
+                attend_after(&backend, &LAYOUT, kv_dtype, start, tokens);
+                allocated = backend.allocated_scratch_bytes();
                 assert!(allocated <= estimated, "{kv_dtype} {threads}: {allocated}, {estimated}");
             }
             // The part of each thread is exact; memory for contexts that are split is an upper bound.

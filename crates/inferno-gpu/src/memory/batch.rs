@@ -28,8 +28,6 @@ pub(crate) struct BatchArrays {
     pub(crate) logit_rows: u32,
     /// The first row of each sequence, and the number of rows.
     pub(crate) first_rows: u32,
-    /// The number of positions of each sequence.
-    pub(crate) context_lens: u32,
     /// The index of each sequence's first block in `blocks`, and the number of blocks.
     pub(crate) first_blocks: u32,
     /// The blocks of all sequences.
@@ -96,7 +94,6 @@ impl GpuBatch {
                     .map(|sequence| batch.rows(sequence).start as u32)
                     .chain([batch.num_tokens() as u32]),
             ),
-            context_lens: append(values, batch.context_lens().iter().map(|&len| len as u32)),
             first_blocks: append(
                 values,
                 std::iter::once(0).chain(sequences().scan(0, |end, sequence| {

@@ -23,6 +23,9 @@ pub struct GpuRouting {
     pub(crate) is_sorted: bool,
 }
 
+/// The most experts whose probabilities fit in the workgroup memory of every device, 16 KiB.
+pub(crate) const MAX_EXPERTS: usize = 768;
+
 /// Rows of a tile: slots with the same expert that are multiplied together.
 pub(crate) const TILE_ROWS: usize = 8;
 
@@ -34,13 +37,19 @@ pub(crate) fn max_tiles(slots: usize, num_experts: usize) -> usize {
 impl GpuBackend {
     /// Allocates the routing of `rows` tokens.
     ///
-    /// **Errors**: [`BackendError::OutOfMemory`].
+    /// **Errors**: [`BackendError::OutOfMemory`], [`BackendError::Unavailable`] for more than [`MAX_EXPERTS`] experts.
     pub(crate) fn allocate_routing(
         &self,
         rows: usize,
         params: &ExpertParams,
     ) -> Result<GpuRouting, BackendError> {
         let &ExpertParams { num_experts, num_experts_used: num_used, .. } = params;
+        if num_experts > MAX_EXPERTS {
+            return Err(BackendError::Unavailable {
+                what: format!("a mixture of {num_experts} experts"),
+                reason: format!("the GPU backend supports up to {MAX_EXPERTS}; use the CPU"),
+            });
+        }
         let num_slots = rows.saturating_mul(num_used);
         let words = max_tiles(num_slots, num_experts).saturating_add(num_slots).saturating_mul(3);
         let memory = self.allocate(words.saturating_mul(size_of::<u32>()), "expert routing")?;

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{
-    AttentionParams, AttentionWindow, BackendError, KvDType, KvValues, QkvLayout,
+    AttentionParams, AttentionWindow, BackendError, KvDType, KvValues, PassShape, QkvLayout,
 };
 
 use super::kv_kernels::{
@@ -200,6 +200,11 @@ fn max_parts(batch: &GpuBatch, window: Option<AttentionWindow>) -> usize {
     parts.max().unwrap_or(0)
 }
 
+/// Bytes of the result of a part: a sum of values, a maximum and the sum of the weights.
+fn partial_bytes(value_dim: usize) -> usize {
+    (value_dim + 2) * size_of::<f32>()
+}
+
 /// What attention reads.
 struct Inputs<'a> {
     heads: Heads,
@@ -268,8 +273,7 @@ impl Inputs<'_> {
         out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
         let Self { heads, batch, params, .. } = self;
-        let partial_bytes = (heads.value_dim + 2) * size_of::<f32>();
-        let results = self.num_rows() * heads.num_heads * partial_bytes;
+        let results = self.num_rows() * heads.num_heads * partial_bytes(heads.value_dim);
         // Each row and head has a place for the result of all parts as well.
         let num_parts = (MAX_PARTIAL_BYTES / results).saturating_sub(1).clamp(1, max_parts);
         let bytes = (num_parts + 1) * results;
@@ -296,6 +300,20 @@ impl Inputs<'_> {
             pass.dispatch(variant, bindings, &arguments, workgroups);
         }
         Ok(())
+    }
+}
+
+/// Scratch memory of attention of up to `pass` over contexts of any length, in bytes.
+pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
+    // With more rows, no context is divided.
+    let rows = pass.max_num_tokens.min(MIN_WORKGROUPS);
+    let results = pass.attention.iter().map(|layout| {
+        let heads = layout.num_heads.saturating_mul(partial_bytes(layout.value_dim()));
+        rows.saturating_mul(heads)
+    });
+    match results.max() {
+        None | Some(0) => 0,
+        Some(results) => MAX_PARTIAL_BYTES.max(results.saturating_mul(2)).next_power_of_two(),
     }
 }
 

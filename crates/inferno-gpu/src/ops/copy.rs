@@ -108,8 +108,8 @@ pub(crate) fn embed(
         Err(error) => return pass.fail(error),
     };
     let bytes: &[u8] = bytemuck::cast_slice(&values);
-    if pass.is_empty() {
-        // Nothing that this pass does precedes the lookup.
+    if !pass.uses(&out.memory) {
+        // The rows may be there before the pass starts.
         return pass.backend.write(&out.memory, 0, bytes);
     }
     match pass.upload(bytes) {

@@ -31,11 +31,9 @@ kernel!(COMBINE_EXPERTS, "combine_experts", [snippets::FLAT_INDEX], [Read, Read,
 /// Threads of a workgroup that selects experts.
 const ROUTING_LANES: u32 = 64;
 
-/// The most experts that workgroup memory holds the probabilities of, in 16 KiB.
-pub(crate) const MAX_EXPERTS: usize = 768;
-
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
+    use crate::memory::routing::MAX_EXPERTS;
     vec![
         with_experts(&ROUTE_EXPERTS, 8, ROUTING_LANES),
         with_experts(&ROUTE_EXPERTS, MAX_EXPERTS, ROUTING_LANES),
@@ -86,7 +84,8 @@ pub(crate) fn route_experts(
     let &ExpertParams { num_experts, num_experts_used, normalize, gating, scale, groups } = params;
     assert_eq!(router_logits.cols(), num_experts, "a logit for each expert");
     assert_eq!(routing.num_used, num_experts_used, "a routing for as many used experts");
-    assert!(num_experts_used <= num_experts.min(MAX_EXPERTS), "at most {MAX_EXPERTS} experts");
+    assert_eq!(routing.num_experts, num_experts, "a routing for as many experts");
+    assert!(num_experts_used <= num_experts, "no expert is used twice");
     routing.set_rows(rows);
     let group = groups.map_or([0; 3], |groups| {
         [groups.num_groups, groups.num_groups_used, groups.num_scored].map(|count| count as u32)
@@ -121,7 +120,7 @@ fn sort_slots(pass: &mut GpuPass<'_>, routing: &mut GpuRouting) {
         num_tiles: u32,
     }
     let slots = routing.slots();
-    if slots < 2 * routing.num_experts || routing.num_experts > MAX_EXPERTS {
+    if slots < 2 * routing.num_experts {
         return;
     }
     let params = Params {

@@ -1,6 +1,6 @@
 //! Products of neighboring rows with weights.
 
-use inferno_backend::{BackendError, Gate, LinearInput};
+use inferno_backend::{BackendError, Gate, LinearInput, PassShape, ProductShape};
 
 use super::norm;
 use super::product::{Product, Tiles};
@@ -11,6 +11,15 @@ use crate::pass::GpuPass;
 /// Rows up to which each workgroup of a product computes the statistics of a norm itself. For more, a dispatch of its own
 /// that stores the normalized rows is faster.
 const MAX_FUSED_NORM_ROWS: usize = 4;
+
+/// Bytes of the normalized rows of the largest product.
+pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
+    let products = pass.products.iter();
+    let bytes = |product: &ProductShape| {
+        product.max_num_rows.saturating_mul(product.cols).saturating_mul(size_of::<f32>())
+    };
+    products.map(bytes).max().unwrap_or(0)
+}
 
 /// What a product does besides multiplying.
 #[derive(Clone, Copy)]

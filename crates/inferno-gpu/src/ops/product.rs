@@ -20,12 +20,14 @@ kernel!(
     [Read, Read, Read, Read, Read, Read, Read, ReadWrite, Read, Read, Read, Read]
 );
 
-/// The bindings of the codes of both parts; their scales follow each.
-const PART_BINDINGS: [(&str, u32); 2] = [("a", 9), ("b", 11)];
+/// The prefixes of both parts, and the bindings of their codes; their scales follow each.
+const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
 
-/// Threads that sum the products of a row, and rows of weights for each of them: as in the shader.
+/// Threads that sum the products of a row, as in the shader.
 const TEAM: usize = 32;
-const WEIGHTS: usize = 2;
+
+/// Bytes of workgroup memory, rounded up, of kernels that copy their rows to it. Few devices have less.
+const STAGED_BYTES: u32 = 30_000;
 
 /// Columns of an aligned row, see [`is_aligned`].
 const ALIGNED_COLS: usize = 2 * UNIT_COLS;
@@ -115,21 +117,40 @@ struct Kind {
     is_gated: bool,
     is_normed: bool,
     is_aligned: bool,
+    /// Whether teams share copies of their rows.
+    is_staged: bool,
     formats: [Option<&'static WeightFormat>; 2],
 }
 
 impl Kind {
+    /// Rows of weights that a team multiplies at a time. For many rows, loads of those rows take longer than the products
+    /// unless several weights share them.
+    fn weights(self) -> usize {
+        if self.is_staged { 4 } else { 2 }
+    }
+
+    /// Outputs of a workgroup per row.
+    fn group_outputs(self) -> usize {
+        LANES as usize / TEAM * self.weights() / if self.is_gated { 2 } else { 1 }
+    }
+
     fn variant(self) -> Variant {
         let flag = u32::from;
+        let parts = self.formats.iter().flatten().count() as u32;
+        let outputs = self.weights() / if self.is_gated { 2 } else { 1 };
         let variant = Variant::from(&PRODUCT)
             .with("LANES", LANES)
             .with("TILES", self.tiles)
             .with("ROWS", self.tile_rows as u32)
+            .with("WEIGHTS", self.weights() as u32)
+            .with("OUTPUTS", outputs as u32)
+            .with("FUNCTIONS", if self.is_gated { 1 } else { parts })
+            .with("UP", parts - 1)
             .with("IS_GATED", flag(self.is_gated))
             .with("IS_NORMED", flag(self.is_normed))
             .with("IS_ALIGNED", flag(self.is_aligned))
-            .with("HAS_B", flag(self.formats[1].is_some()));
-        let formats = self.formats.into_iter().zip(PART_BINDINGS);
+            .with("IS_STAGED", flag(self.is_staged));
+        let formats = self.formats.into_iter().zip(PARTS);
         formats.fold(variant, |variant, (format, (prefix, binding))| match format {
             Some(format) => variant.with_format(prefix, binding, format),
             None => variant,
@@ -146,6 +167,7 @@ pub(crate) fn variants() -> Vec<Variant> {
         is_gated: false,
         is_normed: false,
         is_aligned: true,
+        is_staged: false,
         formats: [Some(&FORMATS[0]), None],
     };
     let of_formats = FORMATS.iter().map(|format| Kind { formats: [Some(format), None], ..plain });
@@ -155,14 +177,19 @@ pub(crate) fn variants() -> Vec<Variant> {
         Kind {
             tile_rows: [1, TILE_ROWS][usize::from(is_set(0))],
             is_gated: is_set(1),
-            is_normed: is_set(2),
+            is_staged: is_set(0),
+            is_normed: is_set(2) && !is_set(0),
             is_aligned: is_set(3),
             formats: if is_set(4) { pair } else { plain.formats },
             ..plain
         }
     });
-    let experts =
-        [(1, 1), (2, TILE_ROWS)].map(|(tiles, tile_rows)| Kind { tiles, tile_rows, ..plain });
+    let experts = [(1, 1), (2, TILE_ROWS)].map(|(tiles, tile_rows)| Kind {
+        tiles,
+        tile_rows,
+        is_staged: tile_rows == TILE_ROWS,
+        ..plain
+    });
     of_formats.chain(others).chain(experts).map(Kind::variant).collect()
 }
 
@@ -193,18 +220,20 @@ impl Product<'_> {
     /// Records the product with `weight`.
     pub(crate) fn dispatch(self, pass: &mut GpuPass<'_>, weight: &GpuWeight) {
         let (tiles, tile_rows, num_tiles) = self.tiles.shape();
+        let memory = pass.backend.limits.max_compute_workgroup_storage_size;
         let mut kind = Kind {
             tiles,
             tile_rows,
             is_gated: self.gate.is_some(),
             is_normed: self.norm.is_some(),
+            is_staged: tile_rows == TILE_ROWS && memory >= STAGED_BYTES,
             is_aligned: is_aligned(weight.cols),
             formats: [None; 2],
         };
         let mut params = self.params(weight);
         for pieces in pieces(weight, kind.is_gated) {
             kind.formats = pieces.map(|piece| piece.map(|(segment, _)| segment.format));
-            params.parts = self.parts(weight, pieces);
+            params.parts = self.parts(weight, pieces, kind.group_outputs());
             let groups = match kind.is_gated {
                 true => params.parts[0].num_groups,
                 false => params.parts.iter().map(|part| part.num_groups).sum(),
@@ -258,9 +287,15 @@ impl Product<'_> {
         }
     }
 
-    fn parts(&self, weight: &GpuWeight, pieces: [Option<Piece<'_>>; 2]) -> [Part; 2] {
+    fn parts(
+        &self,
+        weight: &GpuWeight,
+        pieces: [Option<Piece<'_>>; 2],
+        group_outputs: usize,
+    ) -> [Part; 2] {
         let is_gated = self.gate.is_some();
-        let group_rows = LANES as usize / TEAM * if is_gated { WEIGHTS / 2 } else { WEIGHTS };
+        // Both halves of a gated product are in the first part, or one in each.
+        let up = if pieces[1].is_none() { weight.rows / 2 } else { 0 };
         pieces.map(|piece| {
             let Some((segment, chunk)) = piece else { return Part::default() };
             let limit = if is_gated { weight.rows / 2 } else { segment.rows };
@@ -269,14 +304,14 @@ impl Product<'_> {
             let offset = if is_single { chunk.rows.start.min(limit) } else { 0 };
             let limit = if is_single { chunk.rows.end.min(limit) } else { limit };
             Part {
-                num_groups: (limit - offset).div_ceil(group_rows) as u32,
+                num_groups: (limit - offset).div_ceil(group_outputs) as u32,
                 num_rows: segment.rows as u32,
                 offset: offset as u32,
                 limit: limit as u32,
                 first_row: chunk.rows.start as u32,
                 last_row: chunk.rows.end as u32,
                 column: if is_gated { 0 } else { segment.first as u32 },
-                up: (weight.rows / 2) as u32,
+                up: up as u32,
             }
         })
     }

@@ -1,7 +1,8 @@
 // Products of rows with weights: `out = x * weight^T`, its sum with `out`, or a gated product.
 //
-// A team of TEAM threads computes WEIGHTS rows of the weight for ROWS rows of x. Thread p of a team sums the units p,
+// A team of TEAM threads multiplies WEIGHTS rows of the weight with ROWS rows of x. Thread p of a team sums the units p,
 // p + TEAM, ... in order, then the sums of the threads are added in a fixed order: the same for every number of rows.
+// IS_STAGED: the teams of a workgroup share a copy of the rows of x, TEAM units at a time.
 
 // A part of the weight, whose rows have the same format and are in the same buffers.
 struct Part {
@@ -45,8 +46,8 @@ struct Params {
     g3: f32,
     // Structures begin at multiples of 16 bytes.
     padding: u32,
-    a: Part,
-    b: Part,
+    part_0: Part,
+    part_1: Part,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -68,14 +69,18 @@ struct Params {
 
 const TEAM: u32 = 32u;
 const TEAMS: u32 = LANES / TEAM;
-const WEIGHTS: u32 = 2u;
-const VALUES: u32 = WEIGHTS * ROWS;
-// Sums of a team, without conflicts of banks.
+// The sums of a team for one row, without conflicts of banks.
 const STRIDE: u32 = TEAM + 1u;
-// Outputs of a team per row.
-const OUTPUTS: u32 = WEIGHTS / (1u + IS_GATED);
 
-var<workgroup> sums: array<f32, TEAMS * VALUES * STRIDE>;
+var<workgroup> sums: array<f32, TEAMS * ROWS * STRIDE>;
+
+//# if IS_STAGED
+// Vectors of a unit, without conflicts of banks.
+const UNIT_STRIDE: u32 = 5u;
+
+var<workgroup> staged: array<vec4<f32>, ROWS * TEAM * UNIT_STRIDE>;
+var<workgroup> staged_rows: array<u32, ROWS>;
+//# end
 
 // Rows of x with the same expert.
 struct Tile {
@@ -174,7 +179,7 @@ fn norm_bias_at(col: u32) -> vec4<f32> {
 
 //# each r ROWS
 var<private> row_$r: u32;
-//# each w 2
+//# each w WEIGHTS
 var<private> sum_$w_$r: f32;
 //# end
 //# if IS_NORMED
@@ -228,17 +233,27 @@ fn add_unit(unit: Unit, x: Values, total: f32, sum: f32) -> f32 {
     return scaled;
 }
 
-// Adds the products of a unit of both rows of weights.
-fn accumulate(unit_0: Unit, unit_1: Unit, unit: u32) {
+// Adds the products of a unit of all rows of weights. `x` is in the workgroup's memory or in that of the device.
+fn accumulate(
+//# each w WEIGHTS
+    unit_$w: Unit,
+//# end
+    unit: u32,
+) {
     let col = unit * 16u;
 //# each r ROWS
     {
+//# if IS_STAGED
+        let at = ($ru * TEAM + unit % TEAM) * UNIT_STRIDE;
+        let x = Values(staged[at], staged[at + 1u], staged[at + 2u], staged[at + 3u]);
+//# else
         var x = Values(
             x_at(row_$r, col),
             x_at(row_$r, col + 4u),
             x_at(row_$r, col + 8u),
             x_at(row_$r, col + 12u),
         );
+//# end
 //# if IS_NORMED
         x.first = normed(x.first, mean_$r, factor_$r, col);
         x.second = normed(x.second, mean_$r, factor_$r, col + 4u);
@@ -246,8 +261,9 @@ fn accumulate(unit_0: Unit, unit_1: Unit, unit: u32) {
         x.fourth = normed(x.fourth, mean_$r, factor_$r, col + 12u);
 //# end
         let total = horizontal_sum((x.first + x.second) + (x.third + x.fourth));
-        sum_0_$r = add_unit(unit_0, x, total, sum_0_$r);
-        sum_1_$r = add_unit(unit_1, x, total, sum_1_$r);
+//# each w WEIGHTS
+        sum_$w_$r = add_unit(unit_$w, x, total, sum_$w_$r);
+//# end
     }
 //# end
 }
@@ -258,72 +274,98 @@ fn has_row(part: Part, expert: u32, n: u32) -> bool {
     return n < part.limit && row >= part.first_row && row < part.last_row;
 }
 
+// Whether it computes any of the rows of a team from `n` on.
+fn has_rows(part: Part, expert: u32, n: u32) -> bool {
+    var result = false;
+//# each w OUTPUTS
+    result |= has_row(part, expert, n + $wu);
+//# end
+    return result;
+}
+
 // The row in a part's buffers of its row `n` of an expert; any row if it is not there.
 fn buffer_row(part: Part, expert: u32, n: u32) -> u32 {
     return clamp(expert * part.num_rows + n, part.first_row, part.last_row - 1u) - part.first_row;
 }
 
-//# if IS_GATED
-// `n` is the row of the gate.
-fn multiply(tile: Tile, n: u32, thread: u32) {
-    let row_0 = buffer_row(params.a, tile.expert, n);
-//# if HAS_B
-    let row_1 = buffer_row(params.b, tile.expert, n);
-//# else
-    let row_1 = buffer_row(params.a, tile.expert, n + params.a.up);
-//# end
-    let has_work = tile.count > 0u && has_row(params.a, tile.expert, n);
-    let units = select(0u, params.units, has_work);
-    for (var unit = thread % TEAM; unit < units; unit += TEAM) {
-        let unit_0 = a_unit(row_0, unit, params.units);
-//# if HAS_B
-        let unit_1 = b_unit(row_1, unit, params.units);
-//# else
-        let unit_1 = a_unit(row_1, unit, params.units);
-//# end
-        accumulate(unit_0, unit_1, unit);
+//# if IS_STAGED
+// Copies TEAM units of the rows, from unit `first` on.
+fn stage(first: u32, thread: u32) {
+    workgroupBarrier();
+    for (var i = thread; i < ROWS * TEAM * 4u; i += LANES) {
+        let r = i / (TEAM * 4u);
+        let quad = i % (TEAM * 4u);
+        let col = 16u * first + 4u * quad;
+        if col < 16u * params.units {
+            staged[(r * TEAM + quad / 4u) * UNIT_STRIDE + quad % 4u] = x_at(staged_rows[r], col);
+        }
     }
+    workgroupBarrier();
 }
-//# else
-// `n` and the row after it.
-fn multiply_a(tile: Tile, n: u32, thread: u32) {
-    let row_0 = buffer_row(params.a, tile.expert, n);
-    let row_1 = buffer_row(params.a, tile.expert, n + 1u);
-    let has_work = has_row(params.a, tile.expert, n) || has_row(params.a, tile.expert, n + 1u);
-    let units = select(0u, params.units, has_work && tile.count > 0u);
-    for (var unit = thread % TEAM; unit < units; unit += TEAM) {
-        accumulate(a_unit(row_0, unit, params.units), a_unit(row_1, unit, params.units), unit);
-    }
-}
-//# if HAS_B
-fn multiply_b(tile: Tile, n: u32, thread: u32) {
-    let row_0 = buffer_row(params.b, tile.expert, n);
-    let row_1 = buffer_row(params.b, tile.expert, n + 1u);
-    let has_work = has_row(params.b, tile.expert, n) || has_row(params.b, tile.expert, n + 1u);
-    let units = select(0u, params.units, has_work && tile.count > 0u);
-    for (var unit = thread % TEAM; unit < units; unit += TEAM) {
-        accumulate(b_unit(row_0, unit, params.units), b_unit(row_1, unit, params.units), unit);
-    }
-}
-//# end
 //# end
 
-// The sum of a team's threads: number `value` of its VALUES, with the scale of the weight's row and the bias.
-fn team_sum(team: u32, value: u32, expert: u32, column: u32) -> f32 {
-    let at = (team * VALUES + value) * STRIDE;
+//# each p FUNCTIONS
+// Multiplies the part's rows from `n` on. Gated: and their up projections.
+fn multiply_$p(tile: Tile, n: u32, thread: u32) {
+//# each w OUTPUTS
+    let row_$w = buffer_row(params.part_$p, tile.expert, n + $wu);
+//# if IS_GATED
+    let up_$w = buffer_row(params.part_$UP, tile.expert, n + $wu + params.part_$UP.up);
+//# end
+//# end
+    let has_work = tile.count > 0u && has_rows(params.part_$p, tile.expert, n);
+    // Some compilers accept barriers in a loop only if its end is a parameter.
+    for (var first = 0u; first < params.units; first += TEAM) {
+//# if IS_STAGED
+        stage(first, thread);
+//# end
+        let unit = first + thread % TEAM;
+        if unit < params.units && has_work {
+            accumulate(
+//# each w OUTPUTS
+                w$p_unit(row_$w, unit, params.units),
+//# end
+//# if IS_GATED
+//# each w OUTPUTS
+                w$UP_unit(up_$w, unit, params.units),
+//# end
+//# end
+                unit,
+            );
+        }
+    }
+}
+//# end
+
+// The sum of a team's threads for row `r`.
+fn team_sum(team: u32, r: u32) -> f32 {
+    let at = (team * ROWS + r) * STRIDE;
     var terms = vec4<f32>(sums[at], sums[at + 1u], sums[at + 2u], sums[at + 3u]);
     for (var i = 4u; i < TEAM; i += 4u) {
         terms += vec4<f32>(sums[at + i], sums[at + i + 1u], sums[at + i + 2u], sums[at + i + 3u]);
     }
-    var sum = horizontal_sum(terms);
+    return horizontal_sum(terms);
+}
+
+// Applies the scale of a row of weights and adds the bias.
+fn finish(sum: f32, expert: u32, column: u32) -> f32 {
     let row = expert * params.weight_rows + column;
+    var result = sum;
     if params.has_scales != 0u {
-        sum *= scales[row];
+        result *= scales[row];
     }
     if params.has_bias != 0u {
-        sum += bias[row];
+        result += bias[row];
     }
-    return sum;
+    return result;
+}
+
+fn store(at: u32, value: f32) {
+    var result = value;
+    if params.is_sum != 0u {
+        result += out[at];
+    }
+    out[at] = result;
 }
 
 @compute @workgroup_size(LANES)
@@ -336,56 +378,66 @@ fn main(
     let team = thread / TEAM;
 //# each r ROWS
     row_$r = input_row(tile, $ru);
-    sum_0_$r = 0.0;
-    sum_1_$r = 0.0;
+//# each w WEIGHTS
+    sum_$w_$r = 0.0;
+//# end
 //# if IS_NORMED
     let statistics_$r = row_statistics(row_$r, thread);
     mean_$r = statistics_$r.x;
     factor_$r = statistics_$r.y;
 //# end
+//# if IS_STAGED
+    if thread == $ru {
+        staged_rows[$r] = row_$r;
+    }
+//# end
 //# end
     var group = workgroup.z * num_workgroups.x + workgroup.x;
-    var part = params.a;
-//# if IS_GATED
-    multiply(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
-//# else
-//# if HAS_B
-    if group < params.a.num_groups {
-        multiply_a(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
+    var part = params.part_0;
+//# if FUNCTIONS = 2
+    if group >= params.part_0.num_groups {
+        group -= params.part_0.num_groups;
+        part = params.part_1;
+        multiply_1(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
     } else {
-        group -= params.a.num_groups;
-        part = params.b;
-        multiply_b(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
+        multiply_0(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
     }
 //# else
-    multiply_a(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
+    multiply_0(tile, part.offset + (group * TEAMS + team) * OUTPUTS, thread);
 //# end
-//# end
+
+    // One thread per team and row adds the sums of the threads, one row of weights after another.
+    let r = thread % ROWS;
+    let owner = thread / ROWS;
+    var totals: array<f32, WEIGHTS>;
+//# each w WEIGHTS
+    workgroupBarrier();
 //# each r ROWS
-//# each w 2
-    sums[(team * VALUES + $wu * ROWS + $ru) * STRIDE + thread % TEAM] = sum_$w_$r;
-//# end
+    sums[(team * ROWS + $ru) * STRIDE + thread % TEAM] = sum_$w_$r;
 //# end
     workgroupBarrier();
-
-    // One thread per value.
-    let r = thread % ROWS;
-    let output = thread / ROWS % OUTPUTS;
-    let owner = thread / (ROWS * OUTPUTS);
-    let n = part.offset + (group * TEAMS + owner) * OUTPUTS + output;
-    if owner >= TEAMS || r >= tile.count || !has_row(part, tile.expert, n) {
+    if owner < TEAMS {
+        totals[$w] = team_sum(owner, r);
+    }
+//# end
+    if owner >= TEAMS || r >= tile.count {
         return;
     }
-    let at = output_row(tile, r) * params.out_len + part.column + n;
+    let first = output_row(tile, r) * params.out_len;
+//# each w OUTPUTS
+    {
+        let n = part.offset + (group * TEAMS + owner) * OUTPUTS + $wu;
+        if has_row(part, tile.expert, n) {
+            let column = part.column + n;
+            let value = finish(totals[$w], tile.expert, column);
 //# if IS_GATED
-    let gate = team_sum(owner, r, tile.expert, n);
-    let up = team_sum(owner, ROWS + r, tile.expert, params.weight_rows / 2u + n);
-    var value = combine(params.gate_kind, vec4<f32>(params.g0, params.g1, params.g2, params.g3), gate, up);
+            let up = finish(totals[$w + OUTPUTS], tile.expert, column + params.weight_rows / 2u);
+            let arguments = vec4<f32>(params.g0, params.g1, params.g2, params.g3);
+            store(first + column, combine(params.gate_kind, arguments, value, up));
 //# else
-    var value = team_sum(owner, output * ROWS + r, tile.expert, part.column + n);
+            store(first + column, value);
 //# end
-    if params.is_sum != 0u {
-        value += out[at];
+        }
     }
-    out[at] = value;
+//# end
 }

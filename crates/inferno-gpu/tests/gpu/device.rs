@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use inferno_backend::{DeviceMemory, Pass};
+use inferno_backend::{Backend, DeviceMemory, Function, Pass};
 use inferno_conformance::cases::run;
 use inferno_gpu::{GpuAdapter, GpuBackend};
 
@@ -38,7 +38,7 @@ fn a_pass_is_one_submission() {
     let before = backend.counters();
     run(backend, |pass| {
         pass.add_scaled(2, &y, 1.0, &mut x);
-        pass.apply(2, inferno_backend::Function::ReluSquared, &mut x);
+        pass.apply(2, Function::ReluSquared, &mut x);
     });
     let mut staging = Vec::new();
     let found = backend.download(&x, 6, &mut staging).expect("a device that works");
@@ -46,4 +46,37 @@ fn a_pass_is_one_submission() {
     let after = backend.counters();
     // Other tests submit passes at the same time.
     assert!(after.submissions > before.submissions && after.dispatches >= before.dispatches + 2);
+}
+
+#[test]
+fn a_dropped_pass_does_not_run() {
+    let Some(backend) = adapter() else { return };
+    let mut x = backend.alloc(1, 2).expect("memory");
+    backend.upload(&[1.0, 2.0], &mut x);
+    let mut dropped = backend.begin();
+    dropped.apply(1, Function::Scale { factor: 10.0 }, &mut x);
+    drop(dropped);
+    run(backend, |pass| pass.apply(1, Function::Scale { factor: 3.0 }, &mut x));
+    assert_eq!(backend.download(&x, 2, &mut Vec::new()).expect("it works"), [3.0, 6.0]);
+}
+
+#[test]
+fn a_pass_has_any_number_of_dispatches() {
+    let Some(backend) = adapter() else { return };
+    let (mut x, mut y) =
+        (backend.alloc(1, 1).expect("memory"), backend.alloc(1, 1).expect("memory"));
+    backend.upload(&[1.0], &mut y);
+    run(backend, |pass| {
+        for number in 0..1000 {
+            pass.add_scaled(1, &y, number as f32, &mut x);
+        }
+    });
+    assert_eq!(backend.download(&x, 1, &mut Vec::new()).expect("it works"), [499_500.0]);
+    // Buffers that no longer exist are not bound again.
+    for number in 0..20 {
+        let mut other = backend.alloc(1, 1).expect("memory");
+        run(backend, |pass| pass.add_scaled(1, &y, number as f32, &mut other));
+        let found = backend.download(&other, 1, &mut Vec::new()).expect("it works")[0];
+        assert_eq!(found, number as f32);
+    }
 }

@@ -1,9 +1,10 @@
 //! Norms, functions, rotary embedding, lookups and copies of rows.
 
 use inferno_backend::{
-    EmbeddingIndex, Function, NormKind, QkvLayout, ReferenceBackend, RopePairing,
+    Backend, BatchBuilder, BlockId, EmbeddingIndex, Function, LogitRows, NormKind, Pass, QkvLayout,
+    ReferenceBackend, RopePairing, SequenceChunk,
 };
-use inferno_conformance::cases::{Random, bits, relative_error};
+use inferno_conformance::cases::{Random, bits, matrix, read, relative_error, run};
 use inferno_conformance::elementwise::{
     add_and_gate, add_combinations, apply, embed, gather, layer_norm, match_magnitude, normed_rope,
     repeat_rows, rms_norm, rope, sparsify,
@@ -188,6 +189,34 @@ fn embeddings_of_every_format_are_looked_up() {
             );
         }
     }
+}
+
+/// A lookup in a pass that used its output before.
+fn embed_and_add<B: Backend>(backend: &B) -> Vec<f32> {
+    let (tokens, cols) = ([3, 0, 3], 64);
+    let table = Random::new(5).weight(DType::F16, 1, 5, cols);
+    let table = backend.load_table(&table).expect("a table");
+    let mut builder = BatchBuilder::new(16);
+    let (block_table, logits) = (&[BlockId(0)], LogitRows::None);
+    let chunk = SequenceChunk { tokens: &tokens, start: 0, block_table, logits };
+    builder.push(&chunk).expect("a chunk");
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let mut x = backend.alloc(3, cols).expect("memory");
+    let mut sum = matrix(backend, 3, cols, &[0.5; 3 * 64]);
+    run(backend, |pass| {
+        for index in [EmbeddingIndex::Token, EmbeddingIndex::Position, EmbeddingIndex::Token] {
+            pass.embed(&batch, index, &table, &mut x);
+            pass.add_scaled(3, &x, 2.0, &mut sum);
+        }
+    });
+    read(backend, &sum, 3 * cols)
+}
+
+#[test]
+fn lookups_follow_earlier_uses_of_their_output() {
+    let Some(backend) = adapter() else { return };
+    check!(backend, "three lookups", embed_and_add());
 }
 
 #[test]

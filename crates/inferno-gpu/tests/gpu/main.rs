@@ -8,3 +8,4 @@ mod experts;
 mod kv_cache;
 mod products;
 mod recurrent;
+mod scratch;

@@ -7,7 +7,7 @@
 use super::scheduled::Scheduled;
 use super::{Plan, Scheduler};
 
-/// Share of the prompt tokens of a step, as a divisor, that is kept for all prompts but the first.
+/// Share of the prompt tokens of a step, as a divisor, that is reserved for all prompts but the first.
 const OTHERS_DIVISOR: usize = 4;
 
 impl Scheduler {
@@ -28,8 +28,8 @@ impl Scheduler {
         let first_prompt = plan.chunks.len();
         if let Some((&first, scheduled)) = prompts.first().copied() {
             let others = prompts.len() > 1 || self.waiting.values().any(|it| !it.is_held);
-            let kept = if others { room / OTHERS_DIVISOR } else { 0 };
-            plan.push(first, scheduled, room - kept, &self.limits);
+            let reserved = if others { room / OTHERS_DIVISOR } else { 0 };
+            plan.push(first, scheduled, room - reserved, &self.limits);
             prompts.remove(0);
         }
         prompts.sort_by_key(|(_, scheduled)| scheduled.num_left());

@@ -8,6 +8,8 @@ pub mod attention;
 pub mod cases;
 pub mod elementwise;
 pub mod experts;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod heads;
 pub mod kv_cache;
 pub mod products;

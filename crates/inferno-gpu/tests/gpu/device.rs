@@ -1,32 +1,15 @@
 //! The device that all tests share.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use inferno_backend::{Backend, DeviceMemory, Function, Pass};
 use inferno_conformance::cases::run;
-use inferno_gpu::{GpuAdapter, GpuBackend};
+use inferno_conformance::gpu;
+use inferno_gpu::GpuBackend;
 
-/// The first adapter, or the one named by `INFERNO_GPU`.
-///
-/// Returns `None`, and prints so, if there is none.
-///
-/// **Panics** if there is none and `INFERNO_REQUIRE_GPU` is 1.
+/// See [`gpu::adapter`].
 pub fn adapter() -> Option<&'static GpuBackend> {
-    static BACKEND: OnceLock<Option<GpuBackend>> = OnceLock::new();
-    let open = || {
-        let adapter = match std::env::var("INFERNO_GPU") {
-            Ok(name) => Some(GpuAdapter::find(&name).expect("the adapter")),
-            Err(_) => GpuAdapter::all().into_iter().next(),
-        };
-        adapter.map(|adapter| GpuBackend::new(&adapter).expect("a device that can be opened"))
-    };
-    let backend = BACKEND.get_or_init(open).as_ref();
-    if backend.is_none() {
-        let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
-        assert!(!required, "no GPU adapter, but INFERNO_REQUIRE_GPU is 1");
-        println!("skipped: no GPU adapter");
-    }
-    backend
+    gpu::adapter().map(Arc::as_ref)
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::support::{
     models_under, oracle,
 };
 use inferno_backend::{Backend, ReferenceBackend};
+use inferno_conformance::gpu::adapter;
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 
 /// Norm of the difference relative to the norm of the expected row, the project's error bound.
@@ -79,12 +80,31 @@ fn every_fixture_matches_transformers_for_every_chunking() {
 }
 
 #[test]
+fn every_fixture_matches_transformers_on_a_gpu() {
+    let Some(backend) = adapter() else { return };
+    let failures = check_on(&models_under(&fixtures()), backend, MAX_RELATIVE_ERROR);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_oracle_model_matches_transformers_on_a_gpu() {
+    let Some(backend) = adapter() else { return };
+    let failures = check_on(&oracle_models(), backend, MAX_RELATIVE_ERROR);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
 fn every_oracle_model_matches_transformers_for_every_chunking() {
-    let Some(oracle) = oracle() else { return };
+    check_all(&oracle_models());
+}
+
+/// The models of the folder of reference answers that are supported.
+fn oracle_models() -> Vec<PathBuf> {
+    let Some(oracle) = oracle() else { return Vec::new() };
     let mut models = models_under(&oracle.join("logits"));
     models.retain(|path| is_supported(path));
     assert!(!models.is_empty(), "no supported models under {}", oracle.display());
-    check_all(&models);
+    models
 }
 
 /// Encoders attend in both directions, which is not supported.

@@ -194,7 +194,7 @@ impl GpuBackend {
     }
 }
 
-/// Packs rows of a stack on all processors: codes, and what is beside them.
+/// Packs rows of a stack on all processors. Returns the words of `codes` and of `side`.
 fn pack_rows(stack: Stack<'_>, rows: Range<usize>, row: RowBytes) -> [Vec<u32>; 2] {
     /// Below this, starting a thread takes longer than the work.
     const MIN_THREAD_BYTES: usize = 1 << 18;

@@ -21,7 +21,7 @@ pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
     products.map(bytes).max().unwrap_or(0)
 }
 
-/// What a product does besides multiplying.
+/// What is done with a product before it is stored.
 #[derive(Clone, Copy)]
 pub(crate) struct Epilogue<'a> {
     pub(crate) bias: Option<&'a GpuBuffer>,

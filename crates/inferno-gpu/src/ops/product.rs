@@ -16,7 +16,7 @@ use crate::pass::{GpuPass, MAX_WORKGROUPS};
 kernel!(
     PRODUCT,
     "product",
-    [snippets::FUNCTION, snippets::WORKGROUP_SUM, snippets::UNIT],
+    [snippets::FUNCTION, snippets::PRODUCT_ROWS, snippets::WORKGROUP_SUM, snippets::UNIT],
     [Read, Read, Read, Read, Read, Read, Read, ReadWrite, Read, Read, Read, Read]
 );
 

@@ -39,7 +39,7 @@ enum Codes {
     Levels(&'static [i8; 16]),
     /// Five ternary digits per byte.
     Ternary,
-    /// Vectors of `4 * vector_words` weights of a codebook; `high` bits of each are apart from the indices.
+    /// Vectors of `4 * vector_words` weights of a codebook; `high` bits of each are in a separate plane.
     Codebook { vector_words: u32, high: u32, is_ternary: bool },
 }
 

@@ -51,15 +51,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-//# if IS_ALIGNED
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> norm_weight: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> norm_bias: array<vec4<f32>>;
-//# else
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read> norm_weight: array<f32>;
-@group(0) @binding(3) var<storage, read> norm_bias: array<f32>;
-//# end
+// Bindings 1 to 3 are those of the snippet `product_rows`.
 @group(0) @binding(4) var<storage, read> bias: array<f32>;
 @group(0) @binding(5) var<storage, read> scales: array<f32>;
 // Experts of all slots, their weights, the slots sorted by expert, and tiles of them.
@@ -124,59 +116,6 @@ fn input_row(tile: Tile, r: u32) -> u32 {
     return output_row(tile, min(r, tile.count - 1u)) / params.slots_per_row;
 }
 
-//# if IS_ALIGNED
-fn x_at(row: u32, col: u32) -> vec4<f32> {
-    return x[(row * params.cols + col) / 4u];
-}
-
-fn norm_weight_at(col: u32) -> vec4<f32> {
-    return norm_weight[col / 4u];
-}
-
-fn norm_bias_at(col: u32) -> vec4<f32> {
-    return norm_bias[col / 4u];
-}
-
-fn x_value(row: u32, col: u32) -> f32 {
-    return x[(row * params.cols + col) / 4u][col % 4u];
-}
-//# else
-fn x_value(row: u32, col: u32) -> f32 {
-    return x[row * params.cols + col];
-}
-
-// Zero beyond the last column, whatever the buffer holds there.
-fn x_at(row: u32, col: u32) -> vec4<f32> {
-    var values = vec4<f32>();
-//# each i 4
-    if col + $iu < params.cols {
-        values[$i] = x[row * params.cols + col + $iu];
-    }
-//# end
-    return values;
-}
-
-fn norm_weight_at(col: u32) -> vec4<f32> {
-    var values = vec4<f32>();
-//# each i 4
-    if col + $iu < params.cols {
-        values[$i] = norm_weight[col + $iu];
-    }
-//# end
-    return values;
-}
-
-fn norm_bias_at(col: u32) -> vec4<f32> {
-    var values = vec4<f32>();
-//# each i 4
-    if col + $iu < params.cols {
-        values[$i] = norm_bias[col + $iu];
-    }
-//# end
-    return values;
-}
-//# end
-
 //# each r ROWS
 var<private> row_$r: u32;
 //# each w WEIGHTS
@@ -186,35 +125,6 @@ var<private> sum_$w_$r: f32;
 var<private> mean_$r: f32;
 var<private> factor_$r: f32;
 //# end
-//# end
-
-//# if IS_NORMED
-// The statistics of a row as the kernel `norm` computes them.
-fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
-    var mean = 0.0;
-    if params.is_layer_norm != 0u {
-        var sum = 0.0;
-        for (var col = lane; col < params.cols; col += LANES) {
-            sum += x_value(row, col);
-        }
-        mean = workgroup_sum(lane, sum) / f32(params.cols);
-    }
-    var squares = 0.0;
-    for (var col = lane; col < params.cols; col += LANES) {
-        let value = x_value(row, col) - mean;
-        squares = fma(value, value, squares);
-    }
-    let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
-    return vec2<f32>(mean, 1.0 / sqrt(mean_square + params.eps));
-}
-
-fn normed(values: vec4<f32>, mean: f32, factor: f32, col: u32) -> vec4<f32> {
-    var result = (values - vec4<f32>(mean)) * factor * norm_weight_at(col);
-    if params.has_norm_bias != 0u {
-        result += norm_bias_at(col);
-    }
-    return result;
-}
 //# end
 
 fn horizontal_sum(values: vec4<f32>) -> f32 {

@@ -78,6 +78,7 @@ pub(crate) fn linear_attention(
         has_skip: u32,
         projected_len: u32,
         convolved_len: u32,
+        max_rows: u32,
     }
     let LinearAttentionRows { projected, convolved } = rows;
     activate(pass, batch.batch.num_tokens(), params, weights.step_bias, projected, convolved);
@@ -103,6 +104,7 @@ pub(crate) fn linear_attention(
         has_skip: u32::from(weights.skip.is_some()),
         projected_len: projected.cols() as u32,
         convolved_len: convolved.cols() as u32,
+        max_rows: batch.longest_chunk() as u32,
     };
     let bindings = [
         batch.binding(),

@@ -18,6 +18,8 @@ struct Params {
     has_skip: u32,
     projected_len: u32,
     convolved_len: u32,
+    // Rows of the longest sequence: the bound of loops with barriers.
+    max_rows: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -92,46 +94,55 @@ fn main(
         key_head = head / (params.num_heads / params.num_key_heads);
     }
     var which = 0u;
-    for (var done = 0u; done < sequence.num_rows; done++) {
+    for (var done = 0u; done < params.max_rows; done++) {
+        // Beyond the last row, threads only take part in barriers.
+        let is_row = done < sequence.num_rows;
         let row = sequence.first_row + done;
         let convolved_row = row * params.convolved_len;
         let first_query = convolved_row + params.queries + key_head * params.key_dim;
         let first_key = convolved_row + params.keys + key_head * params.key_dim;
-        var value = 0.0;
-        if is_column {
-            value = convolved[convolved_row + params.values + head * params.value_dim + column];
-        }
-        let step = projected[row * params.projected_len + params.steps + head];
-        let decay = exp(rates[head] * step);
         var keys: array<f32, KEYS_PER_PART>;
+        var value = 0.0;
+        var step = 0.0;
         var part_sum = 0.0;
-        for (var i = 0u; i < KEYS_PER_PART; i++) {
-            let key = i * PARTS + part;
-            keys[i] = 0.0;
-            if key < params.key_dim {
-                keys[i] = convolved[first_key + key];
+        if is_row {
+            step = projected[row * params.projected_len + params.steps + head];
+            let decay = exp(rates[head] * step);
+            if is_column {
+                value = convolved[convolved_row + params.values + head * params.value_dim + column];
             }
-            cells[i] *= decay;
-            part_sum = fma(cells[i], keys[i], part_sum);
+            for (var i = 0u; i < KEYS_PER_PART; i++) {
+                let key = i * PARTS + part;
+                keys[i] = 0.0;
+                if key < params.key_dim {
+                    keys[i] = convolved[first_key + key];
+                }
+                cells[i] *= decay;
+                part_sum = fma(cells[i], keys[i], part_sum);
+            }
         }
         var written = step * value;
         if params.is_delta != 0u {
             let old = column_sum(which, lane, part_sum);
             which = 1u - which;
-            let strength = projected[row * params.projected_len + params.strengths + head];
-            written = strength * (value - old);
+            if is_row {
+                let strength = projected[row * params.projected_len + params.strengths + head];
+                written = strength * (value - old);
+            }
         }
         part_sum = 0.0;
-        for (var i = 0u; i < KEYS_PER_PART; i++) {
-            let key = i * PARTS + part;
-            cells[i] = fma(keys[i], written, cells[i]);
-            if key < params.key_dim {
-                part_sum = fma(cells[i], convolved[first_query + key], part_sum);
+        if is_row {
+            for (var i = 0u; i < KEYS_PER_PART; i++) {
+                let key = i * PARTS + part;
+                cells[i] = fma(keys[i], written, cells[i]);
+                if key < params.key_dim {
+                    part_sum = fma(cells[i], convolved[first_query + key], part_sum);
+                }
             }
         }
         var result = column_sum(which, lane, part_sum);
         which = 1u - which;
-        if part == 0u && is_column {
+        if is_row && part == 0u && is_column {
             if params.has_skip != 0u {
                 result = fma(skip[head], value, result);
             }

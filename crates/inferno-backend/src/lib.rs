@@ -54,7 +54,7 @@ pub use memory::DeviceMemory;
 pub use params::{
     AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex, ExpertGroups,
     ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind, PassShape,
-    ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
+    ProductShape, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
 };
 pub use pass::Pass;
 pub use recurrent::{

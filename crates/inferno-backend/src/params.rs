@@ -180,6 +180,9 @@ pub struct Rotation<'a, Buffer> {
     pub query_factors: Option<&'a Buffer>,
 }
 
+/// Norms of heads, and their rotation.
+pub type Rope<'a, Buffer> = (Option<QkNorm<'a, Buffer>>, Option<Rotation<'a, Buffer>>);
+
 /// Which two components of a head rotary embedding rotates together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RopePairing {

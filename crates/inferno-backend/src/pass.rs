@@ -3,8 +3,8 @@
 use crate::{
     AttentionParams, BackendError, ColumnBlocks, ConvParams, ConvWeights, CopySize, DeviceMemory,
     EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
-    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rope,
+    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
 /// A pass: operations on the memory `M` of a device, in order.
@@ -151,6 +151,21 @@ pub trait Pass<M: DeviceMemory> {
         qkv: &M::Buffer,
         cache: &mut M::KvCache,
     );
+
+    /// [`rope`](Self::rope), then [`store_kv`](Self::store_kv) in layer `target.0` of cache `target.1`. The keys and
+    /// values of `qkv` are unspecified afterwards.
+    fn rope_and_store_kv(
+        &mut self,
+        rows: usize,
+        batch: &M::DeviceBatch,
+        layout: &QkvLayout,
+        (norm, rotation): Rope<'_, M::Buffer>,
+        qkv: &mut M::Buffer,
+        target: (usize, &mut M::KvCache),
+    ) {
+        self.rope(rows, layout, norm, rotation, qkv);
+        self.store_kv(batch, target.0, layout, qkv, target.1);
+    }
 
     /// Computes causal attention of each row's query heads over its sequence's cached positions. Query
     /// head `h` reads key/value head `h / (num_heads / num_kv_heads)`.

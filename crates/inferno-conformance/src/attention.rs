@@ -1,11 +1,12 @@
 //! Shapes of attention, and sequences that share a batch.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
-    KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
+    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvBlockPart, KvDType,
+    KvLayer, KvLayout, KvValues, LogitRows, NormKind, Pass, QkNorm, QkvLayout, RopePairing,
+    Rotation, SequenceChunk,
 };
 
-use crate::cases::{matrix, read, run};
+use crate::cases::{Random, matrix, read, run};
 use crate::heads::{SHAPE, Shape, attend, inputs};
 
 /// Values with rows of their own.
@@ -179,4 +180,72 @@ pub fn attend_after<B: Backend>(
     backend.upload_batch(&builder.build(), &mut batch);
     run(backend, |pass| pass.paged_attention(&batch, &params, layout, &qkv, &cache, &mut out))
         .expect("memory");
+}
+
+/// How [`rope_and_store`] changes heads of 64 components, of which it rotates 40.
+#[derive(Debug, Clone, Copy)]
+pub struct RopeCase {
+    /// See [`Rotation::pairing`].
+    pub pairing: RopePairing,
+    /// Norms of the heads, if they have any.
+    pub norm: Option<NormKind>,
+    /// See [`QkNorm::after_rotation`].
+    pub after_rotation: bool,
+    /// Whether each head has weights of its own.
+    pub has_head_weights: bool,
+    /// See [`QkNorm::whole`].
+    pub whole: bool,
+    /// Whether values are normalized and queries are multiplied by a factor per row.
+    pub has_more: bool,
+}
+
+/// The queries after [`Pass::rope_and_store_kv`], then the stored keys and values.
+pub fn rope_and_store<B: Backend>(backend: &B, case: &RopeCase, seed: u64) -> Vec<f32> {
+    const TOKENS: usize = 20;
+    const ROTATED: usize = 40;
+    let shape = Shape { head_dim: 64, tokens: TOKENS, dtype: KvDType::F32, ..SHAPE };
+    let layout = shape.qkv();
+    let mut random = Random::new(seed);
+    let mut rows = matrix(backend, TOKENS, layout.row_len(), &inputs(&shape, seed));
+    let mut vector = |len: usize| matrix(backend, 1, len, &random.values(len));
+    let heads = |count: usize| if case.has_head_weights || case.whole { count } else { 1 };
+    let q = vector(heads(layout.num_heads) * layout.head_dim);
+    let k = vector(heads(layout.num_kv_heads) * layout.head_dim);
+    let v = vector(layout.head_dim);
+    let norm = case.norm.map(|kind| QkNorm {
+        kind,
+        whole: case.whole,
+        after_rotation: case.after_rotation,
+        k: Some(&k),
+        v: case.has_more.then_some(&v),
+        ..QkNorm::per_head(&q, &k, 1e-5)
+    });
+    let angles = matrix(backend, TOKENS, ROTATED, &random.values(TOKENS * ROTATED));
+    let factors = matrix(backend, TOKENS, 1, &random.values(TOKENS));
+    let query_factors = case.has_more.then_some(&factors);
+    let rotation = Rotation { pairing: case.pairing, angles: Some(&angles), query_factors };
+    let mut builder = BatchBuilder::new(shape.block_tokens);
+    let block_table = &[BlockId(1), BlockId(0)];
+    let tokens = &[0; TOKENS];
+    let chunk = SequenceChunk { tokens, start: 0, block_table, logits: LogitRows::None };
+    builder.push(&chunk).expect("a chunk");
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
+    run(backend, |pass| {
+        let rope = (norm, Some(rotation));
+        pass.rope_and_store_kv(TOKENS, &batch, &layout, rope, &mut rows, (1, &mut cache));
+    });
+    let [q_len, ..] = layout.part_lens();
+    let changed = read(backend, &rows, TOKENS * layout.row_len());
+    let queries = changed.chunks_exact(layout.row_len()).flat_map(|row| row[..q_len].to_vec());
+    let mut result: Vec<f32> = queries.collect();
+    let mut bytes = Vec::new();
+    for block in [0, 1] {
+        let part = KvBlockPart::All;
+        backend.read_kv_block(&cache, BlockId(block), part, &mut bytes).expect("a working device");
+    }
+    let values = bytes.chunks_exact(4);
+    result.extend(values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+    result
 }

@@ -3,7 +3,7 @@
 use inferno_backend::{
     AttentionParams, BackendError, ColumnBlocks, ConvParams, ConvWeights, CopySize, EmbeddingIndex,
     ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout, Rope,
     Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
@@ -142,6 +142,23 @@ impl Pass<GpuBackend> for GpuPass<'_> {
         cache: &mut GpuKvCache,
     ) {
         store_kv::store_kv(self, batch, layer, layout, None, qkv, cache);
+    }
+
+    fn rope_and_store_kv(
+        &mut self,
+        rows: usize,
+        batch: &GpuBatch,
+        layout: &QkvLayout,
+        rope: Rope<'_, GpuBuffer>,
+        qkv: &mut GpuBuffer,
+        (layer, cache): (usize, &mut GpuKvCache),
+    ) {
+        if store_kv::is_fusible(&rope) {
+            store_kv::store_kv(self, batch, layer, layout, Some(rope), qkv, cache);
+        } else {
+            rope::rope(self, rows, layout, rope.0, rope.1, qkv);
+            store_kv::store_kv(self, batch, layer, layout, None, qkv, cache);
+        }
     }
 
     fn paged_attention(

@@ -1,7 +1,7 @@
 //! Writing keys and values to the KV cache.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{KvDType, NormKind, QkNorm, QkvLayout, RopePairing, Rotation};
+use inferno_backend::{KvDType, NormKind, QkNorm, QkvLayout, Rope, RopePairing, Rotation};
 
 use super::kv_kernels::{
     CACHE_WRITE, CACHE_WRITE_PARTS, CacheKernels, KV_LAYOUT, KernelLayer, part_bindings,
@@ -77,12 +77,9 @@ struct Arguments {
     is_interleaved: u32,
 }
 
-/// Norms and rotation of query and key heads.
-pub(crate) type Rope<'a> = (Option<QkNorm<'a, GpuBuffer>>, Option<Rotation<'a, GpuBuffer>>);
-
 /// Whether [`store_kv`] can normalize and rotate heads in the same dispatch: it computes each head by itself, and only
 /// those of queries and keys.
-pub(crate) fn is_fusible((norm, rotation): &Rope<'_>) -> bool {
+pub(crate) fn is_fusible((norm, rotation): &Rope<'_, GpuBuffer>) -> bool {
     let is_per_head = |norm: &QkNorm<'_, GpuBuffer>| !norm.whole && norm.v.is_none();
     let is_rotation_alone = |rotation: &Rotation<'_, GpuBuffer>| rotation.query_factors.is_none();
     norm.as_ref().is_none_or(is_per_head) && rotation.as_ref().is_none_or(is_rotation_alone)
@@ -95,7 +92,7 @@ pub(crate) fn store_kv(
     batch: &GpuBatch,
     layer: usize,
     layout: &QkvLayout,
-    rope: Option<Rope<'_>>,
+    rope: Option<Rope<'_, GpuBuffer>>,
     qkv: &GpuBuffer,
     cache: &GpuKvCache,
 ) {

@@ -143,11 +143,15 @@ impl<B: Backend> SelfAttention<B> {
             query_factors,
         });
         let qk_norm = self.qk_norm.as_ref().map(QkNormWeights::norm);
-        if qk_norm.is_some() || rotation.is_some() {
-            context.pass.rope(rows, heads, qk_norm, rotation, qkv);
-        }
-        if heads.has_kv {
-            context.pass.store_kv(batch, self.cache_layer, heads, qkv, cache);
+        let pass = &mut context.pass;
+        match (qk_norm.is_some() || rotation.is_some(), heads.has_kv) {
+            (true, true) => {
+                let (rope, target) = ((qk_norm, rotation), (self.cache_layer, &mut *cache));
+                pass.rope_and_store_kv(rows, batch, heads, rope, qkv, target);
+            }
+            (true, false) => pass.rope(rows, heads, qk_norm, rotation, qkv),
+            (false, true) => pass.store_kv(batch, self.cache_layer, heads, qkv, cache),
+            (false, false) => {}
         }
         let params = AttentionParams {
             layer: self.cache_layer,

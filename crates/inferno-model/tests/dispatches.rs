@@ -1,0 +1,49 @@
+//! The number of kernels that a GPU starts for a token.
+//!
+//! The counters are those of the device, which all tests of a program share, so this program has a single test.
+
+#[allow(dead_code, reason = "shared with the tests of models")]
+#[path = "model/support/mod.rs"]
+mod support;
+
+use std::sync::Arc;
+
+use inferno_backend::{BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_conformance::gpu::adapter;
+use inferno_model::ModelCache;
+use support::{fixtures, limits, load};
+
+/// Lookup of the embedding, selection of rows, final norm and output head.
+const OUTSIDE_LAYERS: u64 = 4;
+
+/// Projection of queries, keys and values; rotation and storage; attention; its output; both parts of the feed-forward
+/// block.
+const PER_LAYER: u64 = 6;
+
+#[test]
+fn a_dense_layer_is_six_dispatches_in_one_submission() {
+    let Some(backend) = adapter() else { return };
+    for name in ["llama.gguf", "qwen2.gguf", "qwen3.gguf", "mistral-window.gguf"] {
+        let model = load(&fixtures().join(name), Arc::clone(backend));
+        let layout = model.spec().kv_layout(8, KvDType::F16);
+        let mut cache = ModelCache::new(&**backend, &layout, None).expect("a small cache");
+        let mut workspace = model.workspace(limits(4)).expect("a small workspace");
+        let table: Vec<BlockId> = (0..layout.num_blocks as u32).map(BlockId).collect();
+        for (tokens, start) in [(&[1, 2, 3][..], 0), (&[4], 3)] {
+            let mut builder = BatchBuilder::new(layout.block_tokens);
+            let logits = LogitRows::Last;
+            let chunk = SequenceChunk { tokens, start, block_table: &table, logits };
+            builder.push(&chunk).expect("the table covers it");
+            let before = backend.counters();
+            model.forward(&builder.build(), &mut cache, &mut workspace).expect("a valid batch");
+            let after = backend.counters();
+            assert_eq!(after.submissions - before.submissions, 1, "{name}");
+            let num_layers = layout.layers.len() as u64;
+            let dispatches = after.dispatches - before.dispatches;
+            assert!(
+                dispatches <= PER_LAYER * num_layers + OUTSIDE_LAYERS,
+                "{name}: {dispatches} for {num_layers} layers"
+            );
+        }
+    }
+}

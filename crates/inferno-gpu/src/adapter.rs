@@ -86,6 +86,9 @@ impl GpuAdapter {
     /// Returns the adapter to use if none is named: the first discrete one, or one of Apple. Others only if they are
     /// named.
     pub fn preferred() -> Option<Self> {
+        if !has_hardware() {
+            return None;
+        }
         Self::all().into_iter().find(|adapter| {
             adapter.kind() == AdapterKind::Discrete
                 || adapter.info.backend == wgpu::Backend::Metal
@@ -182,4 +185,21 @@ impl fmt::Display for GpuAdapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}, {}, {})", self.index, self.name(), self.api(), self.kind().name())
     }
+}
+
+/// Whether the machine may have a GPU. Asking the drivers takes a tenth of a second, and some print messages.
+fn has_hardware() -> bool {
+    if !cfg!(target_os = "linux") {
+        return true;
+    }
+    let has_node = |folder: &str, beginnings: &[&str]| {
+        std::fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                beginnings.iter().any(|beginning| name.starts_with(beginning))
+            })
+        })
+    };
+    has_node("/dev/dri", &["renderD"]) || has_node("/dev", &["nvidia", "dxg"])
 }

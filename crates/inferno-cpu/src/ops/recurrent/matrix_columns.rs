@@ -1,7 +1,7 @@
 //! Products with some columns of a head's matrix, and their update.
 //!
-//! **Order of the sums.** A column's products with a key or a query are summed by fused multiply-add, the even and
-//! the odd rows of the matrix apart; then the odd sum is added to the even one.
+//! **Order of the sums.** A column's products with a key or a query are summed by fused multiply-add, separately for
+//! even and odd rows of the matrix; then the odd sum is added to the even one.
 
 use crate::lanes::{LANES, Lanes};
 

@@ -41,7 +41,7 @@ impl<B: Backend> Residual<B> {
         (branch, normed): (&mut Option<B::Buffer>, &mut B::Buffer),
     ) -> Result<(), ModelError> {
         if self.is_direct() {
-            return Ok(linear.multiply_add(context, input, x)?);
+            return linear.multiply_add(context, input, x);
         }
         let branch = branch.as_mut().expect("the workspace was created for this model");
         linear.multiply(context, input, branch)?;

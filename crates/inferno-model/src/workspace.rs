@@ -70,7 +70,7 @@ pub(crate) struct ExpertBuffers<B: Backend> {
     pub(crate) hidden: B::Buffer,
     pub(crate) out: B::Buffer,
     /// Rows of the width that experts read and write, if it is not that of the residual stream.
-    pub(crate) latent: Option<B::Buffer>,
+    pub(crate) projected: Option<B::Buffer>,
     /// Gates of the shared expert.
     pub(crate) shared_gates: Option<B::Buffer>,
     /// The sum of a dense block and of experts next to it.
@@ -123,7 +123,7 @@ impl<B: Backend> Workspace<B> {
                 routing: backend.alloc_routing(limits.max_num_tokens, &experts.params)?,
                 hidden: alloc(experts.hidden)?,
                 out: alloc(experts.out)?,
-                latent: experts.latent.map(alloc).transpose()?,
+                projected: experts.projected.map(alloc).transpose()?,
                 shared_gates: experts.shared_gates.map(alloc).transpose()?,
                 sum: experts.sum.map(alloc).transpose()?,
             }),
@@ -182,8 +182,8 @@ impl<B: Backend> Workspace<B> {
         let shapes = BufferShapes::new(spec, limits);
         let experts = shapes.experts.map(|experts| {
             let shared_gates = experts.shared_gates.unwrap_or_default();
-            let [latent, sum] = [experts.latent, experts.sum].map(Option::unwrap_or_default);
-            [experts.router_logits, experts.hidden, experts.out, latent, shared_gates, sum]
+            let [projected, sum] = [experts.projected, experts.sum].map(Option::unwrap_or_default);
+            [experts.router_logits, experts.hidden, experts.out, projected, shared_gates, sum]
         });
         let layer_embeddings = shapes.layer_embeddings.map(|[all, own]| [all, all, own, own]);
         [shapes.x, shapes.x, shapes.logits, shapes.logits]
@@ -235,7 +235,7 @@ struct ExpertBufferShapes {
     router_logits: BufferShape,
     hidden: BufferShape,
     out: BufferShape,
-    latent: Option<BufferShape>,
+    projected: Option<BufferShape>,
     shared_gates: Option<BufferShape>,
     sum: Option<BufferShape>,
 }
@@ -281,13 +281,13 @@ impl ExpertBufferShapes {
         let experts = spec.layers.iter().find_map(LayerSpec::experts)?;
         let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
         let slots = limits.max_num_tokens.saturating_mul(experts.params.num_experts_used);
-        let latent = experts.latent.as_ref().map(|latent| latent.width());
+        let width = experts.projections.as_ref().map(|projections| projections.width());
         Some(Self {
             params: experts.params,
             router_logits: tokens(experts.params.num_experts),
             hidden: BufferShape { rows: slots, cols: experts.intermediate_size },
-            out: BufferShape { rows: slots, cols: latent.unwrap_or(spec.hidden_size) },
-            latent: latent.map(tokens),
+            out: BufferShape { rows: slots, cols: width.unwrap_or(spec.hidden_size) },
+            projected: width.map(tokens),
             shared_gates: spec.layers.iter().any(LayerSpec::has_shared_gate).then(|| tokens(1)),
             sum: experts.beside_dense.as_ref().map(|_| tokens(spec.hidden_size)),
         })

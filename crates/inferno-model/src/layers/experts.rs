@@ -10,7 +10,7 @@ use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::feed_forward::{
-    ActivationSpec, ExpertNormsSpec, ExpertsSpec, LatentExpertsSpec, SharedExpertSpec,
+    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, SharedExpertSpec,
 };
 use crate::workspace::{ExpertBuffers, Workspace};
 
@@ -23,7 +23,7 @@ pub(super) struct MixtureOfExperts<B: Backend> {
     selection_bias: Option<B::Buffer>,
     up: Linear<B>,
     down: Linear<B>,
-    latent: Option<LatentExperts<B>>,
+    projections: Option<ExpertProjections<B>>,
     shared: Option<SharedExpert<B>>,
     beside_dense: Option<ExpertNorms<B>>,
 }
@@ -50,7 +50,7 @@ impl<B: Backend> ExpertNorms<B> {
 }
 
 /// Projections to the width that experts read and write, and back.
-struct LatentExperts<B: Backend> {
+struct ExpertProjections<B: Backend> {
     down: Linear<B>,
     up: Linear<B>,
 }
@@ -78,8 +78,8 @@ impl<B: Backend> MixtureOfExperts<B> {
             selection_bias: loader.optional_vector(spec.selection_bias.as_ref())?,
             up: Linear::load(loader, &spec.up)?,
             down: Linear::load(loader, &spec.down)?,
-            latent: match &spec.latent {
-                Some(LatentExpertsSpec { down, up }) => Some(LatentExperts {
+            projections: match &spec.projections {
+                Some(ExpertProjectionsSpec { down, up }) => Some(ExpertProjections {
                     down: Linear::load(loader, down)?,
                     up: Linear::load(loader, up)?,
                 }),
@@ -127,36 +127,7 @@ impl<B: Backend> MixtureOfExperts<B> {
             &self.params,
             routing,
         );
-        let expert_input = match (&self.latent, &mut experts.latent) {
-            (Some(LatentExperts { down, .. }), Some(latent)) => {
-                down.multiply(context, input, latent)?;
-                &*latent
-            }
-            _ => input,
-        };
-        let (weight, bias) = (&self.up.weight, self.up.bias());
-        let inner = &mut experts.hidden;
-        let num_used = self.params.num_experts_used;
-        if self.weighs_inputs {
-            context.pass.weigh_expert_inputs(rows, expert_input, routing, &mut experts.out);
-        } else if matches!(self.activation, ActivationSpec::Plain(_)) {
-            context.pass.repeat_rows(rows, num_used, expert_input, &mut experts.out);
-        }
-        match self.activation {
-            ActivationSpec::Gated(gate) => {
-                let input = match self.weighs_inputs {
-                    true => (&experts.out, ExpertInput::PerSlot),
-                    false => (expert_input, ExpertInput::PerToken),
-                };
-                context.pass.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
-            }
-            ActivationSpec::Plain(function) => {
-                context.pass.expert_linear(routing, &experts.out, weight, bias, inner)?;
-                context.pass.apply(rows * num_used, function, inner);
-            }
-        }
-        let (weight, bias) = (&self.down.weight, self.down.bias());
-        context.pass.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
+        self.multiply(context, input, experts)?;
         if let Some(shared) = &self.shared {
             let mlp_input = match beside_dense {
                 Some(_) => input_rows(norm, x),
@@ -167,6 +138,47 @@ impl<B: Backend> MixtureOfExperts<B> {
                 gate.multiply(context, input, gates)?;
             }
         }
+        Ok(())
+    }
+
+    /// Computes the outputs of the chosen experts for the rows of `input`.
+    fn multiply(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        input: &B::Buffer,
+        experts: &mut ExpertBuffers<B>,
+    ) -> Result<(), ModelError> {
+        let rows = context.rows;
+        let ExpertBuffers { routing, projected, hidden, out, .. } = experts;
+        let input = match (&self.projections, projected) {
+            (Some(ExpertProjections { down, .. }), Some(projected)) => {
+                down.multiply(context, input, projected)?;
+                &*projected
+            }
+            _ => input,
+        };
+        let (weight, bias) = (&self.up.weight, self.up.bias());
+        let num_used = self.params.num_experts_used;
+        if self.weighs_inputs {
+            context.pass.weigh_expert_inputs(rows, input, routing, out);
+        } else if matches!(self.activation, ActivationSpec::Plain(_)) {
+            context.pass.repeat_rows(rows, num_used, input, out);
+        }
+        match self.activation {
+            ActivationSpec::Gated(gate) => {
+                let input = match self.weighs_inputs {
+                    true => (&*out, ExpertInput::PerSlot),
+                    false => (input, ExpertInput::PerToken),
+                };
+                context.pass.expert_linear_gated(routing, input, weight, bias, gate, hidden)?;
+            }
+            ActivationSpec::Plain(function) => {
+                context.pass.expert_linear(routing, out, weight, bias, hidden)?;
+                context.pass.apply(rows * num_used, function, hidden);
+            }
+        }
+        let (weight, bias) = (&self.down.weight, self.down.bias());
+        context.pass.expert_linear(routing, hidden, weight, bias, out)?;
         Ok(())
     }
 
@@ -220,15 +232,16 @@ impl<B: Backend> MixtureOfExperts<B> {
         out: &mut B::Buffer,
     ) -> Result<(), ModelError> {
         let rows = context.rows;
-        let ExpertBuffers { routing, out: outputs, latent, .. } = experts;
-        let (Some(LatentExperts { up, .. }), Some(latent)) = (&self.latent, latent) else {
+        let ExpertBuffers { routing, out: outputs, projected, .. } = experts;
+        let (Some(ExpertProjections { up, .. }), Some(projected)) = (&self.projections, projected)
+        else {
             context.pass.combine_experts(rows, routing, outputs, accumulate, out);
             return Ok(());
         };
-        context.pass.combine_experts(rows, routing, outputs, false, latent);
+        context.pass.combine_experts(rows, routing, outputs, false, projected);
         match accumulate {
-            true => up.multiply_add(context, latent, out),
-            false => up.multiply(context, &*latent, out),
+            true => up.multiply_add(context, projected, out),
+            false => up.multiply(context, &*projected, out),
         }
     }
 }

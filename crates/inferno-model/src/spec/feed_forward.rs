@@ -58,7 +58,7 @@ pub(crate) struct ExpertsSpec {
     /// Gate and up projection, or only the latter.
     pub(crate) up: LinearSpec,
     pub(crate) down: LinearSpec,
-    pub(crate) latent: Option<LatentExpertsSpec>,
+    pub(crate) projections: Option<ExpertProjectionsSpec>,
     pub(crate) shared: Option<SharedExpertSpec>,
     /// Norms around experts that are added to a dense block, which has the norms of the layer.
     pub(crate) beside_dense: Option<ExpertNormsSpec>,
@@ -66,12 +66,12 @@ pub(crate) struct ExpertsSpec {
 
 /// Projections around all experts, which read and write rows of another width than the residual stream's.
 #[derive(Debug, Clone)]
-pub(crate) struct LatentExpertsSpec {
+pub(crate) struct ExpertProjectionsSpec {
     pub(crate) down: LinearSpec,
     pub(crate) up: LinearSpec,
 }
 
-impl LatentExpertsSpec {
+impl ExpertProjectionsSpec {
     /// Number of values that an expert reads and writes.
     pub(crate) fn width(&self) -> usize {
         self.up.weight.cols

@@ -3,7 +3,7 @@
 use inferno_backend::{AttentionWindow, Function, NormKind, QkvLayout};
 
 use super::feed_forward::{
-    ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, LatentExpertsSpec, MlpSpec,
+    ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec,
 };
 use super::recurrent::RecurrentSpec;
 use super::streams::{LayerStreamsSpec, LowRankSpec};
@@ -186,7 +186,7 @@ impl LayerSpec {
         linears.extend(embedding.flat_map(|embedding| [&embedding.gate, &embedding.projection]));
         if let Some(experts) = self.experts() {
             linears.extend([&experts.router, &experts.up, &experts.down]);
-            linears.extend(experts.latent.iter().flat_map(LatentExpertsSpec::linears));
+            linears.extend(experts.projections.iter().flat_map(ExpertProjectionsSpec::linears));
             linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
         }
         linears

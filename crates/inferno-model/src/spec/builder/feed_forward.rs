@@ -7,7 +7,7 @@ use crate::ModelError;
 use crate::arch::architecture::{Activation, ExpertFacts};
 use crate::keys::ArchitectureKeys;
 use crate::spec::feed_forward::{
-    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, LatentExpertsSpec, MlpSpec,
+    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec,
     SharedExpertSpec, SparseGateSpec,
 };
 use crate::spec::layer::NormSpec;
@@ -159,8 +159,8 @@ impl SpecBuilder<'_> {
             Some(size) => Some(self.shared_expert(tensors, index, size)?),
             None => None,
         };
-        let latent = self.latent_experts(tensors)?;
-        let width = latent.as_ref().map_or(hidden_size, LatentExpertsSpec::width);
+        let projections = self.expert_projections(tensors)?;
+        let width = projections.as_ref().map_or(hidden_size, ExpertProjectionsSpec::width);
         Ok(ExpertsSpec {
             params,
             activation,
@@ -170,7 +170,7 @@ impl SpecBuilder<'_> {
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
             up: per_expert(up, fused, width)?,
             down: per_expert(&[("ffn_down_exps", width)], None, size)?,
-            latent,
+            projections,
             shared,
             beside_dense: match beside_dense {
                 true => Some(self.expert_norms(tensors)?),
@@ -179,16 +179,16 @@ impl SpecBuilder<'_> {
         })
     }
 
-    fn latent_experts(
+    fn expert_projections(
         &self,
         tensors: TensorFinder<'_>,
-    ) -> Result<Option<LatentExpertsSpec>, ModelError> {
+    ) -> Result<Option<ExpertProjectionsSpec>, ModelError> {
         const KEY: &str = "moe_latent_size";
         if matches!(self.keys.optional(KEY)?, None | Some(0_usize)) {
             return Ok(None);
         }
         let width = self.keys.positive(KEY)?;
-        Ok(Some(LatentExpertsSpec {
+        Ok(Some(ExpertProjectionsSpec {
             down: tensors.linear("ffn_latent_down", width, self.hidden_size)?,
             up: tensors.linear("ffn_latent_up", self.hidden_size, width)?,
         }))

@@ -139,3 +139,23 @@ fn logits_do_not_depend_on_instruction_set_chunking_or_batch() {
         }
     }
 }
+
+#[test]
+fn logits_do_not_depend_on_chunking_or_batch_on_a_gpu() {
+    let Some(backend) = adapter() else { return };
+    for name in
+        ["qwen3moe.gguf", "mistral-window.gguf", "llama-biases.gguf", "nemotron-h-latent.gguf"]
+    {
+        let path = fixtures().join(name);
+        let answer = ReferenceLogits::read(&path.with_extension("json"));
+        let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
+        let model = load(&path, Arc::clone(backend));
+        let expected = logits(&model, &answer.tokens, Feed::Whole);
+        for feed in [Feed::Chunks(7), Feed::Chunks(1)] {
+            let found = logits(&model, &answer.tokens, feed);
+            assert_eq!(expected, found, "{name}, {feed:?}");
+        }
+        let together = logits_of_two(&model, &other, &answer.tokens);
+        assert_eq!(expected, together, "{name}, next to another sequence");
+    }
+}

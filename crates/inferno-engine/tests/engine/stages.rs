@@ -16,7 +16,7 @@ use crate::session::{greedy, tokens_of};
 fn divided(checkpoint: &Gguf, cut: usize) -> Result<Session, ModelError> {
     let spec = ModelSpec::from_checkpoint(checkpoint)?;
     let options = RunnerOptions {
-        kv_dtype: KvDType::F32,
+        kv_dtype: Some(KvDType::F32),
         limits: BatchLimits { max_num_tokens: 7, max_num_logit_rows: 4 },
         max_num_sequences: Some(1),
         ..Default::default()

@@ -42,8 +42,17 @@ class Draw:
         return self.rng.choice(of_split(wordings, self.split))
 
     def word(self, kind: str) -> str:
-        """Returns a word of a kind of `vocabulary`."""
-        return self.rng.choice(vocabulary.of_kind(kind, self.split))
+        """Returns a word of a kind of `vocabulary`, familiar ones more often."""
+        return self.familiar(vocabulary.of_kind(kind, self.split), 2)
+
+    def familiar(self, items: Sequence[Item], attempts: int = 3) -> Item:
+        """Returns one of `items`, words or rows that begin with one: the first of several draws that most people know, or the
+        last draw. Users ask about a dog more often than about a gerbil."""
+        for _ in range(attempts):
+            item = self.rng.choice(items)
+            if vocabulary.is_familiar(item if isinstance(item, str) else next(iter(item.values()))):
+                break
+        return item
 
     def words(self, kind: str, count: int) -> list[str]:
         """Returns `count` distinct words of a kind."""

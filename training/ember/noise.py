@@ -50,11 +50,13 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     if draw.chance(0.12):
         old, new = draw.choice(_SHORT_FORMS)
         pieces = [(piece if safe else re.sub(old, new, piece), safe) for piece, safe in pieces]
-    if draw.chance(0.3):
+    if draw.chance(0.35):
         share = draw.choice((0.2, 0.5, 0.9))
         pieces = [(piece if safe else _mistyped(draw, piece, share), safe) for piece, safe in pieces]
-        for _ in range(draw.rng.choices((0, 1, 2), (3, 5, 2))[0]):
+        for _ in range(draw.rng.choices((0, 1, 2, 3), (3, 5, 3, 2))[0]):
             pieces = [(piece if safe else _slip(draw, piece), safe) for piece, safe in pieces]
+    elif draw.chance(0.06):
+        pieces = [(piece if safe else piece.upper(), safe) for piece, safe in pieces]
     if draw.chance(0.3):
         pieces = [(piece if safe else piece.replace("'", ""), safe) for piece, safe in pieces]
     if draw.chance(0.5) and not pieces[-1][1]:
@@ -77,6 +79,13 @@ def misspelled(draw: Draw, text: str, slips: int) -> str:
     for _ in range(slips):
         text = _slip(draw, text)
     return text
+
+
+def misspelled_word(draw: Draw, word: str) -> str:
+    """Returns `word` with one typing error, or two in a long one, if it is long enough for any."""
+    for _ in range(1 + (len(word) > 6 and draw.chance(0.3))):
+        word = _slip(draw, word)
+    return word
 
 
 def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
@@ -108,6 +117,26 @@ def _slip(draw: Draw, text: str) -> str:
     return text if len(_RUDE.findall(slipped)) > len(_RUDE.findall(text)) else slipped
 
 
+#: Spellings that sound alike, or nearly.
+_ALIKE = (
+    ("ph", "f"), ("ck", "k"), ("ee", "ea"), ("ea", "ee"), ("ie", "ei"), ("ei", "ie"), ("gh", "g"), ("gh", ""), ("wh", "w"), ("kn", "n"),
+    ("wr", "r"), ("ou", "u"), ("oo", "u"), ("ai", "a"), ("ay", "ai"), ("oa", "o"), ("tion", "shun"), ("sion", "tion"), ("er", "ar"),
+    ("ar", "er"), ("or", "er"), ("le", "el"), ("qu", "kw"), ("x", "ks"), ("z", "s"), ("s", "z"), ("c", "k"), ("c", "s"), ("k", "c"),
+    ("y", "i"), ("i", "y"), ("e", "a"), ("a", "e"), ("i", "e"), ("e", "i"), ("u", "o"), ("o", "u"), ("j", "g"), ("g", "j"), ("v", "w"),
+)
+
+
+def _by_sound(draw: Draw, word: str) -> str:
+    """Returns `word` spelled by its sound: a double letter single, a silent vowel left out, or another spelling of a sound."""
+    ways = [word[:match.start()] + match[1] + word[match.end():] for match in re.finditer(r"(\w)\1", word)] * 3
+    ways += [word[:-1]] if word.endswith("e") else []
+    for old, new in _ALIKE:
+        at = word.find(old, 1)
+        if at > 0:
+            ways.append(word[:at] + new + word[at + len(old):])
+    return draw.choice(ways) if ways else word
+
+
 def _slipped(draw: Draw, text: str) -> str:
     words = [match for match in re.finditer(r"[A-Za-z]{4,}", text) if match.group().lower() != "then"]
     if not words:
@@ -115,8 +144,10 @@ def _slipped(draw: Draw, text: str) -> str:
     match = draw.choice(words)
     word = match.group()
     at = draw.number(1, len(word) - 2)
-    what = draw.number(0, 3)
-    if what == 0:
+    what = draw.number(0, 5)
+    if what > 3:
+        word = _by_sound(draw, word)
+    elif what == 0:
         word = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     elif what == 1:
         word = word[:at] + word[at + 1 :]

@@ -102,5 +102,5 @@ FAMILIES = {
     "continued": (continued_text, 34),
     "short": (short_text, 4),
     "written": (written_text, 3),
-    "repeated": (repeated_text, 30),
+    "repeated": (repeated_text, 14),
 }

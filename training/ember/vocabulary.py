@@ -169,3 +169,13 @@ def _names() -> frozenset[str]:
 def is_name(word: str) -> bool:
     """Returns whether a word is a known name."""
     return word in _names()
+
+
+@cache
+def _familiar() -> frozenset[str]:
+    return frozenset(word for line in seeds.lines("words/familiar.txt") for word in line.split())
+
+
+def is_familiar(word: str) -> bool:
+    """Returns whether most people know a word, which may follow an article."""
+    return word.lower().removeprefix("a ").removeprefix("an ").removeprefix("the ") in _familiar()

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed
+from ..noise import misspelled_word
 from .facts_asking import asked
 
 #: The kinds of words of a list, each as often as it occurs here.
 _KINDS = ("any", "any", "any", "word", "name", "animal", "object", "food", "city", "adjective", "verb", "job")
+_ASKED_KINDS = ("any", "word", "animal", "country", "city", "month", "day", "food", "job", "object", "color", "adjective", "verb")
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -22,6 +24,8 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
         return "bulk/compared", [_compared(draw)]
     if draw.chance(0.12):
         return "bulk/times", [_times(draw)]
+    if draw.chance(0.15):
+        return "bulk/misspelled", [_misspelled(draw)]
     words = _words(draw, draw.number(2, 14))
     name = draw.choice(list(_TASKS))
     wordings, answer = _TASKS[name]
@@ -127,6 +131,24 @@ def _times(draw: Draw) -> Turn:
     text = ", ".join(words)
     wordings = ["each word {n} times, one word per line: {t}", "{t} - {n} times each", "repeat each of these {n} times: {t}"]
     return Turn(asked(draw, wordings, n=shown, t=text), "\n".join(" ".join([word] * count) for word in words), (text,))
+
+
+def _misspelled(draw: Draw) -> Turn:
+    """Words with typing errors, and the same words without."""
+    words = _known_words(draw, draw.number(2, 12))
+    typed = [misspelled_word(draw, word) for word in words]
+    text = ", ".join(typed)
+    if draw.chance(0.5):
+        wordings = ["correct each of these words: {t}", "the right spelling of each: {t}", "which words are meant: {t}"]
+        return Turn(asked(draw, wordings, t=text), "\n".join(map("{}: {}".format, typed, words)), (text,))
+    wordings = ["correct the spelling: {t}", "fix these words: {t}", "spelled right: {t}", "without typos: {t}", "i mean {t}"]
+    return Turn(asked(draw, wordings, t=text), ", ".join(words), (text,))
+
+
+def _known_words(draw: Draw, count: int) -> list[str]:
+    """Distinct words of a kind that questions are about, or of several kinds."""
+    kind = draw.choice((*_ASKED_KINDS, None, None, None))
+    return list(dict.fromkeys(draw.word(kind or draw.choice(_ASKED_KINDS)) for _ in range(count)))
 
 
 def _compared(draw: Draw) -> Turn:

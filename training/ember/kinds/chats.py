@@ -13,25 +13,25 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
-    "intents": (written.intent_turns, 16),
-    "declining": (declining.chat, 13),
-    "sums": (sums.chat, 15),
-    "facts": (facts.chat, 34),
-    "explaining": (explaining.chat, 15),
-    "lists": (lists.chat, 13),
-    "words": (word_tasks.chat, 34),
-    "rewriting": (rewriting.chat, 24),
+    "intents": (written.intent_turns, 26),
+    "declining": (declining.chat, 10),
+    "sums": (sums.chat, 16),
+    "facts": (facts.chat, 60),
+    "explaining": (explaining.chat, 16),
+    "lists": (lists.chat, 24),
+    "words": (word_tasks.chat, 52),
+    "rewriting": (rewriting.chat, 36),
     "json": (json_chats.chat, 36),
-    "memory": (lambda draw: memory.chat(draw, conversation.part), 10),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 12),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 9),
+    "story chats": (story_chats.chat, 8),
     "conversation": (conversation.chat, 8),
     "copying": (copying.chat, 24),
-    "bulk": (bulk.chat, 22),
-    "bulk facts": (bulk_facts.chat, 18),
+    "bulk": (bulk.chat, 20),
+    "bulk facts": (bulk_facts.chat, 24),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 14
+TOOLS_WEIGHT = 20
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

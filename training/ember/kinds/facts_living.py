@@ -24,8 +24,9 @@ def _class(name: str) -> seeds.Row:
 
 def is_a(draw: Draw) -> list[Turn]:
     """Is a whale a fish? With follow-ups: and a shark? why?"""
-    animals = classed()
-    animal, kind = draw.choice(animals)
+    classes = dict(classed())
+    animal = draw.familiar(list(classes))
+    kind = classes[animal]
     claim = kind if draw.chance(0.45) else draw.choice(_class(kind)["not"].split(", "))
     turns = [Turn(asked(draw, [
         "is {x} {y}", "Is {x} {y}?", "is {x} {y} or not", "would you call {x} {y}", "are {xs} {ys}", "Are {xs} {ys}?",
@@ -41,7 +42,8 @@ def is_a(draw: Draw) -> list[Turn]:
                 _class(kind)["meaning"]))
             may_ask_why = False
         else:
-            animal, kind = draw.choice([other for other in animals if other[0] != animal])
+            animal = draw.familiar([other for other in classes if other != animal])
+            kind = classes[animal]
             turns.append(Turn(also(draw, with_article(animal)), _is_a_answer(animal, kind, claim)))
             may_ask_why = True
     return turns
@@ -58,7 +60,7 @@ def _is_a_answer(animal: str, kind: str, claim: str) -> str:
 
 def what_is(draw: Draw) -> list[Turn]:
     """What kind of animal is it, and something about it."""
-    row = draw.choice(_animals())
+    row = draw.familiar(_animals())
     animal = with_article(row["animal"])
     turns = [Turn(asked(draw, [
         "what is {x}", "What is {x}?", "what kind of animal is {x}", "tell me about {xs}", "tell me something about {x}",
@@ -111,21 +113,21 @@ def _flies(row: seeds.Row) -> str:
 
 def legs(draw: Draw) -> list[Turn]:
     """How many legs, with follow-ups."""
-    row = draw.choice(_animals())
+    row = draw.familiar(_animals())
     turns = [Turn(asked(draw, [
         "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}",
         "number of legs of {x}?", "{x} has how many legs",
         "tell me how many legs {x} has", "do you know how many legs {x} has", "on how many legs does {x} walk",
     ], x=with_article(row["animal"]), xs=plural(row["animal"])), _legs(row))]
     if draw.chance(0.35):
-        row = draw.choice(_animals())
+        row = draw.familiar(_animals())
         turns.append(Turn(also(draw, with_article(row["animal"])), _legs(row)))
     return turns
 
 
 def claimed_legs(draw: Draw) -> list[Turn]:
     """Does a spider have six legs?"""
-    row = draw.choice(_animals())
+    row = draw.familiar(_animals())
     right = int(row["legs"])
     claim = right if draw.chance(0.4) and right else draw.choice([number for number in (2, 4, 6, 8, 10) if number != right])
     answer = f"Yes, {with_article(row['animal'])} has {number_word(right)} legs." if claim == right else f"No, {_legs(row)[0].lower()}{_legs(row)[1:]}"
@@ -137,19 +139,19 @@ def claimed_legs(draw: Draw) -> list[Turn]:
 
 def flying(draw: Draw) -> list[Turn]:
     """Can a penguin fly?"""
-    row = draw.choice(_animals())
+    row = draw.familiar(_animals())
     turns = [Turn(asked(draw, ["can {x} fly", "Can {x} fly?", "can {xs} fly", "do {xs} fly?", "is {x} able to fly",
         "are {xs} able to fly", "does {x} have wings to fly"],
                         x=with_article(row["animal"]), xs=plural(row["animal"])), _flies(row))]
     if draw.chance(0.35):
-        row = draw.choice(_animals())
+        row = draw.familiar(_animals())
         turns.append(Turn(also(draw, with_article(row["animal"])), _flies(row)))
     return turns
 
 
 def living(draw: Draw) -> list[Turn]:
     """Where an animal lives, what it eats, what covers it."""
-    row = draw.choice(_animals())
+    row = draw.familiar(_animals())
     xs = plural(row["animal"])
     form = draw.number(0, 2)
     if form == 0:
@@ -169,12 +171,12 @@ def living(draw: Draw) -> list[Turn]:
 def sounds(draw: Draw) -> list[Turn]:
     """Sounds, babies and groups of animals."""
     rows = seeds.facts("sounds")
-    row = draw.choice(rows)
+    row = draw.familiar(rows)
     form = draw.choice(("sound", "baby", "group"))
     turns = [Turn(asked(draw, _SOUND_QUESTIONS[form], x=with_article(row["animal"]), xs=plural(row["animal"])),
         _sound_answer(row, form))]
     while draw.chance(0.3) and len(turns) < 4:
-        row = draw.choice([other for other in rows if other is not row])
+        row = draw.familiar([other for other in rows if other is not row])
         turns.append(Turn(also(draw, with_article(row["animal"])), _sound_answer(row, form)))
     return turns
 

@@ -129,7 +129,7 @@ def opposites() -> dict[str, str]:
 def opposite(draw: Draw) -> list[Turn]:
     """The opposite of a word, and of others."""
     known = opposites()
-    word = draw.choice(list(known))
+    word = draw.familiar(list(known))
     turns = [Turn(asked(draw, [
         "what is the opposite of {x}", "What is the opposite of {x}?", "opposite of {x}", "opposite of {x}?",
         "whats the opposite of {x}", "tell me the opposite of {x}", "the opposite of {x} is?", "what is the contrary of {x}",
@@ -137,10 +137,10 @@ def opposite(draw: Draw) -> list[Turn]:
         "what is not {x}, the opposite word?", "{x} and its opposite?", "do you know the opposite of {x}",
     ], x=word), f"The opposite of {word} is {known[word]}.", (word,))]
     while draw.chance(0.35) and len(turns) < 5:
-        word = draw.choice(list(known))
+        word = draw.familiar(list(known))
         turns.append(Turn(also_of(draw, word), f"The opposite of {word} is {known[word]}.", (word,)))
     if draw.chance(0.12):
-        word = draw.choice(list(known))
+        word = draw.familiar(list(known))
         claim = known[word] if draw.chance(0.5) else draw.choice(list(known.values()))
         said = f"the opposite of {word} is {known[word]}."
         return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
@@ -154,7 +154,7 @@ _MOST = {"bigger": "big", "smaller": "small"}
 
 def comparison(draw: Draw) -> list[Turn]:
     """Which is bigger? Is a mouse bigger than an elephant? Each question both ways."""
-    row = draw.choice(seeds.facts("comparisons"))
+    row = draw.familiar(seeds.facts("comparisons"))
     more, less = row["more"], row["less"]
     first, second = draw.some((more, less), 2)
     upward = row["opposite"].startswith("less ") or draw.chance(0.65)

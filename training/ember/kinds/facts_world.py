@@ -19,12 +19,12 @@ _CAPITAL = [
 def capital(draw: Draw) -> list[Turn]:
     """Capitals, with follow-ups: and of Italy? on which continent is that?"""
     rows = seeds.facts("capitals")
-    row = draw.choice(rows)
+    row = draw.familiar(rows)
     turns = [Turn(asked(draw, _CAPITAL, x=row["country"]), _capital_answer(draw, row))]
     while draw.chance(0.35) and len(turns) < 5:
         form = draw.number(0, 4)
         if form <= 2:
-            row = draw.choice([other for other in rows if other is not row])
+            row = draw.familiar([other for other in rows if other is not row])
             turns.append(Turn(also_of(draw, row["country"]), _capital_answer(draw, row)))
         elif form == 3:
             turns.append(Turn(asked(draw, ["on which continent is that", "which continent is it on?", "what continent?",
@@ -48,7 +48,7 @@ def _capital_answer(draw: Draw, row: seeds.Row) -> str:
 
 def claimed_capital(draw: Draw) -> list[Turn]:
     """Is Lyon the capital of France?"""
-    row = draw.choice(seeds.facts("capitals"))
+    row = draw.familiar(seeds.facts("capitals"))
     if draw.chance(0.45):
         city = row["capital"]
     elif row["other_city"] != "-" and draw.chance(0.7):
@@ -69,7 +69,7 @@ def country_of(draw: Draw) -> list[Turn]:
     """In which country a city lies, also where it is claimed."""
     rows = [row for row in seeds.facts("capitals") if not row["country"].startswith("the United Kingdom")
         and row["capital"] not in ("Tripoli", "London")]
-    row = draw.choice(rows)
+    row = draw.familiar(rows)
     city = row["capital"] if row["other_city"] in ("-", "Tripoli", "Antigua",
         "Santiago") or draw.chance(0.6) else row["other_city"]
     if draw.chance(0.6):
@@ -84,7 +84,7 @@ def country_of(draw: Draw) -> list[Turn]:
 
 def continent(draw: Draw) -> list[Turn]:
     """Continents and languages of countries."""
-    row = draw.choice(seeds.facts("capitals"))
+    row = draw.familiar(seeds.facts("capitals"))
     country = row["country"]
     form = draw.number(0, 2)
     if form == 0:
@@ -92,7 +92,7 @@ def continent(draw: Draw) -> list[Turn]:
             "where is {x}", "Where is {x}?", "in which part of the world is {x}"], x=country),
             f"{capitalized(country)} is in {row['continent']}.")]
         if draw.chance(0.3):
-            row = draw.choice(seeds.facts("capitals"))
+            row = draw.familiar(seeds.facts("capitals"))
             turns.append(Turn(also(draw, row["country"]), f"{capitalized(row['country'])} is in {row['continent']}."))
         return turns
     if form == 1:

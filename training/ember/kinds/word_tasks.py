@@ -199,7 +199,7 @@ def forms(draw: Draw) -> list[Turn]:
 
 _FORM_QUESTIONS = {
     "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called",
-    "one {t}, two what", "{t} in the plural"],
+    "one {t}, two what", "{t} in the plural", "give me the plural of {t}", "plural form of {t}"],
     "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}",
     "{t} in the past tense", "put {t} in the past"],
     "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?"],
@@ -211,10 +211,10 @@ _FORM_QUESTIONS = {
 
 def _form(draw: Draw, form: str) -> tuple[str, str]:
     if form == "plural":
-        word = draw.choice(irregular_nouns()) if draw.chance(0.3) else draw.word(draw.choice(("animal", "object")))
+        word = draw.choice(irregular_nouns()) if draw.chance(0.4) else draw.word(draw.choice(("animal", "object")))
         return word, f"The plural of {word} is {plural(word)}."
     if form in ("past", "participle"):
-        row = draw.choice(seeds.words("verbs"))
+        row = draw.familiar(seeds.words("verbs"))
         name = "past tense" if form == "past" else "past participle"
         return row["verb"], f"The {name} of {row['verb']} is {row['past' if form == 'past' else 'participle']}."
     row = draw.choice([row for row in seeds.words("adjectives") if row["comparative"] not in ("-", "")])

@@ -7,6 +7,7 @@ from functools import cache
 from . import seeds, stories, vocabulary
 from .draw import Draw
 from .fill import fill, keys
+from .split import Split
 from .stories import Frame, Told, people
 
 
@@ -34,20 +35,45 @@ def bodies() -> tuple[Body, ...]:
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story."""
     values: dict[str, str]
-    if draw.chance(0.6) or not seeds.lines("openings.txt"):
+    if draw.chance(0.35):
         template = draw.choice(seeds.lines("continuing/openings.txt"))
         values = people(draw, {})
         named = set(keys(template))
         opening = fill(draw, template, values)
     else:
-        opening = draw.choice(seeds.lines("openings.txt"))
+        opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
         values = people(draw, found)
     fitting = [body for body in bodies() if body.needs == _need(named, opening)]
     body = draw.choice(fitting)
     rest = stories.told_in_parts(draw, body.frame, values)
+    words = opening.split(" ")
+    if len(words) > 4 and draw.chance(0.15):
+        at = draw.number(2, len(words) - 1)
+        return " ".join(words[:at]), f"{' '.join(words[at:])} {rest}", Told(f"continued/{body.needs}", f"{opening} {rest}", values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+
+
+def _any_opening(draw: Draw) -> str:
+    """Returns a sentence from the middle of a story, an answer, a question or a heading, some of them in capitals."""
+    form = draw.number(0, 9)
+    if form < 5:
+        opening = draw.choice(_sentences())
+    elif form < 7:
+        opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
+    elif form < 9:
+        opening = re.split(r"(?<=[.!?]) ", draw.choice(seeds.facts(draw.choice(("explain", "questions"))))["answer"])[0]
+    else:
+        opening = draw.choice(draw.choice(seeds.intents()).wordings)
+    return opening.upper() if draw.chance(0.06) else opening
+
+
+@cache
+def _sentences() -> tuple[str, ...]:
+    """Returns the sentences of the stories that are trained on, apart from very short and long ones."""
+    found = [sentence.strip() for one in stories.known(Split.TRAIN) for sentence in re.split(r"(?<=[.!?:])[\"']? |\n", one.text)]
+    return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0))
 
 
 def _need(named: set[str], opening: str) -> str:

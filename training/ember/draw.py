@@ -6,7 +6,7 @@ from random import Random
 from typing import TypeVar
 
 from . import vocabulary
-from .split import HELD_OUT_KINDS, Split, of_split
+from .split import HELD_OUT_KINDS, HELD_OUT_WORDING_ONE_IN, Split, of_split
 
 Item = TypeVar("Item")
 
@@ -39,7 +39,7 @@ class Draw:
 
     def wording(self, wordings: Sequence[str]) -> str:
         """Returns one of several wordings with the same meaning, some of which are held out."""
-        return self.rng.choice(of_split(wordings, self.split))
+        return self.rng.choice(of_split(wordings, self.split, HELD_OUT_WORDING_ONE_IN))
 
     def word(self, kind: str) -> str:
         """Returns a word of a kind of `vocabulary`, familiar ones more often."""

@@ -4,7 +4,8 @@ Three things are held out, and all three are decided by the material alone, so t
 
 - whole kinds, by name: `HELD_OUT_KINDS`. No training chat is of such a kind;
 - of the words (names, animals, objects and so on), one in twelve;
-- of the wordings of a question, one in twelve, where a question has several.
+- of the wordings of a question, one in forty-eight, where a question has several: few, since they are
+  often the plainest ones.
 
 Facts themselves are not held out: a small model cannot know a capital that it never read.
 """
@@ -24,8 +25,10 @@ class Split(Enum):
     HELD_OUT = "held_out"
 
 
-#: One in this many words and wordings is held out.
+#: One in this many words and stories is held out.
 HELD_OUT_ONE_IN = 12
+#: One in this many wordings is held out.
+HELD_OUT_WORDING_ONE_IN = 48
 
 #: Kinds that are never trained on: each is a new form of something that is trained on in other forms.
 HELD_OUT_KINDS = frozenset(
@@ -58,13 +61,13 @@ HELD_OUT_KINDS = frozenset(
 )
 
 
-def split_of(material: str) -> Split:
+def split_of(material: str, one_in: int = HELD_OUT_ONE_IN) -> Split:
     """Returns the split that `material` belongs to, on every machine and in every run."""
     digest = hashlib.blake2b(material.encode(), digest_size=8).digest()
-    held_out = int.from_bytes(digest, "big") % HELD_OUT_ONE_IN == 0
+    held_out = int.from_bytes(digest, "big") % one_in == 0
     return Split.HELD_OUT if held_out else Split.TRAIN
 
 
-def of_split(items: Sequence[Item], split: Split) -> list[Item]:
+def of_split(items: Sequence[Item], split: Split, one_in: int = HELD_OUT_ONE_IN) -> list[Item]:
     """Returns the `items` that belong to `split` by their text, or all of them if none does."""
-    return [item for item in items if split_of(str(item)) is split] or list(items)
+    return [item for item in items if split_of(str(item), one_in) is split] or list(items)

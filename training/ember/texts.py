@@ -97,9 +97,9 @@ _SENTENCES = [
 #: Generators and shares by name.
 FAMILIES = {
     "seeds": (seed_text, 14),
-    "frames": (frame_text, 36),
+    "frames": (frame_text, 30),
     "openings": (opened_text, 18),
-    "continued": (continued_text, 34),
+    "continued": (continued_text, 48),
     "short": (short_text, 4),
     "written": (written_text, 3),
     "repeated": (repeated_text, 14),

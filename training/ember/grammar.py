@@ -77,3 +77,10 @@ def number_word(number: int) -> str:
         return _NUMBER_WORDS[number]
     tens, ones = divmod(number, 10)
     return _TENS[tens] + (f"-{_NUMBER_WORDS[ones]}" if ones else "")
+
+
+def verdict(fact: str, holds: bool) -> str:
+    """Returns a fact and whether a claim about it holds: `A whale is a mammal, so no.` The fact precedes, since what follows can
+    depend on it: a small model knows it better than whether something else is right."""
+    fact = fact if re.search(r"\b[A-Z]\.$", fact) else fact.removesuffix(".")
+    return capitalized(f"{fact}, so {'yes' if holds else 'no'}.")

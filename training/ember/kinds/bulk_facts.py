@@ -79,8 +79,8 @@ def _of_claims(draw: Draw) -> Made:
     right = [animal for animal, kind in classes.items() if kind == claim]
     wrong = [animal for animal, kind in classes.items() if kind != claim]
     size = min(8, len(right))
-    table = {animal: "yes" for animal in draw.some(right, size)}
-    table |= {animal: f"no, {grammar.with_article(classes[animal])}" for animal in draw.some(wrong, size)}
+    table = {animal: f"{grammar.with_article(claim)}, so yes" for animal in draw.some(right, size)}
+    table |= {animal: f"{grammar.with_article(classes[animal])}, so no" for animal in draw.some(wrong, size)}
     claimed = grammar.with_article(claim)
     return [f"which of these is {claimed}: {{t}}", f"{claimed} or not: {{t}}", f"is it {claimed}: {{t}}"], table
 
@@ -91,9 +91,9 @@ def _of_colors(draw: Draw) -> Made:
     if draw.chance(0.5):
         return ["the color of each: {t}", "colors: {t}", "which color does each have: {t}"], known
     claim = draw.choice(("red", "green", "white", "yellow", "black", "blue", "orange"))
-    table = {thing: "yes" if color == claim else f"no, {color}" for thing, color in known.items()}
+    table = {thing: f"{color}, so {'yes' if color == claim else 'no'}" for thing, color in known.items()}
     wrong = draw.some([thing for thing, color in known.items() if color != claim], 8)
-    kept = [thing for thing in table if table[thing] == "yes" or thing in wrong]
+    kept = [thing for thing in table if known[thing] == claim or thing in wrong]
     return [f"which of these are {claim}: {{t}}", f"{claim} or not: {{t}}"], {thing: table[thing] for thing in kept}
 
 

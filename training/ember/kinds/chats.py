@@ -13,7 +13,7 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
-    "intents": (written.intent_turns, 26),
+    "intents": (written.intent_turns, 32),
     "declining": (declining.chat, 10),
     "sums": (sums.chat, 16),
     "facts": (facts.chat, 60),
@@ -31,7 +31,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "bulk facts": (bulk_facts.chat, 24),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 20
+TOOLS_WEIGHT = 16
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -3,7 +3,7 @@
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, number_word, plural, with_article
+from ..grammar import capitalized, number_word, plural, verdict, with_article
 from .facts_asking import also, asked
 
 
@@ -55,7 +55,7 @@ def _plural_class(name: str) -> str:
 
 def _is_a_answer(animal: str, kind: str, claim: str) -> str:
     said = f"{with_article(animal)} is {with_article(kind)}."
-    return f"Yes, {said}" if claim == kind else f"No, {said}"
+    return verdict(said, claim == kind)
 
 
 def what_is(draw: Draw) -> list[Turn]:
@@ -130,7 +130,7 @@ def claimed_legs(draw: Draw) -> list[Turn]:
     row = draw.familiar(_animals())
     right = int(row["legs"])
     claim = right if draw.chance(0.4) and right else draw.choice([number for number in (2, 4, 6, 8, 10) if number != right])
-    answer = f"Yes, {with_article(row['animal'])} has {number_word(right)} legs." if claim == right else f"No, {_legs(row)[0].lower()}{_legs(row)[1:]}"
+    answer = verdict(_legs(row), claim == right)
     return [Turn(asked(draw, ["does {x} have {n} legs", "Does {x} have {n} legs?", "do {xs} have {n} legs",
         "{x} has {n} legs, right?", "is it true that {x} has {n} legs"],
                        x=with_article(row["animal"]), xs=plural(row["animal"]),

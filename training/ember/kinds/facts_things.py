@@ -5,7 +5,7 @@ from functools import cache
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, listed, with_article
+from ..grammar import capitalized, listed, verdict, with_article
 from .facts_asking import also, also_of, asked
 
 
@@ -26,7 +26,7 @@ def color(draw: Draw) -> list[Turn]:
         claim = row["color"] if draw.chance(0.4) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
             "white", "purple", "pink") if name not in row["color"]])
         return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"],
-            x=_thing(row), c=claim, is_=_is(row)), f"Yes, {said}" if claim == row["color"] else f"No, {said}")]
+            x=_thing(row), c=claim, is_=_is(row)), verdict(said, claim == row["color"]))]
     if draw.chance(0.15):
         mix = draw.choice(seeds.facts("color_mixing"))
         return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?",
@@ -66,12 +66,12 @@ def food(draw: Draw) -> list[Turn]:
     claim = row["kind"] if draw.chance(0.45) else row["not"]
     turns = [Turn(asked(draw, ["{is_} {x} {y}", "{is_} {x} {y}?", "{x} {is_} {y}, right?", "would you call {x} {y}",
         "is it true that {x} {is_} {y}"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
-        f"Yes, {said}" if claim == row["kind"] else f"No, {said}")]
+        verdict(said, claim == row["kind"]))]
     if draw.chance(0.3):
         row = draw.choice([other for other in rows if other["kind"] in (claim,
             row["kind"]) and _is(other) == "is" and other is not row])
         said = f"{row['food']} {_is(row)} {_kind_of_food(row)}."
-        turns.append(Turn(also(draw, row["food"]), f"Yes, {said}" if claim == row["kind"] else f"No, {said}"))
+        turns.append(Turn(also(draw, row["food"]), verdict(said, claim == row["kind"])))
     return turns
 
 
@@ -102,7 +102,7 @@ def material(draw: Draw) -> list[Turn]:
     right = draw.chance(0.4)
     claim = row["material"] if right else row["not"]
     return [Turn(asked(draw, ["{is_} {x} made of {m}", "{x} {is_} made of {m}, right?"], x=row["thing"], m=claim, is_=is_are),
-        f"Yes, {said}" if right else f"No, {said}")]
+        verdict(said, right))]
 
 
 def vehicle(draw: Draw) -> list[Turn]:
@@ -144,7 +144,7 @@ def opposite(draw: Draw) -> list[Turn]:
         claim = known[word] if draw.chance(0.5) else draw.choice(list(known.values()))
         said = f"the opposite of {word} is {known[word]}."
         return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
-            "{c} is the opposite of {x}, right?"], c=claim, x=word), f"Yes, {said}" if claim == known[word] else f"No, {said}",
+            "{c} is the opposite of {x}, right?"], c=claim, x=word), verdict(said, claim == known[word]),
             (word, claim))]
     return turns
 
@@ -171,7 +171,7 @@ def comparison(draw: Draw) -> list[Turn]:
             turns.append(Turn(asked(draw, ["and which is {w}?", "and what is {w}", "and the {w} one?", "which one is {w} then"],
                 w=turned), f"{capitalized(other)} is {turned} than {right}."))
         return turns
-    answer = f"Yes, {right} is {word} than {other}." if first == right else f"No, {first} is {_turned(row, upward)} than {second}."
+    answer = verdict(f"{first} is {word if first == right else _turned(row, upward)} than {second}", first == right)
     return [Turn(asked(draw, ["is {a} {w} than {c}", "Is {a} {w} than {c}?", "{a} is {w} than {c}, right?",
         "is it true that {a} is {w} than {c}", "i say {a} is {w} than {c}"], a=first, c=second, w=word), answer)]
 
@@ -189,13 +189,13 @@ def counting(draw: Draw) -> list[Turn]:
 
 
 def kinds(draw: Draw) -> list[Turn]:
-    """Is the sun a planet? No, the sun is a star."""
+    """Is the sun a planet? The sun is a star, so no."""
     row = draw.choice(seeds.facts("kinds_of_things"))
     right = draw.chance(0.4)
     claim = row["kind"] if right else row["not"]
     said = f"{row['thing']} is {row['kind']}."
     turns = [Turn(asked(draw, ["is {x} {y}", "Is {x} {y}?", "{x} is {y}, right?", "is it true that {x} is {y}",
-        "would you say {x} is {y}"], x=row["thing"], y=claim), f"Yes, {said}" if right else f"No, {said}")]
+        "would you say {x} is {y}"], x=row["thing"], y=claim), verdict(said, right))]
     if row["why"] != "-" and draw.chance(0.4):
         turns.append(Turn(asked(draw, ["why", "why?", "how so", "why is that?"]), row["why"]))
     if draw.chance(0.3):
@@ -248,7 +248,7 @@ def why(draw: Draw) -> list[Turn]:
     for row in draw.some(seeds.facts("why"), draw.rng.choices((1, 2), (4, 1))[0]):
         turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), row["answer"]))
         wordings = ["why", "why?", "why is that", "how come?", "and why", "why is that so?", "but why", "what is the reason"]
-        if row["answer"].startswith(("No", "Not")):
+        if row["answer"].startswith("No") or row["answer"].endswith("so no."):
             wordings += ["why not", "why not?", "and why not"]
         if draw.chance(0.8):
             turns.append(Turn(asked(draw, wordings), row["reason"]))

@@ -3,7 +3,7 @@
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, with_article
+from ..grammar import capitalized, verdict, with_article
 from .facts_asking import also, asked
 
 _FOOD_KINDS = {
@@ -78,7 +78,7 @@ def _food_turn(draw: Draw, row: seeds.Row) -> Turn:
     right, wrong = _FOOD_KINDS[row["kind"]]
     claim = right if draw.chance(0.45) else wrong
     return Turn(asked(draw, ["{v} {x} {y}", "{v} {x} {y}?", "{x} {v} {y}, right?", "would you say {x} {v} {y}"], x=_food(row),
-        y=claim, v=verb), f"Yes, {_food_said(row)}" if claim == right else f"No, {_food_said(row)}")
+        y=claim, v=verb), verdict(_food_said(row), claim == right))
 
 
 #: Weather that stands without an article.

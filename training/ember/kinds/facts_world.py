@@ -3,7 +3,7 @@
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, listed, number_word
+from ..grammar import capitalized, listed, number_word, verdict
 from .facts_asking import also, also_of, asked
 
 _CAPITAL = [
@@ -56,8 +56,7 @@ def claimed_capital(draw: Draw) -> list[Turn]:
     else:
         city = draw.choice([other["capital"] for other in seeds.facts("capitals") if other["capital"] != row["capital"]])
     right = city == row["capital"]
-    answer = f"Yes, {city} is the capital of {row['country']}." if right else _sentence(
-        f"No, the capital of {row['country']} is {row['capital']}")
+    answer = verdict(f"the capital of {row['country']} is {row['capital']}", right)
     return [Turn(asked(draw, [
         "is {c} the capital of {x}", "Is {c} the capital of {x}?", "{c} is the capital of {x}, right?",
         "is the capital of {x} {c}", "isn't {c} the capital of {x}?", "i think {c} is the capital of {x}",
@@ -77,7 +76,7 @@ def country_of(draw: Draw) -> list[Turn]:
             "what country is {c} in?", "{c} is in which country", "where can i find {c}"], c=city)
         return [Turn(question, f"{city} is in {row['country']}.")]
     claim = row if draw.chance(0.4) else draw.choice([other for other in rows if other["continent"] == row["continent"]])
-    answer = f"Yes, {city} is in {row['country']}." if claim is row else f"No, {city} is in {row['country']}."
+    answer = verdict(f"{city} is in {row['country']}", claim is row)
     return [Turn(asked(draw, ["is {c} in {x}", "Is {c} in {x}?", "{c} is in {x}, right?", "does {c} lie in {x}",
         "is it true that {c} is in {x}"], c=city, x=claim["country"]), answer)]
 
@@ -101,7 +100,7 @@ def continent(draw: Draw) -> list[Turn]:
         said = f"{country} is in {row['continent']}."
         return [Turn(asked(draw, ["is {x} in {c}", "is {x} a country in {c}?", "{x} is in {c}, right?",
             "does {x} belong to {c}"], x=country, c=claim),
-            f"Yes, {said}" if claim == row["continent"] else f"No, {said}")]
+            verdict(said, claim == row["continent"]))]
     return [Turn(asked(draw, ["what language do they speak in {x}", "Which language is spoken in {x}?",
         "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}"], x=country),
         f"In {country}, people speak {row['language']}.")]
@@ -197,11 +196,11 @@ def days(draw: Draw) -> list[Turn]:
         said = f"{day} is {'a weekday' if kind == 'weekday' else 'part of the weekend'}."
         return [Turn(asked(draw, ["is {d} a weekday",
             "Is {d} a weekday?"] if claim == "weekday" else ["is {d} part of the weekend", "is {d} on the weekend?",
-            "is {d} a weekend day"], d=day), f"Yes, {said}" if claim == kind else f"No, {said}")]
+            "is {d} a weekend day"], d=day), verdict(said, claim == kind))]
     if form == 5:
         claim = draw.choice(rows)["name"]
         return [Turn(asked(draw, ["does {c} come after {d}", "is {c} the day after {d}?", "{c} comes after {d}, right?"], c=claim,
-            d=day), f"Yes, {after} comes after {day}." if claim == after else f"No, {after} comes after {day}.")]
+            d=day), verdict(f"{after} comes after {day}", claim == after))]
     ordinal = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[at]
     if form == 6:
         return [Turn(asked(draw, ["what is the {o} day of the week", "which day is the {o} of the week?", "{o} day of the week"],
@@ -249,7 +248,7 @@ def months(draw: Draw) -> list[Turn]:
             s=season["name"]), season["about"])]
     claim = draw.choice((after, after, draw.choice(rows)["name"]))
     return [Turn(asked(draw, ["does {c} come after {m}", "is {c} the month after {m}?", "{c} comes after {m}, right?"], c=claim,
-        m=month), f"Yes, {after} comes after {month}." if claim == after else f"No, {after} comes after {month}.")]
+        m=month), verdict(f"{after} comes after {month}", claim == after))]
 
 
 _SYLLABLES = "bar bel dor fen gal hul kor lan mar nol pel rav sol tam ur vel wes yor zan bru cri flo gri plu sna tro".split()

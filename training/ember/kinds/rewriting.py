@@ -272,5 +272,5 @@ def note(draw: Draw) -> list[Turn]:
 
 
 _MAKERS = {"polite": (polite, 16), "formal": (formal, 14), "friendly": (friendly, 5), "rephrase": (rephrase, 10), "simplify": (simplify, 8),
-    "shorten": (shorten, 18), "fix": (fix, 20), "tense": (tense, 16), "question": (question, 4),
+    "shorten": (shorten, 18), "fix": (fix, 24), "tense": (tense, 16), "question": (question, 4),
     "note": (note, 14), "typos": (typos, 26)}

@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, number_word, plural
+from ..grammar import capitalized, number_word, plural, verdict
 from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES, NumberStory
 
 _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
@@ -121,7 +121,7 @@ def _claim(draw: Draw) -> list[Turn]:
     question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation,
         _SIGNS[operation]), c=claimed)
     said = f"{_sentence(first, second, operation)}."
-    return [Turn(question, f"Yes, {said}" if claimed == result else f"No, {said}")]
+    return [Turn(question, verdict(said, claimed == result))]
 
 
 def _story(draw: Draw) -> list[Turn]:
@@ -175,8 +175,8 @@ def _compare(draw: Draw) -> list[Turn]:
     if form == 4:
         kind, other = ("even", "odd") if first % 2 == 0 else ("odd", "even")
         asked = draw.choice((kind, other))
-        start = "Yes" if asked == kind else "No"
-        return [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked), f"{start}, {first} is {kind}.")]
+        return [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked),
+            verdict(f"{first} is {kind}", asked == kind))]
     numbers = draw.some(range(0, 100), draw.number(3, 5))
     up = draw.chance(0.7)
     ordered = ", ".join(map(str, sorted(numbers, reverse=not up)))
@@ -217,7 +217,7 @@ _MAKERS = {
     "claim": (_claim, 10),
     "story": (_story, 16),
     "given away": (_given_away, 4),
-    "compare": (_compare, 10),
+    "compare": (_compare, 14),
     "half and double": (_half_and_double, 6),
-    "count": (_count, 8),
+    "count": (_count, 14),
 }

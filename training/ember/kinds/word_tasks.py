@@ -4,7 +4,7 @@ from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, with_article
+from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, verdict, with_article
 from .facts_asking import asked
 
 
@@ -111,9 +111,9 @@ def spell(draw: Draw) -> list[Turn]:
         "{t}, spelled letter by letter", "spelling of {t}"]
     turns = [Turn(asked(draw, wordings, t=_quoted(draw, word)), _spelled(word, backward), (word,))]
     while draw.chance(0.3) and len(turns) < 4:
-        if draw.chance(0.3) and "letters" not in turns[-1].answer:
+        if draw.chance(0.3) and "letters." not in turns[-1].answer:
             turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]),
-                f"The word {word} has {len(word)} letters."))
+                _letter_answer(word, "count")))
         else:
             word = _word(draw)
             turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word),
@@ -148,21 +148,16 @@ def letters(draw: Draw) -> list[Turn]:
         turns.append(Turn(*_letter_follow_up(draw, word, form)))
     if draw.chance(0.15):
         letter = draw.choice(word) if draw.chance(0.5) else draw.choice("abcdefghijklmnoprstuvw")
-        said = f"the word {word} has {with_letter(letter)} in it."
+        said = f"the letters of {word} are {_spelled(word, False)}"
         return [Turn(asked(draw, ["is there an {l} in {t}", "does {t} contain the letter {l}", "is the letter {l} in {t}?"],
-            t=word, l=letter), f"Yes, {said}" if letter in word else f"No, the word {word} has no {letter.upper()} in it.",
-            (word, letter))]
+            t=word, l=letter), verdict(said, letter in word), (word, letter))]
     return turns
-
-
-def with_letter(letter: str) -> str:
-    """A letter after its article: `an A`, `a B`."""
-    return f"{'an' if letter in 'aefhilmnorsx' else 'a'} {letter.upper()}"
 
 
 def _letter_answer(word: str, form: str) -> str:
     if form == "count":
-        return f"The word {word} has {len(word)} letters."
+        # The letters precede their number, which depends on them.
+        return f"{_spelled(word, False)} has {len(word)} letters."
     return f"The {form} letter of {word} is {(word[0] if form == 'first' else word[-1]).upper()}."
 
 
@@ -360,17 +355,17 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
     # Many nouns are verbs, too, so no question opposes the two.
     claim = draw.choice((name, "verb" if name == "adjective" else "adjective"))
     return [Turn(asked(draw, ["is {t} {c}", "is the word {t} {c}?"], t=word, c=with_article(claim)),
-        f"Yes, {said}" if claim == name else f"No, {said}", (word,))]
+        verdict(said, claim == name), (word,))]
 
 
 _MAKERS = {
-    "say": (say, 18),
-    "case": (case, 18),
+    "say": (say, 20),
+    "case": (case, 24),
     "spell": (spell, 30),
     "reverse": (reverse, 5),
-    "letters": (letters, 13),
-    "forms": (forms, 14),
-    "sorting": (sorting, 10),
+    "letters": (letters, 16),
+    "forms": (forms, 20),
+    "sorting": (sorting, 12),
     "replaced": (replaced, 6),
     "edited": (edited, 14),
     "sentence": (sentence, 8),

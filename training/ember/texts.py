@@ -51,7 +51,7 @@ def continued_text(draw: Draw) -> Text:
 
 
 def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text:
-    """Returns a text whose opening lacks capitals or punctuation half of the time."""
+    """Returns a text whose opening lacks capitals or punctuation half of the time, or is in capitals."""
     form = draw.number(0, 5)
     if form == 0:
         opening = opening.lower()
@@ -59,6 +59,8 @@ def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text
         opening = opening[0].lower() + opening[1:]
     elif form == 2 and opening[-1] in ".!?" and len(opening) > 1:
         opening, rest, between = opening[:-1], opening[-1] + between + rest, ""
+    elif form == 3 and draw.chance(0.3):
+        opening = opening.upper()
     return Text(f"opened {kind}", opening, between + rest)
 
 
@@ -102,5 +104,5 @@ FAMILIES = {
     "continued": (continued_text, 48),
     "short": (short_text, 4),
     "written": (written_text, 3),
-    "repeated": (repeated_text, 14),
+    "repeated": (repeated_text, 5),
 }

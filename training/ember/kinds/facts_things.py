@@ -243,8 +243,11 @@ def questions(draw: Draw) -> list[Turn]:
 
 
 def why(draw: Draw) -> list[Turn]:
-    """A question with yes or no, and its reason; and sometimes another one."""
+    """A question with yes or no, and its reason, and sometimes another one; or a question for the reason alone."""
     turns: list[Turn] = []
+    if draw.chance(0.35):
+        row = draw.choice([row for row in seeds.facts("why") if row["answer"].startswith("Yes") or row["answer"].endswith("so yes.")])
+        return [Turn(asked(draw, ["why {q}", "Why {q}?", "why {q}?", "tell me: why {q}", "and why {q}"], q=row["question"]), row["reason"])]
     for row in draw.some(seeds.facts("why"), draw.rng.choices((1, 2), (4, 1))[0]):
         turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), row["answer"]))
         wordings = ["why", "why?", "why is that", "how come?", "and why", "why is that so?", "but why", "what is the reason"]

@@ -15,9 +15,13 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
-    """Returns two numbers: sums and differences are between 0 and 99, products within the table of twelve."""
+    """Returns two numbers: sums and differences are between 0 and 99, apart from a few negative differences, and products within
+    the table of twelve."""
     if operation == "times":
         return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
+    if operation == "minus" and draw.chance(0.1):
+        first = draw.number(0, 80)
+        return first, first + draw.number(1, 19)
     if draw.chance(0.4):
         return _with_carry(draw, operation)
     # Small numbers are the most common questions.
@@ -26,8 +30,7 @@ def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
         first = draw.number(0, high)
         return first, draw.number(0, min(high, 99 - first) if high == 99 else high)
     first = draw.number(0, high * 2 if high == 10 else high)
-    # A few differences are negative.
-    return first, draw.number(0, first) if draw.chance(0.9) else first + draw.number(1, 9)
+    return first, draw.number(0, first)
 
 
 def _with_carry(draw: Draw, operation: str) -> tuple[int, int]:

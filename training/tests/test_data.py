@@ -9,13 +9,13 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ember import chat_text, documents, seeds, stories, swapping, texts, vocabulary  # noqa: E402
+from ember import chat_text, continuing, documents, seeds, stories, swapping, texts, vocabulary  # noqa: E402
 from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember.draw import Draw  # noqa: E402
 from ember.fill import fill  # noqa: E402
-from ember.grammar import article, listed, number_word, plural  # noqa: E402
+from ember.grammar import article, listed, number_word, plural, verdict  # noqa: E402
 from ember.kinds import chats, sums  # noqa: E402
-from ember.noise import noisy  # noqa: E402
+from ember.noise import misspelled_word, noisy  # noqa: E402
 from ember.split import HELD_OUT_KINDS, Split  # noqa: E402
 
 TEMPLATE = Path(__file__).parents[1] / "ember" / "chat_template.jinja"
@@ -57,7 +57,38 @@ class Seeds(unittest.TestCase):
         self.assertEqual(sorted(wordings), sorted(set(wordings)))
 
 
+class Drawing(unittest.TestCase):
+    def test_familiar_words_are_drawn_more_often(self):
+        draw = Draw(Random(0))
+        words = ["gerbil", "dog", "tapir", "ocelot"]
+        found = [draw.familiar(words) for _ in range(1000)]
+        self.assertGreater(found.count("dog"), 500)
+        self.assertEqual(set(found), set(words))
+
+    def test_a_misspelled_word_keeps_its_first_letter_and_most_of_its_length(self):
+        draw = Draw(Random(0))
+        for _ in range(500):
+            word = draw.word("any")
+            typed = misspelled_word(draw, word)
+            self.assertEqual(typed[0], word[0])
+            self.assertLessEqual(abs(len(typed) - len(word)), 6)
+        self.assertEqual(misspelled_word(draw, "cat"), "cat")
+
+    def test_an_opening_and_its_continuation_make_the_text(self):
+        draw = Draw(Random(0))
+        for _ in range(300):
+            opening, rest, told = continuing.continued(draw)
+            self.assertTrue(opening and rest)
+            self.assertTrue(told.text.startswith(opening))
+            self.assertTrue(told.text.endswith(rest))
+
+
 class Grammar(unittest.TestCase):
+    def test_a_verdict_follows_the_fact(self):
+        self.assertEqual(verdict("a whale is a mammal.", False), "A whale is a mammal, so no.")
+        self.assertEqual(verdict("4 is even", True), "4 is even, so yes.")
+        self.assertEqual(verdict("the capital is Washington, D.C.", True), "The capital is Washington, D.C., so yes.")
+
     def test_articles_and_plurals(self):
         self.assertEqual([article(word) for word in ("owl", "hour", "unicorn", "ukulele", "umbrella")],
             ["an", "an", "a", "a", "an"])

@@ -1,4 +1,5 @@
-//! Errors of devices. All but [`BackendError::Device`] occur before the first kernel runs.
+//! Errors of devices. All but [`BackendError::Device`] and
+//! [`BackendError::DeviceLost`] occur before the first kernel runs.
 
 use inferno_tensor::TensorError;
 
@@ -133,6 +134,12 @@ pub enum BackendError {
     /// The device failed during a computation.
     #[error("the device failed: {reason}")]
     Device {
+        /// The driver's message.
+        reason: String,
+    },
+    /// The device has failed for good: nothing that it computes from now on is valid.
+    #[error("the device is lost: {reason}; restart the program")]
+    DeviceLost {
         /// The driver's message.
         reason: String,
     },

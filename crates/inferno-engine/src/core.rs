@@ -88,7 +88,7 @@ struct Shared {
     state: Mutex<CoreState>,
     /// A copy for readers that must not wait for a forward pass.
     snapshot: Mutex<EngineSnapshot>,
-    /// A step panicked: what the state holds can no longer be relied on.
+    /// A step panicked, so what the state holds can no longer be relied on; or the device is lost.
     is_broken: AtomicBool,
 }
 
@@ -218,14 +218,14 @@ impl GenerationCore {
         &self.shared.info
     }
 
-    /// Whether a step panicked.
+    /// Whether a step panicked or the device is lost.
     pub(crate) fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Ordering::Relaxed)
     }
 
     /// Waits for the step in progress and locks the state.
     ///
-    /// **Errors**: [`EngineError::EngineStopped`] after a step that panicked.
+    /// **Errors**: [`EngineError::EngineStopped`] after a step that panicked or lost the device.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, CoreState>, EngineError> {
         let state = self.shared.state.lock();
         if self.is_broken() { Err(EngineError::EngineStopped) } else { Ok(state) }
@@ -238,6 +238,9 @@ impl GenerationCore {
             self.shared.is_broken.store(true, Ordering::Relaxed);
             state.drop_tasks();
             resume_unwind(panic);
+        }
+        if state.is_device_lost() {
+            self.shared.is_broken.store(true, Ordering::Relaxed);
         }
         *self.shared.snapshot.lock() = state.snapshot();
     }

@@ -355,6 +355,16 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Whether a device has failed for good.
+    pub(crate) fn is_device_lost(&self) -> bool {
+        match self {
+            Self::Backend(error) | Self::Model(ModelError::Backend(error)) => {
+                matches!(error, BackendError::DeviceLost { .. })
+            }
+            _ => false,
+        }
+    }
+
     /// Unwraps an error that several sequences may share.
     pub(crate) fn from_shared(error: Arc<Self>) -> Self {
         Arc::try_unwrap(error).unwrap_or_else(Self::Shared)

@@ -105,7 +105,7 @@ impl GpuBackend {
 
     /// Returns the device's failure, if there was one. Nothing that it computes afterwards is valid.
     ///
-    /// **Errors**: [`BackendError::Device`].
+    /// **Errors**: [`BackendError::DeviceLost`].
     pub fn check(&self) -> Result<(), BackendError> {
         self.health.check()
     }
@@ -165,9 +165,9 @@ mod tests {
         backend.device.destroy();
         let failure =
             run(&mut x).and_then(|()| backend.download(&x, 12, &mut Vec::new()).map(|_| ()));
-        assert!(matches!(failure, Err(BackendError::Device { .. })), "{failure:?}");
-        assert!(matches!(run(&mut x), Err(BackendError::Device { .. })));
-        assert!(matches!(backend.check(), Err(BackendError::Device { .. })));
+        assert!(matches!(failure, Err(BackendError::DeviceLost { .. })), "{failure:?}");
+        assert!(matches!(run(&mut x), Err(BackendError::DeviceLost { .. })));
+        assert!(matches!(backend.check(), Err(BackendError::DeviceLost { .. })));
         // Neither allocations nor uploads panic.
         if let Ok(mut other) = backend.alloc(2, 2) {
             backend.upload(&[1.0; 4], &mut other);

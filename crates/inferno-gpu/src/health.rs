@@ -22,7 +22,7 @@ impl Health {
         device.set_device_lost_callback(move |reason, message| {
             // A device that is dropped is lost as well.
             if reason != wgpu::DeviceLostReason::Destroyed {
-                observer.fail(format!("device lost: {message}"));
+                observer.fail(message);
             }
         });
         health
@@ -34,9 +34,9 @@ impl Health {
         failure.get_or_insert(reason);
     }
 
-    /// **Errors**: [`BackendError::Device`] if the device has failed.
+    /// **Errors**: [`BackendError::DeviceLost`] if the device has failed.
     pub(crate) fn check(&self) -> Result<(), BackendError> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.clone().map_or(Ok(()), |reason| Err(BackendError::Device { reason }))
+        failure.clone().map_or(Ok(()), |reason| Err(BackendError::DeviceLost { reason }))
     }
 }

@@ -33,6 +33,7 @@ pub(crate) struct CoreState {
     /// Sequences whose next token waits for their constraint.
     held: Vec<SequenceId>,
     pacing: PrefillPacing,
+    is_device_lost: bool,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
     counters: EngineSnapshot,
 }
@@ -55,6 +56,7 @@ impl CoreState {
             continuations: Vec::new(),
             held: Vec::new(),
             pacing: PrefillPacing::new(target_itl),
+            is_device_lost: false,
             counters,
         }
     }
@@ -159,6 +161,11 @@ impl CoreState {
         }
     }
 
+    /// Whether the device has failed for good.
+    pub(super) fn is_device_lost(&self) -> bool {
+        self.is_device_lost
+    }
+
     /// Drops all tasks, so that their receivers see the end.
     pub(super) fn drop_tasks(&mut self) {
         self.tasks.clear();
@@ -259,6 +266,12 @@ impl CoreState {
             task.sender_mut().fail(error);
             self.remove_finished(id);
         }
+    }
+
+    /// Ends every request with an error.
+    fn fail_all(&mut self, error: &Arc<EngineError>) {
+        let ids: Vec<SequenceId> = self.tasks.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.fail(id, Arc::clone(error)));
     }
 
     /// Removes the task of a request that has ended. A session removes its own when it has read the events.

@@ -29,6 +29,7 @@ type Logits = Box<dyn Fn(&[u32], usize) -> f32 + Send>;
 pub enum Outcome {
     Runs,
     Fails,
+    LosesDevice,
     GivesNan,
 }
 
@@ -315,6 +316,10 @@ impl Runner for FakeRunner {
         let num_passes = self.passes.lock().expect("no pass panicked").len();
         let outcome = (self.hook)(num_passes);
         self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
+        if outcome == Outcome::LosesDevice {
+            let reason = "as the test requested".to_owned();
+            return Err(BackendError::DeviceLost { reason }.into());
+        }
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves arbitrary contents in the slots of the pass.
             batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));

@@ -14,7 +14,7 @@ const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
 
 impl CoreState {
     /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
-    /// chunk. A pass that fails ends the requests in it and no others.
+    /// chunk. A pass that fails ends the requests in it and no others, unless the device is lost.
     pub(super) fn compute(&mut self, plan: &Plan) {
         self.continuations.clear();
         self.continuations.resize(plan.chunks.len(), Continuation::default());
@@ -30,9 +30,14 @@ impl CoreState {
                 }
                 Err(error) => {
                     self.counters.failed_steps += 1;
+                    self.is_device_lost |= error.is_device_lost();
                     let error = Arc::new(error);
                     for (_, chunk) in plan.chunks_with(kind) {
                         self.fail(chunk.id, Arc::clone(&error));
+                    }
+                    if self.is_device_lost {
+                        self.fail_all(&error);
+                        break;
                     }
                 }
             }

@@ -138,6 +138,27 @@ fn a_failed_pass_fails_only_its_own_requests() {
 }
 
 #[test]
+fn a_lost_device_fails_every_request_and_stops_the_engine() {
+    let (permits, gate) = mpsc::channel::<()>();
+    let engine = engine(runner(40).with_hook(move |pass| {
+        let _ = gate.recv();
+        if pass == 2 { Outcome::LosesDevice } else { Outcome::Runs }
+    }));
+    let handle = engine.handle();
+    let streams = [[2, 3, 4], [5, 6, 7]].map(|prompt| submit(&engine, &prompt, &greedy(10)));
+    drop(permits);
+    for stream in streams {
+        let failed = failure(stream);
+        assert!(failed.contains("the device is lost: as the test requested"), "{failed}");
+    }
+    while handle.is_alive() {
+        std::thread::yield_now();
+    }
+    let refused = handle.submit(Request::new(vec![2], greedy(1)));
+    assert!(matches!(refused, Err(SubmitError::Stopped)));
+}
+
+#[test]
 fn nan_logits_fail_the_request() {
     let hook = |pass| if pass == 2 { Outcome::GivesNan } else { Outcome::Runs };
     let engine = engine(runner(40).with_hook(hook));

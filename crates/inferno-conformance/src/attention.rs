@@ -2,8 +2,8 @@
 
 use inferno_backend::{
     AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvBlockPart, KvDType,
-    KvLayer, KvLayout, KvValues, LogitRows, NormKind, Pass, QkNorm, QkvLayout, RopePairing,
-    Rotation, SequenceChunk,
+    KvLayer, KvLayout, KvValues, KvWindow, LogitRows, NormKind, Pass, QkNorm, QkvLayout,
+    RopePairing, Rotation, SequenceChunk,
 };
 
 use crate::cases::{Random, matrix, read, run};
@@ -148,6 +148,52 @@ pub fn two_sequences<B: Backend>(backend: &B, seed: u64) -> (Vec<f32>, Vec<f32>)
         .expect("memory");
     let found = read(backend, &out, 65 * shape.out_len());
     (found, [&alone[0][..25 * shape.out_len()], &alone[1]].concat())
+}
+
+/// Attends to one sequence in chunks of `chunk` tokens, in a layer that has memory for the blocks of its window alone.
+pub fn attend_in_window<B: Backend>(
+    backend: &B,
+    shape: &Shape,
+    qkv: &[f32],
+    chunk: usize,
+) -> Vec<f32> {
+    let (layout, window) = (shape.qkv(), shape.window.expect("a window"));
+    let kv_window = KvWindow::for_sequences(window.max_len(), shape.block_tokens, 1, chunk);
+    let layer = KvLayer { is_windowed: true, ..layout.kv_layer() };
+    let kv = KvLayout { layers: vec![layer], window: Some(kv_window), ..shape.cache() };
+    let mut cache = backend.alloc_kv_cache(&kv).expect("memory");
+    let params = AttentionParams {
+        window: Some(window),
+        ..AttentionParams::new(0, 1.0 / (shape.head_dim as f32).sqrt())
+    };
+    let (blocks, mut result) = (shape.blocks(), Vec::new());
+    let mut batch = backend.alloc_batch();
+    for start in (0..shape.tokens).step_by(chunk) {
+        let tokens = vec![0; chunk.min(shape.tokens - start)];
+        let end = start + tokens.len();
+        let needed = kv_window.blocks(start, end, shape.block_tokens);
+        for &block in &blocks[..needed.start] {
+            backend.release_kv_window(&mut cache, block);
+        }
+        let mut builder = BatchBuilder::new(shape.block_tokens);
+        let (block_table, logits) = (&blocks[..], LogitRows::None);
+        builder
+            .push(&SequenceChunk { tokens: &tokens, start, block_table, logits })
+            .expect("a chunk");
+        let built = builder.build();
+        backend.assign_kv_window(&built, &mut cache).expect("memory of the window");
+        backend.upload_batch(&built, &mut batch);
+        let rows = &qkv[start * layout.row_len()..end * layout.row_len()];
+        let rows = matrix(backend, tokens.len(), layout.row_len(), rows);
+        let mut out = backend.alloc(tokens.len(), shape.out_len()).expect("memory");
+        run(backend, |pass| {
+            pass.store_kv(&batch, 0, &layout, &rows, &mut cache);
+            pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out)
+        })
+        .expect("memory");
+        result.extend(read(backend, &out, tokens.len() * shape.out_len()));
+    }
+    result
 }
 
 /// Attends to zeros: `tokens` tokens after `start` others.

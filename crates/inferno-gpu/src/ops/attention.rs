@@ -44,7 +44,7 @@ const PART: usize = 128;
 const MIN_WORKGROUPS: usize = 512;
 
 /// Maximum size of the results of parts, in bytes, which are merged in rounds if there are more.
-pub(crate) const MAX_PARTIAL_BYTES: usize = 64 << 20;
+pub(crate) const MAX_PARTIAL_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
 /// Queries that a workgroup computes, all with the same key head.
 #[derive(Debug, Clone, Copy)]
@@ -342,4 +342,37 @@ pub(crate) fn paged_attention(
     let tile = heads.tile(batch.longest_chunk(), memory);
     inputs.dispatch(pass, (tile, false), &inputs.arguments(tile.rows), (&*out).into());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use inferno_backend::KvDType;
+    use inferno_conformance::cases::bits;
+    use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
+
+    use crate::adapter::GpuAdapter;
+    use crate::backend::GpuBackend;
+
+    #[test]
+    fn divided_caches_and_rounds_of_parts_compute_the_same_bits() {
+        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
+            return println!("skipped: no GPU adapter");
+        };
+        let open = || GpuBackend::new(&adapter).expect("a device that can be opened");
+        let (backend, mut limited) = (open(), open());
+        // A layer of the cache is then in two to four buffers.
+        limited.limits.max_storage_buffer_binding_size = 64 << 10;
+        for dtype in KvDType::ALL {
+            let tokens = if dtype == KvDType::F32 { 400 } else { 600 };
+            let shape = Shape { dtype, tokens, ..SHAPE };
+            let (qkv, blocks) = (inputs(&shape, 14), shape.blocks());
+            // In one pass, each workgroup computes all parts; in small ones, a part per round.
+            let whole = bits(&attend(&backend, &shape, &qkv, &blocks, &[tokens]));
+            for backend in [&backend, &limited] {
+                let chunks: Vec<_> = (0..tokens).step_by(8).map(|at| 8.min(tokens - at)).collect();
+                let found = attend(backend, &shape, &qkv, &blocks, &chunks);
+                assert_eq!(bits(&found), whole, "{dtype}");
+            }
+        }
+    }
 }

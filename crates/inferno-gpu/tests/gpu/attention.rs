@@ -1,8 +1,8 @@
 //! Attention over the KV cache.
 
-use inferno_backend::{KvDType, NormKind, ReferenceBackend, RopePairing};
+use inferno_backend::{AttentionWindow, KvDType, NormKind, ReferenceBackend, RopePairing};
 use inferno_conformance::attention::{
-    RopeCase, in_keys, mostly_single, rope_and_store, shapes, two_sequences,
+    RopeCase, attend_in_window, in_keys, mostly_single, rope_and_store, shapes, two_sequences,
 };
 use inferno_conformance::cases::{bits, relative_error};
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
@@ -129,5 +129,19 @@ fn rotated_heads_are_stored() {
         let expected = rope_and_store(&ReferenceBackend::new(), &case, 9);
         let error = relative_error(&found, &expected);
         assert!(error < 2e-6, "{case:?}: {error}");
+    }
+}
+
+#[test]
+fn layers_with_memory_for_their_window_alone_compute_the_same_bits() {
+    let Some(backend) = adapter() else { return };
+    for window in [AttentionWindow::Sliding(37), AttentionWindow::Chunked(50)] {
+        let shape = Shape { tokens: 300, window: Some(window), ..SHAPE };
+        let qkv = inputs(&shape, 13);
+        let expected = attend(backend, &shape, &qkv, &shape.blocks(), &[shape.tokens]);
+        for chunk in [1, 7, 64] {
+            let found = attend_in_window(backend, &shape, &qkv, chunk);
+            assert_eq!(bits(&found), bits(&expected), "{window:?} {chunk}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use inferno_backend::{
     Backend, BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
 use inferno_gguf::FileWatch;
-use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelSpec, StageRows};
+use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelError, ModelSpec, StageRows};
 
 use crate::scheduler::max_num_drafting;
 use crate::stage::{self, Stage};
@@ -151,6 +151,11 @@ impl ModelRunner {
     /// Runs all stages.
     fn run_stages(&mut self, batch: &Batch, rows: StageRows) -> Result<&[f32], EngineError> {
         self.watch.check().map_err(EngineError::ModelFileChanged)?;
+        let (max, found) = (self.limits.max_num_logit_rows, batch.logit_rows().len());
+        if rows == StageRows::Logits && found > max {
+            // Before a stage changes its cache.
+            return Err(ModelError::BatchTooLarge { what: "logit rows", max, found }.into());
+        }
         let Self { stages, residual, .. } = self;
         let (last, others) = stages.split_last_mut().expect("a runner has stages");
         let has_others = !others.is_empty();

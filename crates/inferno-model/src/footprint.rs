@@ -87,6 +87,11 @@ impl Footprint {
         })
     }
 
+    /// The sum of what is on the device that computes; tables for lookups may stay in main memory.
+    pub fn device_bytes(&self) -> usize {
+        Self { mapped_bytes: 0, ..*self }.total_bytes()
+    }
+
     /// The sum of all parts.
     pub fn total_bytes(&self) -> usize {
         let Self { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =

@@ -34,14 +34,26 @@ impl Device {
     /// **Errors**: [`Error::BackendNotBuilt`], [`Error::BackendOption`]; an instruction set or threads that the machine
     /// does not have.
     pub(crate) fn open(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
-        let &LoadOptions { backend, num_threads, isa, .. } = options;
+        let &LoadOptions { backend, num_threads, isa, gpu, gpu_layers, .. } = options;
+        let may_be_gpu =
+            matches!(backend, BackendChoice::Auto | BackendChoice::Gpu | BackendChoice::Metal);
+        if !may_be_gpu {
+            let option = match (gpu, gpu_layers) {
+                (Some(_), _) => Some("--device"),
+                (None, Some(1..)) => Some("--gpu-layers"),
+                _ => None,
+            };
+            if let Some(option) = option {
+                return Err(Error::BackendOption { option, backend: backend.name() });
+            }
+        }
         let cpu =
             |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
         match backend {
             BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
             BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
             BackendChoice::Parallel => cpu(isa, num_threads),
-            BackendChoice::Auto => match Self::preferred_gpu(checkpoint, options) {
+            BackendChoice::Auto => match Self::preferred_gpu(checkpoint, options)? {
                 Some(gpu) => Ok(gpu),
                 None => cpu(isa, num_threads),
             },
@@ -58,23 +70,27 @@ impl Device {
         }
     }
 
-    /// The GPU to use without being asked for: one whose memory holds the whole model.
+    /// The GPU that the options name, or the preferred one if its memory holds the whole model or a number of layers is
+    /// given.
     #[cfg(feature = "gpu")]
-    fn preferred_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Option<Self> {
+    fn preferred_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
         let LoadOptions { num_threads, isa, gpu, gpu_layers, .. } = options;
-        if gpu.is_some() || gpu_layers.is_some_and(|number| number > 0) {
-            return Self::gpu(options).ok();
+        if gpu.is_some() || matches!(gpu_layers, Some(1..)) && has_preferred_gpu() {
+            return Self::gpu(options).map(Some);
         }
         let is_for_cpu = num_threads.is_some() || isa.is_some() || gpu_layers.is_some();
         if is_for_cpu {
-            return None;
+            return Ok(None);
         }
-        gpu::GpuDevice::open_if_it_holds(checkpoint, options).map(Self::Gpu)
+        Ok(gpu::GpuDevice::open_if_it_holds(checkpoint, options).map(Self::Gpu))
     }
 
     #[cfg(not(feature = "gpu"))]
-    fn preferred_gpu(_checkpoint: &Gguf, _options: &LoadOptions) -> Option<Self> {
-        None
+    fn preferred_gpu(_checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
+        match options.gpu {
+            Some(_) => Self::gpu(options).map(Some),
+            None => Ok(None),
+        }
     }
 
     #[cfg(feature = "gpu")]
@@ -120,7 +136,11 @@ impl Device {
             Self::Cpu(backend) => {
                 let estimate = part.estimate(&**backend)?;
                 let (isa, num_threads) = (Some(backend.isa()), backend.num_threads());
-                Ok(LoadEstimate { isa, num_threads, ..estimate })
+                let choice = match options.backend {
+                    BackendChoice::Auto => BackendChoice::Parallel,
+                    choice => choice,
+                };
+                Ok(LoadEstimate { choice, isa, num_threads, ..estimate })
             }
             Self::Reference(backend) => part.estimate(&**backend),
             #[cfg(feature = "gpu")]
@@ -140,6 +160,15 @@ impl Device {
             Self::Gpu(_) => Ok(None),
         }
     }
+}
+
+/// Whether there is a GPU that is used without being named.
+pub(crate) fn has_preferred_gpu() -> bool {
+    #[cfg(feature = "gpu")]
+    let found = gpu::preferred().is_some();
+    #[cfg(not(feature = "gpu"))]
+    let found = false;
+    found
 }
 
 fn runner_on<B: Backend>(
@@ -184,6 +213,7 @@ impl Part<'_> {
             max_num_sequences: cache_use.max_num_sequences,
             max_num_drafting: cache_use.max_num_drafting,
             cache,
+            choice: options.backend,
             backend: backend.describe(),
             isa: None,
             num_threads: 1,

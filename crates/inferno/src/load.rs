@@ -126,6 +126,8 @@ pub struct LoadEstimate {
     pub max_num_drafting: usize,
     /// The dimensions of the KV cache and of recurrent state.
     pub cache: CacheLayout,
+    /// The backend that is used: never [`BackendChoice::Auto`].
+    pub choice: BackendChoice,
     /// Description of the backend, for people.
     pub backend: String,
     /// Instruction set, if the backend has a choice of them.
@@ -143,6 +145,14 @@ pub struct GpuEstimate {
     pub footprint: Footprint,
     /// Size of its memory, in bytes, if the driver reports it.
     pub memory_bytes: Option<u64>,
+}
+
+impl GpuEstimate {
+    /// Whether the GPU's memory holds the layers, as far as its size is known.
+    pub fn fits(&self) -> bool {
+        let needed = self.footprint.device_bytes() as u64;
+        self.memory_bytes.is_none_or(|memory_bytes| needed <= memory_bytes)
+    }
 }
 
 /// Returns the context length to run with.

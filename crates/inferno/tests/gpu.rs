@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 /// Whether there is a GPU. Prints that the test is skipped if there is none.
 ///
-/// **Panics** if there is none but `INFERNO_REQUIRE_GPU` is set.
+/// **Panics** if there is none but `INFERNO_REQUIRE_GPU` is 1.
 fn has_gpu() -> bool {
     let found = !inferno::gpus().is_empty();
     if !found {
-        assert!(std::env::var_os("INFERNO_REQUIRE_GPU").is_none(), "no GPU driver was found");
+        let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!required, "no GPU driver was found");
         eprintln!("skipped: no GPU driver was found");
     }
     found
@@ -114,11 +115,22 @@ impl Server {
             .expect("the address is printed");
         // The server must not wait for a reader of its log.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { process, address }
+        let server = Self { process, address };
+        while !server.respond("GET", "/health", "").0.starts_with("HTTP/1.1 200") {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        server
     }
 
-    /// The body of the response to a request.
+    /// The body of the successful response to a request.
     fn request(&self, method: &str, path: &str, body: &str) -> String {
+        let (head, body) = self.respond(method, path, body);
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        body
+    }
+
+    /// The head and the body of the response to a request.
+    fn respond(&self, method: &str, path: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         write!(
@@ -130,8 +142,7 @@ impl Server {
         let mut response = String::new();
         stream.read_to_string(&mut response).expect("it answers");
         let (head, body) = response.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-        body.to_owned()
+        (head.to_owned(), body.to_owned())
     }
 }
 

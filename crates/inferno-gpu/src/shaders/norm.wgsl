@@ -41,10 +41,10 @@ fn main(
     let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
     let factor = 1.0 / sqrt(mean_square + params.eps);
     for (var col = lane; col < params.cols; col += LANES) {
-        var value = (x[first + col] - mean) * factor * weight[col];
+        var added = 0.0;
         if params.has_bias != 0u {
-            value += bias[col];
+            added = bias[col];
         }
-        out[first + col] = value;
+        out[first + col] = fma((x[first + col] - mean) * factor, weight[col], added);
     }
 }

@@ -260,14 +260,15 @@ fn team_sum(team: u32, r: u32) -> f32 {
 // Applies the scale of a row of weights and adds the bias.
 fn finish(sum: f32, expert: u32, column: u32) -> f32 {
     let row = expert * params.weight_rows + column;
-    var result = sum;
+    var scale = 1.0;
     if params.has_scales != 0u {
-        result *= scales[row];
+        scale = scales[row];
     }
+    var added = 0.0;
     if params.has_bias != 0u {
-        result += bias[row];
+        added = bias[row];
     }
-    return result;
+    return fma(sum, scale, added);
 }
 
 fn store(at: u32, value: f32) {

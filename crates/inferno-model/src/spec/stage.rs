@@ -28,7 +28,8 @@ impl ModelSpec {
         if layers == (0..num_layers) {
             return Ok(self.clone());
         }
-        let indivisible = |reason| ModelError::Indivisible { layer: layers.start, reason };
+        let cut = if layers.start == 0 { layers.end } else { layers.start };
+        let indivisible = |reason| ModelError::Indivisible { layer: cut, reason };
         if self.streams.is_some() {
             return Err(indivisible("layers have several residual streams"));
         }

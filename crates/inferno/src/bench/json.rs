@@ -20,6 +20,7 @@ impl BenchReport {
             "model_bytes": self.model_bytes,
             "processor": self.processor,
             "backend": self.backend.name(),
+            "gpu": self.gpu,
             "isa": self.isa.map(|isa| isa.name()),
             "threads": self.num_threads,
             "kv_dtype": self.kv_dtype.name(),

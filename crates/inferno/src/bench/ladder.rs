@@ -209,7 +209,7 @@ fn plan(
     let model = model.with_options(gpu);
     match model.estimate() {
         Ok(_) => add("GPU".to_owned(), gpu, true),
-        Err(_) => skipped.push("GPU: this build has no GPU backend".to_owned()),
+        Err(error) => skipped.push(format!("GPU: {error}")),
     }
     Ok((model, rungs))
 }

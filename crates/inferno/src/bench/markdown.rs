@@ -27,6 +27,9 @@ impl BenchReport {
         if let Some(format) = self.requantize {
             write!(f, ", floating-point weights quantized to {format}")?;
         }
+        if let Some(gpu) = &self.gpu {
+            write!(f, "; {gpu}")?;
+        }
         write!(f, "; {}", self.processor.as_deref().unwrap_or("unknown processor"))?;
         let plural = if *num_threads == 1 { "" } else { "s" };
         write!(f, ", {num_threads} thread{plural}")?;

@@ -24,6 +24,8 @@ pub struct BenchReport {
     pub processor: Option<String>,
     /// The backend.
     pub backend: BackendChoice,
+    /// Description of the devices, if one of them is a GPU.
+    pub gpu: Option<String>,
     /// The instruction set, if the backend has several.
     pub isa: Option<Isa>,
     /// Number of threads.

@@ -46,9 +46,11 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     }
     output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
     let free = free_bytes();
-    let fits = total <= free;
+    let fits_on_gpu = estimate.gpu.as_ref().is_none_or(GpuEstimate::fits);
+    let fits = total <= free && fits_on_gpu;
     let verdict = match total.saturating_sub(kv_cache_bytes as u64) <= free {
         _ if fits => "the model fits".to_owned(),
+        _ if !fits_on_gpu => "the model does not fit on the GPU; reduce --gpu-layers".to_owned(),
         true => format!("the model does not fit; {smaller_cache}, or use --kv-dtype q8_0"),
         false => {
             "the model does not fit, even without a KV cache; use a smaller model or quantization"
@@ -63,7 +65,7 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
 /// Prints what is on the GPU.
 fn report_gpu(gpu: &GpuEstimate, output: &mut Output) -> Result<(), Failure> {
     let GpuEstimate { layers, footprint, memory_bytes } = gpu;
-    let needed = BinaryBytes(footprint.total_bytes() as u64).to_string();
+    let needed = BinaryBytes(footprint.device_bytes() as u64).to_string();
     let of = match memory_bytes {
         Some(bytes) => format!(" of {}", BinaryBytes(*bytes)),
         None => String::new(),

@@ -104,6 +104,7 @@ fn is_usage(error: &Error) -> bool {
         | Error::UnknownBackend { .. }
         | Error::UnknownRecipe { .. }
         | Error::NeedsImportanceMatrix { .. }
+        | Error::NoGpu
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
         | Error::Hub(

@@ -12,7 +12,7 @@ use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
 use super::Part;
 use crate::load::context_length;
-use crate::{Error, GpuEstimate, LoadEstimate, LoadOptions};
+use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
 
 /// The share of a GPU's memory that a model may occupy: others use it too, and drivers need some.
 const USABLE_SHARE: f64 = 0.9;
@@ -89,7 +89,10 @@ impl GpuDevice {
             true => Footprint::default(),
             false => part.footprint(&*self.gpu, on_gpu.clone())?,
         };
-        estimate.footprint = Footprint::default();
+        estimate.choice = BackendChoice::Gpu;
+        // Tables for lookups are read in main memory.
+        let Footprint { mapped_bytes, .. } = footprint;
+        estimate.footprint = Footprint { mapped_bytes, ..Footprint::default() };
         if !on_cpu.is_empty() {
             let cpu = self.cpu(&options)?;
             estimate.footprint = part.footprint(&**cpu, on_cpu.clone())?;
@@ -121,7 +124,7 @@ impl GpuDevice {
                 let part = Part { checkpoint, spec: &spec, options: &options };
                 let fits = |first: &usize| {
                     let footprint = part.footprint(&*self.gpu, *first..num_layers);
-                    footprint.is_ok_and(|footprint| footprint.total_bytes() <= usable)
+                    footprint.is_ok_and(|footprint| footprint.device_bytes() <= usable)
                 };
                 (0..num_layers).find(fits).unwrap_or(num_layers)
             }
@@ -148,8 +151,8 @@ struct Division {
     options: LoadOptions,
 }
 
-/// The GPU to use if none is named. The drivers are asked once.
-fn preferred() -> Option<&'static GpuAdapter> {
+/// The GPU to use if none is named. The drivers are queried once.
+pub(super) fn preferred() -> Option<&'static GpuAdapter> {
     static PREFERRED: OnceLock<Option<GpuAdapter>> = OnceLock::new();
     PREFERRED.get_or_init(GpuAdapter::preferred).as_ref()
 }

@@ -93,9 +93,9 @@ fn invalid_workloads_are_rejected() {
     let refused = |flags: &[&str]| {
         Run::inferno().args(["bench", "-m"]).args([model()]).args(flags).failure(2).stderr
     };
-    // The missing backend is reported before the context.
-    let stderr = refused(&["--backend", "gpu", "-p", "100000"]);
-    assert!(stderr.contains("no gpu backend"), "{stderr}");
+    // The option of another backend is reported before the context.
+    let stderr = refused(&["--backend", "scalar", "--gpu-layers", "2", "-p", "100000"]);
+    assert!(stderr.contains("does not support --gpu-layers"), "{stderr}");
     for flags in [&["-p", "0", "-n", "0"][..], &["-n", "0", "--batch", "2"], &["-r", "0"]] {
         refused(flags);
     }

@@ -49,9 +49,9 @@ fn equivalent_options_have_the_same_effect() {
 fn options_without_an_effect_are_ignored_with_a_warning() {
     let expected = generated(&["generate", "--greedy", "-n", "8", "-m", "MODEL", "Once"]);
     for (options, warning) in [
-        (&["-ngl", "99"][..], "warning: -ngl has no effect: there is no GPU backend"),
-        (&["--n-gpu-layers=-1"], "warning: --n-gpu-layers has no effect"),
-        (&["-fa", "on"], "warning: -fa has no effect"),
+        (&["-fa", "on"][..], "warning: -fa has no effect"),
+        (&["-sm", "layer"], "warning: -sm has no effect: a model runs on one GPU"),
+        (&["-ngl", "99", "-dev", "cpu"], "warning: --device cpu overrides"),
         (&["-fa"], "warning: -fa has no effect"),
         (&["--mlock", "-b", "512"], "warning: -b has no effect"),
         (&["-no-cnv", "--jinja"], "warning: --jinja has no effect: chat templates are always"),

@@ -256,8 +256,13 @@ fn invalid_options_exit_with_2_and_a_hint() {
             &["--greedy", "--temperature", "0.5"],
             "--greedy and --temperature cannot be used together",
         ),
-        (&["--backend", "gpu"], "this build has no gpu backend; use --backend parallel"),
-        (&["--backend", "metal"], "this build has no metal backend"),
+        (&["--device", "no such card"], "expected cpu"),
+        (&["--device", ""], "expected cpu"),
+        (&["--gpu-layers", "few"], "expected auto, all or a number of layers"),
+        (
+            &["--backend", "scalar", "--gpu-layers", "2"],
+            "the scalar backend does not support --gpu-layers",
+        ),
         (
             &["--backend", "reference", "--threads", "2"],
             "the reference backend does not support --threads",

@@ -83,11 +83,12 @@ fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
     return vec2<f32>(mean, 1.0 / sqrt(mean_square + params.eps));
 }
 
+// With the operations of the kernel `norm`. A compiler cannot contract the result of an explicit `fma` with what follows.
 fn normed(values: vec4<f32>, mean: f32, factor: f32, col: u32) -> vec4<f32> {
-    var result = (values - vec4<f32>(mean)) * factor * norm_weight_at(col);
+    var added = vec4<f32>();
     if params.has_norm_bias != 0u {
-        result += norm_bias_at(col);
+        added = norm_bias_at(col);
     }
-    return result;
+    return fma((values - vec4<f32>(mean)) * factor, norm_weight_at(col), added);
 }
 //# end

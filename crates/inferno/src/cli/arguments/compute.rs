@@ -9,6 +9,7 @@ use inferno_tensor::DType;
 use crate::cli::arguments::device::{DeviceArg, GpuLayers};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::terminal::note::print_note;
+use crate::device::has_preferred_gpu;
 use crate::{BackendChoice, BatchLimits, LoadOptions};
 
 /// Backend, threads and number formats.
@@ -25,7 +26,7 @@ pub(crate) struct ComputeArgs {
     #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceArg>,
     /// Number of layers to run on the GPU, the last ones, while the processor runs those before them: a number, all, or auto
-    /// for as many as fit in its memory [default: auto]
+    /// for as many as fit in its memory
     #[arg(long, value_name = "N", allow_negative_numbers = true, visible_alias = "n-gpu-layers")]
     gpu_layers: Option<GpuLayers>,
     /// Number of threads to use [default: all cores; 1 for scalar and simd]
@@ -35,7 +36,7 @@ pub(crate) struct ComputeArgs {
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,
-    /// Number format of the KV cache [default: i16; f16 for models with heads of more than 1024 values]
+    /// Number format of the KV cache [default: i16; f16 on a GPU, and for models with heads of more than 1024 values]
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
     #[arg(value_parser = one_of::<KvDType>(KvDType::ALL.map(KvDType::name)))]
     kv_dtype: Option<KvDType>,
@@ -59,19 +60,11 @@ impl ComputeArgs {
         if let Some(format) = self.requantize {
             note_requantize(format, checkpoint);
         }
+        let (backend, gpu, gpu_layers) = self.device();
         LoadOptions {
-            backend: match (self.backend, self.device) {
-                (BackendChoice::Auto, Some(DeviceArg::Cpu)) => BackendChoice::Parallel,
-                (backend, _) => backend,
-            },
-            gpu: match self.device {
-                Some(DeviceArg::Gpu(index)) => Some(index),
-                Some(DeviceArg::Cpu) | None => None,
-            },
-            gpu_layers: match self.gpu_layers {
-                Some(GpuLayers::Last(number)) => Some(number),
-                Some(GpuLayers::Auto) | None => None,
-            },
+            backend,
+            gpu,
+            gpu_layers,
             num_threads: self.threads,
             isa: self.isa,
             requantize: self.requantize,
@@ -80,6 +73,41 @@ impl ComputeArgs {
             kv_dtype: self.kv_dtype,
             limits,
             ..LoadOptions::default()
+        }
+    }
+}
+
+impl ComputeArgs {
+    /// The backend, the index of the GPU and the number of layers on it, which `--backend`, `--device` and `--gpu-layers`
+    /// select together.
+    fn device(&self) -> (BackendChoice, Option<usize>, Option<usize>) {
+        let is_gpu = matches!(self.backend, BackendChoice::Gpu | BackendChoice::Metal);
+        let is_auto = self.backend == BackendChoice::Auto;
+        let has_layers = !matches!(self.gpu_layers, None | Some(GpuLayers::Last(0)));
+        let layers = match self.gpu_layers {
+            Some(GpuLayers::Last(number)) => Some(number),
+            Some(GpuLayers::Auto) | None => None,
+        };
+        match self.device {
+            Some(DeviceArg::Gpu(index)) => (self.backend, Some(index), layers),
+            Some(DeviceArg::Cpu) => {
+                if is_gpu || has_layers {
+                    print_note("warning: --device cpu overrides --backend gpu and --gpu-layers");
+                }
+                let backend =
+                    if is_gpu || is_auto { BackendChoice::Parallel } else { self.backend };
+                (backend, None, None)
+            }
+            None if is_auto && has_layers && has_preferred_gpu() => {
+                (BackendChoice::Gpu, None, layers)
+            }
+            None if is_auto && has_layers => {
+                print_note(
+                    "warning: --gpu-layers has no effect: no discrete or Apple GPU was found (see inferno devices)",
+                );
+                (BackendChoice::Parallel, None, None)
+            }
+            None => (self.backend, None, layers),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::gpus;
+use crate::{GpuDescription, gpus};
 
 /// A device that a command line names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +18,15 @@ impl FromStr for DeviceArg {
 
     /// Parses `cpu`, the index of a GPU or a part of its name.
     fn from_str(text: &str) -> Result<Self, String> {
-        let lower = text.to_lowercase();
+        let lower = text.trim().to_lowercase();
         if lower == "cpu" || lower == "none" {
             return Ok(Self::Cpu);
         }
         let gpus = gpus();
         let index = lower.parse::<usize>().ok();
-        let found = gpus.iter().find(|gpu| match index {
-            Some(index) => gpu.index == index,
-            None => gpu.name.to_lowercase().contains(&lower),
-        });
+        let by_index = gpus.iter().find(|gpu| Some(gpu.index) == index);
+        let has_name = |gpu: &&GpuDescription| gpu.name.to_lowercase().contains(&lower);
+        let found = by_index.or_else(|| gpus.iter().find(has_name).filter(|_| !lower.is_empty()));
         let names = || gpus.iter().map(|gpu| format!("{} ({})", gpu.index, gpu.name));
         found.map(|gpu| Self::Gpu(gpu.index)).ok_or_else(|| match gpus.is_empty() {
             true => "expected cpu: no GPU driver (Vulkan, Metal or DX12) was found".to_owned(),

@@ -34,7 +34,7 @@ const GENERATING: &[&str] = &["generate", "chat", "run"];
 const TEXT: &[&str] = &["generate", "chat", "run", "serve"];
 const SERVE: &[&str] = &["serve"];
 const NO_SPLIT: &str =
-    "a model runs on one GPU, and on the processor where it does not fit (see --gpu-layers)";
+    "a model runs on one GPU, and on the processor if it does not fit (see --gpu-layers)";
 const AUTOMATIC: &str = "inferno handles this automatically";
 const ALWAYS: &str = "it is always enabled";
 

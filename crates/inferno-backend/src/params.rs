@@ -66,7 +66,7 @@ impl QkvLayout {
 pub enum LinearInput<'a, Buffer> {
     /// The rows of a buffer, unchanged.
     Plain(&'a Buffer),
-    /// The rows after [`norm`](crate::Backend::norm), bit-identical to it but without a buffer for its
+    /// The rows after [`norm`](crate::Pass::norm), bit-identical to it but without a buffer for its
     /// result.
     Normed {
         /// The rows before normalization.
@@ -260,7 +260,7 @@ pub struct ColumnBlocks {
     pub step: usize,
 }
 
-/// The size of [`Backend::copy_columns`](crate::Backend::copy_columns).
+/// The size of [`Pass::copy_columns`](crate::Pass::copy_columns).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopySize {
     /// Number of rows.

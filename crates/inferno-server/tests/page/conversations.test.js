@@ -193,6 +193,8 @@ test('presets set the sampling fields, and other values are shown as custom', as
 
 test('one of several models can be chosen, and stays chosen', async () => {
   const chooser = page.getByLabel('Model', { exact: true });
+  // The list is filled when the server has sent its models.
+  await chooser.locator('option').nth(1).waitFor({ state: 'attached' });
   assert.deepEqual(await chooser.locator('option').allInnerTexts(), ['small', 'other']);
   await chooser.selectOption('other');
   await page.reload();

@@ -13,10 +13,10 @@ pub fn adapter() -> Option<&'static Arc<GpuBackend>> {
     static BACKEND: OnceLock<Option<Arc<GpuBackend>>> = OnceLock::new();
     let open = || {
         let adapter = match std::env::var("INFERNO_GPU") {
-            Ok(name) => Some(GpuAdapter::find(&name).expect("the adapter")),
-            Err(_) => GpuAdapter::all().into_iter().next(),
+            Ok(name) => Some(GpuAdapter::named(&name).expect("the adapter")),
+            Err(_) => GpuAdapter::all().first(),
         };
-        let open = |adapter| GpuBackend::new(&adapter).expect("a device that can be opened");
+        let open = |adapter| GpuBackend::new(adapter).expect("a device that can be opened");
         adapter.map(open).map(Arc::new)
     };
     let backend = BACKEND.get_or_init(open).as_ref();

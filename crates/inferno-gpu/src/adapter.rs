@@ -3,6 +3,7 @@
 mod memory;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use inferno_backend::BackendError;
 
@@ -45,35 +46,20 @@ impl AdapterKind {
 
 impl GpuAdapter {
     /// Lists the adapters of this machine, in the order of their indexes. The list is empty on machines without a driver.
-    pub fn all() -> Vec<Self> {
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
-            flags: wgpu::InstanceFlags::empty(),
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
-        let described = |(index, adapter): (usize, wgpu::Adapter)| Self {
-            index,
-            info: adapter.get_info(),
-            adapter,
-        };
-        adapters.into_iter().enumerate().map(described).collect()
+    /// The drivers are queried once per process.
+    pub fn all() -> &'static [Self] {
+        static ALL: OnceLock<Vec<GpuAdapter>> = OnceLock::new();
+        ALL.get_or_init(enumerate)
     }
 
-    /// Returns the adapter whose index or part of whose name is `wanted`, regardless of case.
+    /// Returns the adapter with an index.
     ///
     /// **Errors**: [`BackendError::Unavailable`], which lists the adapters.
-    pub fn find(wanted: &str) -> Result<Self, BackendError> {
+    pub fn at(index: usize) -> Result<&'static Self, BackendError> {
         let adapters = Self::all();
-        let index = wanted.parse::<usize>().ok();
-        let lower = wanted.to_lowercase();
-        let matches = |adapter: &&Self| match index {
-            Some(index) => adapter.index == index,
-            None => adapter.name().to_lowercase().contains(&lower),
-        };
-        adapters.iter().find(matches).cloned().ok_or_else(|| BackendError::Unavailable {
-            what: format!("GPU {wanted:?}"),
-            reason: match &adapters[..] {
+        adapters.get(index).ok_or_else(|| BackendError::Unavailable {
+            what: format!("GPU {index}"),
+            reason: match adapters {
                 [] => "no GPU driver (Vulkan, Metal or DX12) was found".to_owned(),
                 _ => {
                     let known: Vec<String> = adapters.iter().map(Self::to_string).collect();
@@ -83,13 +69,21 @@ impl GpuAdapter {
         })
     }
 
+    /// Returns the adapter whose index, or else part of whose name, is `wanted`, regardless of case.
+    pub fn named(wanted: &str) -> Option<&'static Self> {
+        let (adapters, lower) = (Self::all(), wanted.to_lowercase());
+        let by_index = lower.parse().ok().and_then(|index: usize| adapters.get(index));
+        let has_name = |adapter: &&Self| adapter.name().to_lowercase().contains(&lower);
+        by_index.or_else(|| adapters.iter().find(has_name).filter(|_| !lower.is_empty()))
+    }
+
     /// Returns the adapter to use if none is named: the first discrete one, or one of Apple. Others only if they are
     /// named.
-    pub fn preferred() -> Option<Self> {
+    pub fn preferred() -> Option<&'static Self> {
         if !has_hardware() {
             return None;
         }
-        Self::all().into_iter().find(|adapter| {
+        Self::all().iter().find(|adapter| {
             adapter.kind() == AdapterKind::Discrete
                 || adapter.info.backend == wgpu::Backend::Metal
                     && adapter.kind() == AdapterKind::Integrated
@@ -130,11 +124,6 @@ impl GpuAdapter {
     /// Size of the device's memory, in bytes, if the driver reports it.
     pub fn memory_bytes(&self) -> Option<u64> {
         memory::vulkan_memory_bytes(&self.adapter)
-    }
-
-    /// The largest buffer, in bytes.
-    pub fn max_buffer_bytes(&self) -> u64 {
-        self.adapter.limits().max_buffer_size
     }
 
     /// The largest part of a buffer that a kernel can read, in bytes.
@@ -187,7 +176,23 @@ impl fmt::Display for GpuAdapter {
     }
 }
 
-/// Whether the machine may have a GPU. Asking the drivers takes a tenth of a second, and some print messages.
+/// Queries the drivers.
+fn enumerate() -> Vec<GpuAdapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
+        flags: wgpu::InstanceFlags::empty(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let described = |(index, adapter): (usize, wgpu::Adapter)| GpuAdapter {
+        index,
+        info: adapter.get_info(),
+        adapter,
+    };
+    adapters.into_iter().enumerate().map(described).collect()
+}
+
+/// Whether the machine may have a GPU. Querying the drivers takes a tenth of a second, and some print messages.
 fn has_hardware() -> bool {
     if !cfg!(target_os = "linux") {
         return true;
@@ -202,4 +207,18 @@ fn has_hardware() -> bool {
         })
     };
     has_node("/dev/dri", &["renderD"]) || has_node("/dev", &["nvidia", "dxg"])
+}
+
+/// The first adapter, for unit tests; `None`, and prints so, if there is none.
+///
+/// **Panics** if there is none and `INFERNO_REQUIRE_GPU` is 1.
+#[cfg(test)]
+pub(crate) fn for_tests() -> Option<&'static GpuAdapter> {
+    let adapter = GpuAdapter::all().first();
+    if adapter.is_none() {
+        let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!required, "no GPU adapter, but INFERNO_REQUIRE_GPU is 1");
+        println!("skipped: no GPU adapter");
+    }
+    adapter
 }

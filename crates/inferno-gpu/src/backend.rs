@@ -146,14 +146,12 @@ mod tests {
     use inferno_backend::{Backend, BackendError, DeviceMemory, Function, Pass};
 
     use super::GpuBackend;
-    use crate::adapter::GpuAdapter;
+    use crate::adapter;
 
     #[test]
     fn a_lost_device_fails_passes_and_downloads() {
-        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
-            return println!("skipped: no GPU adapter");
-        };
-        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
         let mut x = backend.alloc(3, 4).expect("memory");
         backend.upload(&[1.0; 12], &mut x);
         let run = |x: &mut _| {
@@ -176,10 +174,8 @@ mod tests {
 
     #[test]
     fn more_memory_than_the_device_has_is_an_error() {
-        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
-            return println!("skipped: no GPU adapter");
-        };
-        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
         for (rows, cols) in [(1 << 40, 1 << 20), (1 << 20, 1 << 20), (usize::MAX, 2)] {
             let failure = backend.alloc(rows, cols).err();
             assert!(matches!(failure, Some(BackendError::OutOfMemory { .. })), "{failure:?}");

@@ -17,6 +17,7 @@ use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
 pub use choice::BackendChoice;
+pub(crate) use description::gpu_named;
 pub use description::{GpuDescription, gpus};
 
 /// An open backend of this build. Clones share it.
@@ -35,17 +36,14 @@ impl Device {
     /// does not have.
     pub(crate) fn open(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
         let &LoadOptions { backend, num_threads, isa, gpu, gpu_layers, .. } = options;
+        let unsupported = |option| Err(Error::BackendOption { option, backend: backend.name() });
         let may_be_gpu =
             matches!(backend, BackendChoice::Auto | BackendChoice::Gpu | BackendChoice::Metal);
-        if !may_be_gpu {
-            let option = match (gpu, gpu_layers) {
-                (Some(_), _) => Some("--device"),
-                (None, Some(1..)) => Some("--gpu-layers"),
-                _ => None,
-            };
-            if let Some(option) = option {
-                return Err(Error::BackendOption { option, backend: backend.name() });
-            }
+        match (gpu, gpu_layers) {
+            _ if may_be_gpu => {}
+            (Some(_), _) => return unsupported("--device"),
+            (None, Some(1..)) => return unsupported("--gpu-layers"),
+            (None, _) => {}
         }
         let cpu =
             |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
@@ -59,12 +57,8 @@ impl Device {
             },
             BackendChoice::Gpu | BackendChoice::Metal => Self::gpu(options),
             BackendChoice::Reference => match (num_threads, isa) {
-                (Some(2..), _) => {
-                    Err(Error::BackendOption { option: "--threads", backend: backend.name() })
-                }
-                (_, Some(_)) => {
-                    Err(Error::BackendOption { option: "--isa", backend: backend.name() })
-                }
+                (Some(2..), _) => unsupported("--threads"),
+                (_, Some(_)) => unsupported("--isa"),
                 _ => Ok(Self::Reference(Arc::new(ReferenceBackend::new()))),
             },
         }
@@ -165,7 +159,7 @@ impl Device {
 /// Whether there is a GPU that is used without being named.
 pub(crate) fn has_preferred_gpu() -> bool {
     #[cfg(feature = "gpu")]
-    let found = gpu::preferred().is_some();
+    let found = inferno_gpu::GpuAdapter::preferred().is_some();
     #[cfg(not(feature = "gpu"))]
     let found = false;
     found

@@ -236,7 +236,7 @@ mod tests {
     use inferno_backend::{Backend, DeviceMemory, ExpertInput, ExpertParams, Pass};
     use inferno_conformance::cases::{Random, SILU, bits, matrix, read};
 
-    use crate::GpuAdapter;
+    use crate::adapter;
 
     const COLS: usize = 64;
     const HEIGHT: usize = 50;
@@ -278,13 +278,8 @@ mod tests {
 
     #[test]
     fn weights_in_many_buffers_have_the_same_products() {
-        let Some(adapter) = GpuAdapter::all().into_iter().next() else {
-            let required = std::env::var("INFERNO_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!required, "no GPU adapter, but INFERNO_REQUIRE_GPU is 1");
-            println!("skipped: no GPU adapter");
-            return;
-        };
-        let backend = GpuBackend::new(&adapter).expect("a device that can be opened");
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
         for dtypes in [[DType::F32; 2], [DType::Q8_0, DType::F16]] {
             let (one_each, expected) = products(&backend, dtypes, usize::MAX);
             assert!(one_each <= 4, "{dtypes:?}: {one_each}");

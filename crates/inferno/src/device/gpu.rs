@@ -31,15 +31,15 @@ impl GpuDevice {
     /// **Errors**: an adapter that does not exist or cannot be opened.
     pub(super) fn open(options: &LoadOptions) -> Result<Self, Error> {
         let adapter = match options.gpu {
-            Some(index) => GpuAdapter::find(&index.to_string())?,
-            None => preferred().cloned().ok_or(Error::NoGpu)?,
+            Some(index) => GpuAdapter::at(index)?,
+            None => GpuAdapter::preferred().ok_or(Error::NoGpu)?,
         };
-        Ok(Self { gpu: Arc::new(GpuBackend::new(&adapter)?), cpu: OnceLock::new() })
+        Ok(Self { gpu: Arc::new(GpuBackend::new(adapter)?), cpu: OnceLock::new() })
     }
 
     /// Opens the preferred GPU if there is one whose memory holds the whole model.
     pub(super) fn open_if_it_holds(checkpoint: &Gguf, options: &LoadOptions) -> Option<Self> {
-        preferred()?;
+        GpuAdapter::preferred()?;
         let device = Self::open(options).ok()?;
         let division = device.division(checkpoint, options).ok()?;
         (division.on_cpu.is_empty()).then_some(device)
@@ -149,10 +149,4 @@ struct Division {
     on_gpu: Range<usize>,
     /// With a format of the KV cache.
     options: LoadOptions,
-}
-
-/// The GPU to use if none is named. The drivers are queried once.
-pub(super) fn preferred() -> Option<&'static GpuAdapter> {
-    static PREFERRED: OnceLock<Option<GpuAdapter>> = OnceLock::new();
-    PREFERRED.get_or_init(GpuAdapter::preferred).as_ref()
 }

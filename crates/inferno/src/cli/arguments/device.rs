@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use crate::{GpuDescription, gpus};
+use crate::device::gpu_named;
+use crate::gpus;
 
 /// A device that a command line names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,21 +19,16 @@ impl FromStr for DeviceArg {
 
     /// Parses `cpu`, the index of a GPU or a part of its name.
     fn from_str(text: &str) -> Result<Self, String> {
-        let lower = text.trim().to_lowercase();
-        if lower == "cpu" || lower == "none" {
+        let name = text.trim();
+        if ["cpu", "none"].into_iter().any(|cpu| name.eq_ignore_ascii_case(cpu)) {
             return Ok(Self::Cpu);
         }
-        let gpus = gpus();
-        let index = lower.parse::<usize>().ok();
-        let by_index = gpus.iter().find(|gpu| Some(gpu.index) == index);
-        let has_name = |gpu: &&GpuDescription| gpu.name.to_lowercase().contains(&lower);
-        let found = by_index.or_else(|| gpus.iter().find(has_name).filter(|_| !lower.is_empty()));
-        let names = || gpus.iter().map(|gpu| format!("{} ({})", gpu.index, gpu.name));
-        found.map(|gpu| Self::Gpu(gpu.index)).ok_or_else(|| match gpus.is_empty() {
-            true => "expected cpu: no GPU driver (Vulkan, Metal or DX12) was found".to_owned(),
-            false => {
-                let names: Vec<String> = names().collect();
-                format!("expected cpu or one of the GPUs: {}", names.join(", "))
+        gpu_named(name).map(Self::Gpu).ok_or_else(|| {
+            let names: Vec<String> =
+                gpus().iter().map(|gpu| format!("{} ({})", gpu.index, gpu.name)).collect();
+            match names.is_empty() {
+                true => "expected cpu: no GPU driver (Vulkan, Metal or DX12) was found".to_owned(),
+                false => format!("expected cpu or one of the GPUs: {}", names.join(", ")),
             }
         })
     }

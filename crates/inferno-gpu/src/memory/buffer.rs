@@ -104,20 +104,19 @@ impl GpuBackend {
         }
     }
 
-    /// Appends `len` bytes of `source` from `offset` on to `bytes`; both are multiples of 4. Waits for the passes that were
-    /// submitted.
+    /// Copies `source` from `offset` on to `bytes`; the offset and the length are multiples of 4. Waits for the passes that
+    /// were submitted.
     ///
     /// **Errors**: [`BackendError::Device`].
     pub(crate) fn read(
         &self,
         source: &Allocation,
         offset: u64,
-        len: usize,
-        bytes: &mut Vec<u8>,
+        bytes: &mut [u8],
     ) -> Result<(), BackendError> {
         let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
-        for start in (0..len).step_by(TRANSFER_BYTES) {
-            let part = TRANSFER_BYTES.min(len - start) as u64;
+        for (number, bytes) in bytes.chunks_mut(TRANSFER_BYTES).enumerate() {
+            let part = bytes.len() as u64;
             let staging = target.take().filter(|staging| staging.size() >= part);
             let staging = staging.unwrap_or_else(|| {
                 self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -128,7 +127,7 @@ impl GpuBackend {
                 })
             });
             let mut encoder = self.device.create_command_encoder(&Default::default());
-            let from = offset + start as u64;
+            let from = offset + (number * TRANSFER_BYTES) as u64;
             encoder.copy_buffer_to_buffer(source.buffer(), from, &staging, 0, part);
             self.queue.submit([encoder.finish()]);
             let slice = staging.slice(..part);
@@ -138,7 +137,7 @@ impl GpuBackend {
             let view = slice.get_mapped_range().map_err(|error| BackendError::Device {
                 reason: format!("results cannot be read: {error}"),
             })?;
-            bytes.extend_from_slice(&view);
+            bytes.copy_from_slice(&view);
             drop(view);
             staging.unmap();
             *target = Some(staging);
@@ -163,10 +162,8 @@ impl GpuBackend {
         staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
         self.health.check()?;
-        let mut bytes = Vec::new();
-        self.read(&buffer.memory, 0, len * size_of::<f32>(), &mut bytes)?;
-        staging.clear();
-        staging.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&bytes));
+        staging.resize(len, 0.0);
+        self.read(&buffer.memory, 0, bytemuck::cast_slice_mut(staging))?;
         Ok(staging)
     }
 }

@@ -215,12 +215,12 @@ impl GpuBackend {
         part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        let mut encoded = Vec::new();
+        let mut encoded: Vec<u32> = Vec::new();
         for layer in cache.layers_of(part) {
             let (memory, offset) = layer.block(cache.place(layer, block));
-            encoded.clear();
-            self.read(memory, offset, layer.shape.num_bytes(), &mut encoded)?;
-            layer.shape.save(&bytemuck::pod_collect_to_vec::<u8, u32>(&encoded), bytes);
+            encoded.resize(layer.shape.num_bytes() / size_of::<u32>(), 0);
+            self.read(memory, offset, bytemuck::cast_slice_mut(&mut encoded))?;
+            layer.shape.save(&encoded, bytes);
         }
         Ok(())
     }

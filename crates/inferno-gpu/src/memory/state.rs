@@ -100,7 +100,9 @@ impl GpuState {
         backend.health.check()?;
         self.buffers().try_for_each(|(memory, values)| {
             let len = values * size_of::<f32>();
-            backend.read(memory, (slot.0 as usize * len) as u64, len, bytes)
+            let first = bytes.len();
+            bytes.resize(first + len, 0);
+            backend.read(memory, (slot.0 as usize * len) as u64, &mut bytes[first..])
         })
     }
 

@@ -25,7 +25,7 @@
 //! pass.submit()?;
 //!
 //! let mut staging = Vec::new();
-//! assert_eq!(backend.download(&y, 2, &mut staging)?, [6.0, 15.0]);
+//! assert_eq!(backend.download(&y, 0..2, &mut staging)?, [6.0, 15.0]);
 //! # Ok(())
 //! # }
 //! ```
@@ -33,6 +33,7 @@
 
 mod backend;
 mod batch;
+mod candidates;
 mod error;
 mod kv;
 mod kv_row;
@@ -46,6 +47,7 @@ mod weight;
 
 pub use backend::Backend;
 pub use batch::{Batch, BatchBuilder, LogitRows, SequenceChunk};
+pub use candidates::{CandidateRow, CandidateRows, CandidateShape, EXP_SUM_ERROR, MAX_CANDIDATES};
 pub use error::BackendError;
 pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvValues};
 pub use kv_row::{LARGEST_I16, MAX_I16_ROW_LEN, largest_i16};

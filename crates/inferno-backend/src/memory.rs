@@ -1,5 +1,7 @@
 //! The memory of a device.
 
+use std::ops::Range;
+
 use inferno_tensor::DType;
 
 use crate::{
@@ -31,17 +33,26 @@ pub trait DeviceMemory: Send + Sync + 'static {
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn alloc(&self, rows: usize, cols: usize) -> Result<Self::Buffer, BackendError>;
 
+    /// Allocates a zeroed buffer for `rows` rows of logits, which only [`linear`](crate::Pass::linear),
+    /// [`apply`](crate::Pass::apply) and [`select_candidates`](crate::Pass::select_candidates) access. It may be larger
+    /// than a kernel can access at once.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    fn alloc_logits(&self, rows: usize, vocab_size: usize) -> Result<Self::Buffer, BackendError> {
+        self.alloc(rows, vocab_size)
+    }
+
     /// Copies whole rows from the host to the start of `buffer`.
     fn upload(&self, values: &[f32], buffer: &mut Self::Buffer);
 
-    /// Returns the first `len` values of `buffer`: borrowed if the host can read them in place,
-    /// otherwise copied to `staging`.
+    /// Returns a range of the values of `buffer`: borrowed if the host can read them in place, otherwise copied to
+    /// `staging`. Waits for the passes that were submitted.
     ///
     /// **Errors**: [`BackendError::Device`].
     fn download<'a>(
         &self,
         buffer: &'a Self::Buffer,
-        len: usize,
+        values: Range<usize>,
         staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError>;
 

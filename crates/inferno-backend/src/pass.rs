@@ -1,10 +1,10 @@
 //! The operations of a forward pass.
 
 use crate::{
-    AttentionParams, BackendError, ColumnBlocks, ConvParams, ConvWeights, CopySize, DeviceMemory,
-    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rope,
-    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    AttentionParams, BackendError, CandidateShape, ColumnBlocks, ConvParams, ConvWeights, CopySize,
+    DeviceMemory, EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm,
+    QkvLayout, Rope, Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
 /// A pass: operations on the memory `M` of a device, in order.
@@ -38,6 +38,20 @@ pub trait Pass<M: DeviceMemory> {
 
     /// `out[i] = x[logit_rows[i]]`.
     fn gather_logit_rows(&mut self, batch: &M::DeviceBatch, x: &M::Buffer, out: &mut M::Buffer);
+
+    /// Selects the largest logits of each row, and writes [`CandidateRows`](crate::CandidateRows) to `out`, which it
+    /// allocates if it is empty or too small. A backend whose host reads `logits` in place leaves `out` as it is.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    fn select_candidates(
+        &mut self,
+        _rows: usize,
+        _shape: CandidateShape,
+        _logits: &M::Buffer,
+        _out: &mut Option<M::Buffer>,
+    ) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     // Single values and rows.
 

@@ -18,12 +18,13 @@ use std::borrow::Cow;
 use inferno_tensor::Tensor;
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
-    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout,
-    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, CandidateShape, ColumnBlocks, ConvParams,
+    ConvWeights, CopySize, EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass,
+    QkNorm, QkvLayout, Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    WeightPart,
 };
-use arithmetic::{add, evaluate, normalize};
+use arithmetic::{add, evaluate, normalize, zeros};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
 pub use product::ReferenceWeight;
@@ -100,6 +101,18 @@ impl Pass<ReferenceBackend> for ReferencePass {
         for (to, &from) in batch.logit_rows().iter().enumerate() {
             out[[to]].copy_from_slice(&x[[from]]);
         }
+    }
+
+    fn select_candidates(
+        &mut self,
+        rows: usize,
+        shape: CandidateShape,
+        logits: &Matrix,
+        out: &mut Option<Matrix>,
+    ) -> Result<(), BackendError> {
+        let out = out.insert(zeros(&[rows, shape.row_len()], "candidates")?);
+        (0..rows).for_each(|row| shape.select(&logits[[row]], &mut out[[row]]));
+        Ok(())
     }
 
     fn apply(&mut self, rows: usize, function: Function, x: &mut Matrix) {

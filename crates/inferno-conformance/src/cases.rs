@@ -77,7 +77,7 @@ pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32])
 
 /// The first `count` values of a matrix.
 pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f32> {
-    backend.download(buffer, count, &mut Vec::new()).expect("memory can be read").to_vec()
+    backend.download(buffer, 0..count, &mut Vec::new()).expect("memory can be read").to_vec()
 }
 
 /// The bit patterns of `values`, with all NaNs mapped to one.

@@ -29,7 +29,7 @@
 //! pass.submit()?;
 //!
 //! let mut staging = Vec::new();
-//! assert_eq!(backend.download(&y, 2, &mut staging)?, [21.0, 43.0]);
+//! assert_eq!(backend.download(&y, 0..2, &mut staging)?, [21.0, 43.0]);
 //! # Ok(())
 //! # }
 //! ```

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferno_backend::{Batch, BlockId, KvBlockPart, KvDType, KvLayer, KvLayout};
 use inferno_engine::{
-    CoreOptions, EngineError, Fingerprint, GenerationCore, GenerationParams, Runner,
-    SamplingParams, Session, SessionOptions, StopParams, WindowUpdate,
+    CoreOptions, EngineError, Fingerprint, GenerationCore, GenerationParams, PassRows, Rows,
+    Runner, SamplingParams, Session, SessionOptions, StopParams, WindowUpdate,
 };
 use inferno_gguf::Gguf;
-use inferno_model::BatchLimits;
+use inferno_model::{BatchLimits, StageOutput};
 use inferno_tokenizer::Tokenizer;
 
 const VOCAB_SIZE: usize = 64;
@@ -19,6 +19,8 @@ const CONTEXT_LENGTH: usize = 1 << 16;
 struct ConstantRunner {
     layout: KvLayout,
     logits: Vec<f32>,
+    /// Rows of the current pass.
+    num_rows: usize,
 }
 
 impl Runner for ConstantRunner {
@@ -46,12 +48,14 @@ impl Runner for ConstantRunner {
         Fingerprint(0)
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        Ok(&self.logits[..batch.logit_rows().len() * VOCAB_SIZE])
+    fn submit(&mut self, batch: &Batch, _: PassRows) -> Result<(), EngineError> {
+        self.num_rows = batch.logit_rows().len();
+        Ok(())
     }
 
-    fn run_hidden(&mut self, _: &Batch) -> Result<&[f32], EngineError> {
-        Ok(&[])
+    fn wait(&mut self) -> Result<Rows<'_>, EngineError> {
+        let values = &self.logits[..self.num_rows * VOCAB_SIZE];
+        Ok(Rows::new(StageOutput::Values(values), VOCAB_SIZE))
     }
 
     fn update_windows(&mut self, _: &[WindowUpdate]) {}
@@ -83,7 +87,7 @@ fn token_of_one_session(criterion: &mut Criterion) {
         dtype: KvDType::F32,
     };
     let logits = (0..VOCAB_SIZE).map(|token| (token * 7 % VOCAB_SIZE) as f32).collect();
-    let runner = Box::new(ConstantRunner { layout, logits });
+    let runner = Box::new(ConstantRunner { layout, logits, num_rows: 0 });
     let core = GenerationCore::new(runner, Arc::new(tokenizer), CoreOptions::default());
     let core = core.expect("a sound runner");
     let mut session = Session::new(core, SessionOptions::default()).expect("a sound cache");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use inferno_backend::{Batch, LogitRows, SequenceChunk, SequenceState, StateSlot};
 
 use crate::window_blocks::WindowBlocks;
-use crate::{BlockPool, EngineError, Runner, Sequence};
+use crate::{BlockPool, EngineError, PassRows, Rows, Runner, Sequence};
 
 /// What the rows of a forward pass hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,36 +35,28 @@ impl<'a> ForwardOutput<'a> {
     }
 }
 
-/// Runs one forward pass over `chunks`. `batch` is overwritten with it and keeps its memory for the next pass.
+/// Runs one forward pass over `chunks`, and returns its rows and its duration. `batch` is overwritten with it and keeps
+/// its memory for the next pass.
 ///
 /// **Errors**: a chunk without blocks for its positions, a runner that fails,
 /// [`EngineError::LogitsLength`].
 pub(crate) fn run_chunks<'a, 'r>(
     runner: &'r mut dyn Runner,
     batch: &mut Batch,
-    kind: RowKind,
+    rows: PassRows,
     chunks: impl Iterator<Item = (SequenceChunk<'a>, Option<SequenceState>)>,
-) -> Result<ForwardOutput<'r>, EngineError> {
+) -> Result<(Rows<'r>, Duration), EngineError> {
     let mut builder = std::mem::take(batch).into_builder(runner.kv_layout().block_tokens);
     for (chunk, state) in chunks {
         builder.push_with_state(&chunk, state)?;
     }
     *batch = builder.build();
-    let row_len = match kind {
-        RowKind::Logits => runner.vocab_size(),
-        RowKind::Hidden => runner.hidden_size(),
-    };
     let started = Instant::now();
-    let values = match kind {
-        RowKind::Logits => runner.run(batch)?,
-        RowKind::Hidden => runner.run_hidden(batch)?,
-    };
+    runner.submit(batch, rows)?;
+    let rows = runner.wait()?;
     let duration = started.elapsed();
-    let expected = batch.logit_rows().len() * row_len;
-    if values.len() != expected {
-        return Err(EngineError::LogitsLength { expected, found: values.len() });
-    }
-    Ok(ForwardOutput { num_tokens: batch.num_tokens(), duration, values, row_len })
+    rows.check_len(batch.logit_rows().len())?;
+    Ok((rows, duration))
 }
 
 /// Computes sequences on a runner without a scheduler, for measurements and logit dumps.
@@ -174,7 +166,8 @@ impl<'r> SequenceRunner<'r> {
             };
             (chunk, sequence.state_slot().map(SequenceState::from))
         });
-        let output = run_chunks(self.runner, &mut self.batch, RowKind::Logits, chunks);
+        let row_len = self.runner.vocab_size();
+        let output = run_chunks(self.runner, &mut self.batch, PassRows::Logits, chunks);
         for sequence in sequences {
             match &output {
                 Ok(_) => sequence.advance(sequence.next_len(max_num_tokens)),
@@ -182,6 +175,8 @@ impl<'r> SequenceRunner<'r> {
                 Err(_) => {}
             }
         }
-        output.map(Some)
+        let (rows, duration) = output?;
+        let (values, num_tokens) = (rows.into_values(), self.batch.num_tokens());
+        Ok(Some(ForwardOutput { num_tokens, duration, values, row_len }))
     }
 }

@@ -27,6 +27,7 @@ mod model_runner;
 mod perplexity;
 mod prefix_cache;
 mod private_file;
+mod rows;
 mod runner;
 mod sampler;
 mod scheduler;
@@ -55,6 +56,7 @@ pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
 pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use private_file::PrivateFile;
+pub use rows::{DeviceRow, PassRows, Row, Rows};
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs};
 pub use scheduler::{

@@ -8,7 +8,7 @@ use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelError, Model
 
 use crate::scheduler::max_num_drafting;
 use crate::stage::{self, Stage};
-use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
+use crate::{EngineError, Fingerprint, PassRows, Rows, Runner, WindowUpdate};
 
 /// Configures a [`ModelRunner`].
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +76,8 @@ pub struct ModelRunner {
     stages: Vec<Box<dyn Stage>>,
     /// Rows on their way from one stage to the next.
     residual: Vec<f32>,
+    /// Number of values of a whole row of the last pass.
+    row_len: usize,
     vocab_size: usize,
     hidden_size: usize,
     layout: CacheLayout,
@@ -118,6 +120,7 @@ impl ModelRunner {
         Ok(Self {
             stages: Vec::new(),
             residual: Vec::new(),
+            row_len: spec.vocab_size,
             vocab_size: spec.vocab_size,
             hidden_size: spec.hidden_size,
             fingerprint: fingerprint.with_kv_layout(&layout.kv),
@@ -146,26 +149,6 @@ impl ModelRunner {
     pub fn with_watch(mut self, watch: FileWatch) -> Self {
         self.watch = watch;
         self
-    }
-
-    /// Runs all stages.
-    fn run_stages(&mut self, batch: &Batch, rows: StageRows) -> Result<&[f32], EngineError> {
-        self.watch.check().map_err(EngineError::ModelFileChanged)?;
-        let (max, found) = (self.limits.max_num_logit_rows, batch.logit_rows().len());
-        if rows == StageRows::Logits && found > max {
-            // Before a stage changes its cache.
-            return Err(ModelError::BatchTooLarge { what: "logit rows", max, found }.into());
-        }
-        let Self { stages, residual, .. } = self;
-        let (last, others) = stages.split_last_mut().expect("a runner has stages");
-        let has_others = !others.is_empty();
-        for (index, stage) in others.iter_mut().enumerate() {
-            let input = (index > 0).then_some(&residual[..]);
-            let output = stage.run(batch, input, StageRows::Residual)?;
-            residual.clear();
-            residual.extend_from_slice(output);
-        }
-        last.run(batch, has_others.then_some(&residual[..]), rows)
     }
 
     /// For each stage, the sizes of its layers without a window and of those with one in a part of a block.
@@ -216,12 +199,34 @@ impl Runner for ModelRunner {
         self.fingerprint
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        self.run_stages(batch, StageRows::Logits)
+    /// Runs all stages but the last, which it starts.
+    fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError> {
+        self.watch.check().map_err(EngineError::ModelFileChanged)?;
+        let (max, found) = (self.limits.max_num_logit_rows, batch.logit_rows().len());
+        if rows != PassRows::Hidden && found > max {
+            // Before a stage changes its cache.
+            return Err(ModelError::BatchTooLarge { what: "logit rows", max, found }.into());
+        }
+        let Self { stages, residual, row_len, .. } = self;
+        let (last, others) = stages.split_last_mut().expect("a runner has stages");
+        let has_others = !others.is_empty();
+        for (index, stage) in others.iter_mut().enumerate() {
+            let input = (index > 0).then_some(&residual[..]);
+            stage.submit(batch, input, StageRows::Residual)?;
+            let output = stage.wait()?.into_values();
+            residual.clear();
+            residual.extend_from_slice(output);
+        }
+        *row_len = match rows {
+            PassRows::Logits | PassRows::Candidates(_) => self.vocab_size,
+            PassRows::Hidden => self.hidden_size,
+        };
+        last.submit(batch, has_others.then_some(&residual[..]), rows.into())
     }
 
-    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        self.run_stages(batch, StageRows::Hidden)
+    fn wait(&mut self) -> Result<Rows<'_>, EngineError> {
+        let last = self.stages.last_mut().expect("a runner has stages");
+        Ok(Rows::new(last.wait()?, self.row_len))
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

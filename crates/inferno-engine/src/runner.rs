@@ -3,7 +3,7 @@
 use inferno_backend::{Batch, BlockId, KvBlockPart, KvLayout, StateLayout, StateSlot};
 use inferno_model::BatchLimits;
 
-use crate::{EngineError, Fingerprint, WindowUpdate};
+use crate::{EngineError, Fingerprint, PassRows, Rows, WindowUpdate};
 
 /// A model on a device, as the engine uses it. Nothing above it names a backend.
 ///
@@ -18,7 +18,7 @@ pub trait Runner: Send {
     /// Returns the maximum number of positions of a sequence.
     fn context_length(&self) -> usize;
 
-    /// Returns the limits of a batch for [`run`](Self::run).
+    /// Returns the limits of a batch for [`submit`](Self::submit).
     fn limits(&self) -> BatchLimits;
 
     /// Returns the maximum number of sequences that are computed together. Each needs a row of logits, and a prompt one
@@ -44,18 +44,19 @@ pub trait Runner: Send {
     /// Returns a fingerprint of the model and the cache's format, which saved state is checked against.
     fn fingerprint(&self) -> Fingerprint;
 
-    /// Runs one forward pass, and returns a row of logits for each of the batch's `logit_rows`.
+    /// Starts one forward pass, which [`wait`](Self::wait) completes. The device may compute in the meantime.
     ///
     /// **Errors**: a batch beyond the limits, a token beyond the vocabulary, no memory, a device that fails.
     /// The cache and the recurrent state may hold anything in the batch's own slots then, and are unchanged elsewhere.
     /// Later passes must work.
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
+    fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError>;
 
-    /// Runs one forward pass as [`run`](Self::run) does, and returns the hidden state after the final norm
-    /// instead of each row of logits. There may be as many rows as tokens.
+    /// Waits for the pass that was started last, and returns a row for each of its batch's `logit_rows`.
     ///
-    /// **Errors**: as [`run`](Self::run).
-    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
+    /// **Errors**: a device that fails, with the consequences of a [`submit`](Self::submit) that fails.
+    ///
+    /// **Panics** if no pass was started since the last call.
+    fn wait(&mut self) -> Result<Rows<'_>, EngineError>;
 
     /// Changes which blocks hold keys and values of windowed layers.
     fn update_windows(&mut self, updates: &[WindowUpdate]);

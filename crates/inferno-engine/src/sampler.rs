@@ -14,6 +14,7 @@
 //! left. Temperature comes last, so that it changes the probabilities of the remaining tokens
 //! and not which tokens remain. At temperature 0 the best token after stage 2 is selected.
 
+mod best_logits;
 mod candidates;
 mod logit_bias;
 mod logprobs;
@@ -198,11 +199,17 @@ impl Sampler {
         if candidates.is_empty() {
             return Err(EngineError::NoCandidates);
         }
+        self.truncate_candidates();
+        Ok(())
+    }
+
+    /// Stages 3 to 6.
+    fn truncate_candidates(&mut self) {
+        let Self { params, candidates, .. } = self;
         top_k::apply(params.top_k, candidates);
         typical::apply(params.typical_p, candidates);
         top_p::apply(params.top_p, candidates);
         min_p::apply(params.min_p, candidates);
-        Ok(())
     }
 
     /// Stage 7: draws one of `candidates`, which are not empty.

@@ -1,7 +1,9 @@
 //! The layers of a model on one device, with their caches.
 
 use inferno_backend::{Backend, Batch, BlockId, KvBlockPart, StateSlot};
-use inferno_model::{BatchLimits, CacheLayout, Model, ModelCache, StageRows, Workspace};
+use inferno_model::{
+    BatchLimits, CacheLayout, Model, ModelCache, StageOutput, StageRows, Workspace,
+};
 
 use crate::{EngineError, WindowUpdate};
 
@@ -13,13 +15,16 @@ pub(crate) trait Stage: Send {
     /// A description of the device.
     fn device(&self) -> String;
 
-    /// Runs the layers; `residual` is that of the stage before, if there is one.
-    fn run(
+    /// Starts a pass through the layers; `residual` is that of the stage before, if there is one.
+    fn submit(
         &mut self,
         batch: &Batch,
         residual: Option<&[f32]>,
         rows: StageRows,
-    ) -> Result<&[f32], EngineError>;
+    ) -> Result<(), EngineError>;
+
+    /// Waits for the pass that was started last, and returns its rows.
+    fn wait(&mut self) -> Result<StageOutput<'_>, EngineError>;
 
     fn update_windows(&mut self, updates: &[WindowUpdate]);
 
@@ -76,14 +81,18 @@ impl<B: Backend> Stage for ModelStage<B> {
         self.model.backend().describe()
     }
 
-    fn run(
+    fn submit(
         &mut self,
         batch: &Batch,
         residual: Option<&[f32]>,
         rows: StageRows,
-    ) -> Result<&[f32], EngineError> {
+    ) -> Result<(), EngineError> {
         let Self { model, cache, workspace, .. } = self;
-        Ok(model.forward_stage(batch, residual, rows, cache, workspace)?)
+        Ok(model.submit(batch, residual, rows, cache, workspace)?)
+    }
+
+    fn wait(&mut self) -> Result<StageOutput<'_>, EngineError> {
+        Ok(self.model.wait(&mut self.workspace)?)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

@@ -162,7 +162,7 @@ mod tests {
         run(&mut x).expect("a device that works");
         backend.device.destroy();
         let failure =
-            run(&mut x).and_then(|()| backend.download(&x, 12, &mut Vec::new()).map(|_| ()));
+            run(&mut x).and_then(|()| backend.download(&x, 0..12, &mut Vec::new()).map(|_| ()));
         assert!(matches!(failure, Err(BackendError::DeviceLost { .. })), "{failure:?}");
         assert!(matches!(run(&mut x), Err(BackendError::DeviceLost { .. })));
         assert!(matches!(backend.check(), Err(BackendError::DeviceLost { .. })));

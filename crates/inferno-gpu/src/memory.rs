@@ -9,6 +9,8 @@ pub(crate) mod state;
 pub(crate) mod table;
 pub(crate) mod weight;
 
+use std::ops::Range;
+
 use inferno_backend::{
     BackendError, Batch, BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvLayout, PassShape,
     StateLayout, StateSlot, WeightPart,
@@ -46,10 +48,10 @@ impl DeviceMemory for GpuBackend {
     fn download<'a>(
         &self,
         buffer: &'a GpuBuffer,
-        len: usize,
+        values: Range<usize>,
         staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
-        self.download_values(buffer, len, staging)
+        self.download_values(buffer, values, staging)
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<GpuWeight, BackendError> {

@@ -1,23 +1,21 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
-use inferno_backend::{Backend, Batch, Pass};
+use std::sync::Arc;
+
+use inferno_backend::{Backend, Batch, CandidateRows, Pass};
 
 use crate::layers::{ForwardContext, Output};
 use crate::rope;
+use crate::rows::{DeviceLogits, StageOutput, StageRows};
 use crate::spec::tensors::MatrixPart;
 use crate::workspace::Workspace;
 use crate::{Model, ModelCache, ModelError, ModelSpec};
 
-/// What a pass computes of its batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StageRows {
-    /// A row of logits for each of the batch's `logit_rows`.
-    Logits,
-    /// The input of the output head for each of the batch's `logit_rows`: `hidden_size` values after the final norm. Their
-    /// number is limited only by that of the tokens.
-    Hidden,
-    /// The residual stream of each token after the last layer: `hidden_size` values, for the next stage.
-    Residual,
+/// A pass whose rows have not been read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SubmittedPass {
+    rows: StageRows,
+    num_rows: usize,
 }
 
 impl<B: Backend> Model<B> {
@@ -27,9 +25,7 @@ impl<B: Backend> Model<B> {
     /// The same tokens at the same positions give the same logits, whatever else is in the batch
     /// and however the positions before them were split into batches.
     ///
-    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
-    /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
-    /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
+    /// **Errors**: as [`submit`](Self::submit).
     ///
     /// **Panics** if the model is a stage without the first or the last layer.
     pub fn forward<'w>(
@@ -38,7 +34,7 @@ impl<B: Backend> Model<B> {
         cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
-        self.forward_stage(batch, None, StageRows::Logits, cache, workspace)
+        self.forward_whole(batch, StageRows::Logits, cache, workspace)
     }
 
     /// Runs `batch` like [`forward`](Self::forward), but returns [`StageRows::Hidden`].
@@ -50,45 +46,81 @@ impl<B: Backend> Model<B> {
         cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
-        self.forward_stage(batch, None, StageRows::Hidden, cache, workspace)
+        self.forward_whole(batch, StageRows::Hidden, cache, workspace)
     }
 
-    /// Runs `batch` like [`forward`](Self::forward) through the layers of a [stage](crate::ModelSpec::stage). `residual` is
-    /// the [`StageRows::Residual`] of the stage before it, if there is one.
+    fn forward_whole<'w>(
+        &self,
+        batch: &Batch,
+        rows: StageRows,
+        cache: &mut ModelCache<B>,
+        workspace: &'w mut Workspace<B>,
+    ) -> Result<&'w [f32], ModelError> {
+        self.submit(batch, None, rows, cache, workspace)?;
+        Ok(self.wait(workspace)?.into_values())
+    }
+
+    /// Starts a pass of `batch` through the layers of a [stage](crate::ModelSpec::stage), whose rows
+    /// [`wait`](Self::wait) returns. `residual` is the [`StageRows::Residual`] of the stage before it, if there is one.
     ///
-    /// **Errors**: as [`forward`](Self::forward).
+    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
+    /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
+    /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
     ///
     /// **Panics** unless `residual` is given to all stages but the first, and `rows` is [`StageRows::Residual`] for all
     /// but the last.
-    pub fn forward_stage<'w>(
+    pub fn submit(
         &self,
         batch: &Batch,
         residual: Option<&[f32]>,
         rows: StageRows,
         cache: &mut ModelCache<B>,
-        workspace: &'w mut Workspace<B>,
-    ) -> Result<&'w [f32], ModelError> {
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        workspace.submitted = None;
         self.check(batch, workspace)?;
         let (limit, num_rows) = (workspace.limits.max_num_logit_rows, batch.logit_rows().len());
-        if rows == StageRows::Logits && num_rows > limit {
+        if rows.are_logits() && num_rows > limit {
             return Err(too_large("logit rows", limit, num_rows));
         }
         let mut pass = self.compute(batch, residual, cache, workspace)?;
         if rows != StageRows::Residual {
             self.output().gather(&mut pass, num_rows, workspace);
         }
-        if rows == StageRows::Logits {
+        if rows.are_logits() {
             self.output().logits(&mut pass, num_rows, workspace)?;
         }
+        if let StageRows::Candidates(shape) = rows {
+            let Workspace { logits, candidates, .. } = workspace;
+            pass.select_candidates(num_rows, shape, logits, candidates)?;
+        }
         pass.submit()?;
+        let num_rows = if rows == StageRows::Residual { batch.num_tokens() } else { num_rows };
+        workspace.submitted = Some(SubmittedPass { rows, num_rows });
+        Ok(())
+    }
+
+    /// Waits for the pass that was started last, and returns its rows.
+    ///
+    /// **Errors**: failures of the device.
+    ///
+    /// **Panics** if no pass was started since the last call.
+    pub fn wait<'w>(&self, workspace: &'w mut Workspace<B>) -> Result<StageOutput<'w>, ModelError> {
         let ModelSpec { hidden_size, vocab_size, .. } = self.spec;
-        let Workspace { x, logits, host_rows, .. } = workspace;
-        let (buffer, num_values) = match rows {
-            StageRows::Logits => (&*logits, num_rows * vocab_size),
-            StageRows::Hidden => (&*x, num_rows * hidden_size),
-            StageRows::Residual => (&*x, batch.num_tokens() * hidden_size),
+        let Workspace { submitted, x, logits, candidates, host_rows, .. } = workspace;
+        let SubmittedPass { rows, num_rows } = submitted.take().expect("a pass was started");
+        let (buffer, row_len, shape) = match (rows, candidates) {
+            (StageRows::Candidates(shape), Some(candidates)) => {
+                (&*candidates, shape.row_len(), Some(shape))
+            }
+            (StageRows::Candidates(_) | StageRows::Logits, _) => (&*logits, vocab_size, None),
+            (StageRows::Hidden | StageRows::Residual, _) => (&*x, hidden_size, None),
         };
-        Ok(self.backend.download(buffer, num_values, host_rows)?)
+        let values = self.backend.download(buffer, 0..num_rows * row_len, host_rows)?;
+        let Some(shape) = shape else { return Ok(StageOutput::Values(values)) };
+        let backend = Arc::clone(&self.backend);
+        let logits = Box::new(DeviceLogits { backend, logits, vocab_size });
+        Ok(StageOutput::Candidates { rows: CandidateRows::new(shape, values), logits })
     }
 
     fn output(&self) -> &Output<B> {

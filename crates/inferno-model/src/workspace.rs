@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use inferno_backend::{Backend, BackendError, ExpertParams};
 
 use crate::ModelSpec;
+use crate::forward::SubmittedPass;
 use crate::spec::layer::LayerSpec;
 use latent::LatentBufferShapes;
 pub(crate) use latent::LatentBuffers;
@@ -56,6 +57,10 @@ pub struct Workspace<B: Backend> {
     pub(crate) hidden: BuffersByWidth<B>,
     pub(crate) experts: Option<ExpertBuffers<B>>,
     pub(crate) logits: B::Buffer,
+    /// Allocated by the backend, if it selects candidates.
+    pub(crate) candidates: Option<B::Buffer>,
+    /// The pass whose rows have not been read.
+    pub(crate) submitted: Option<SubmittedPass>,
     /// Angles and factors before they are uploaded.
     pub(crate) host_angles: Vec<f32>,
     /// Staging memory for rows that the host cannot read on the device.
@@ -165,7 +170,9 @@ impl<B: Backend> Workspace<B> {
             low_rank,
             hidden: BuffersByWidth::new(backend, shapes.hidden)?,
             experts,
-            logits: alloc(shapes.logits)?,
+            logits: backend.alloc_logits(shapes.logits.rows, shapes.logits.cols)?,
+            candidates: None,
+            submitted: None,
             host_angles: Vec::new(),
             host_rows: Vec::new(),
         })

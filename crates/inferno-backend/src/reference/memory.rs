@@ -1,5 +1,7 @@
 //! The memory of the reference backend, which is that of the host.
 
+use std::ops::Range;
+
 use inferno_tensor::DType;
 
 use super::arithmetic::zeros;
@@ -33,10 +35,10 @@ impl DeviceMemory for ReferenceBackend {
     fn download<'a>(
         &self,
         buffer: &'a Matrix,
-        len: usize,
+        values: Range<usize>,
         _staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
-        Ok(&buffer.as_slice()[..len])
+        Ok(&buffer.as_slice()[values])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<ReferenceWeight, BackendError> {

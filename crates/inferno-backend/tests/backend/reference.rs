@@ -18,7 +18,7 @@ fn matrix(rows: usize, values: &[f32]) -> Matrix {
 }
 
 fn values(buffer: &Matrix, len: usize) -> Vec<f32> {
-    BACKEND.download(buffer, len, &mut Vec::new()).expect("a host buffer").to_vec()
+    BACKEND.download(buffer, 0..len, &mut Vec::new()).expect("a host buffer").to_vec()
 }
 
 fn part(name: &str, experts: usize, rows: usize, values: &[f32]) -> WeightPart {

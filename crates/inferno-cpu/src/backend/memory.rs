@@ -1,5 +1,7 @@
 //! The memory of the CPU backend.
 
+use std::ops::Range;
+
 use inferno_backend::{
     BackendError, Batch, BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvLayout, PassShape,
     StateLayout, StateSlot, WeightPart,
@@ -37,10 +39,10 @@ impl DeviceMemory for CpuBackend {
     fn download<'a>(
         &self,
         buffer: &'a CpuBuffer,
-        len: usize,
+        values: Range<usize>,
         _staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
-        Ok(&buffer.values()[..len])
+        Ok(&buffer.values()[values])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {

@@ -4,7 +4,7 @@ use super::event::Event;
 use super::event_sender::EventSender;
 use super::pooling::{Pooler, Pooling};
 use crate::scheduler::RowRequest;
-use crate::{EngineError, FinishReason};
+use crate::{EngineError, FinishReason, Row};
 
 /// A sequence whose hidden states are pooled.
 pub(crate) struct EmbeddingTask {
@@ -28,15 +28,15 @@ impl EmbeddingTask {
 
     /// Reads hidden states, of which the first belongs to `position`.
     ///
-    /// **Errors**: [`EngineError::NonFiniteState`].
+    /// **Errors**: [`EngineError::NonFiniteState`], a device that fails.
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
-        rows: impl Iterator<Item = &'r [f32]>,
+        rows: impl Iterator<Item = Row<'r>>,
     ) -> Result<(), EngineError> {
         let mut end = position;
         for row in rows {
-            self.pooler.push(end, row)?;
+            self.pooler.push(end, &row.values()?)?;
             end += 1;
         }
         if end == self.sender.prompt_tokens() {

@@ -13,8 +13,8 @@ use super::prompt_logprobs::PromptLogprobs;
 use super::text_stream::TextStream;
 use crate::scheduler::Continuation;
 use crate::{
-    ConstraintState, EngineError, FinishReason, GenerationParams, Released, SampledToken, Sampler,
-    StopChecker,
+    ConstraintState, EngineError, FinishReason, GenerationParams, Released, Row, SampledToken,
+    Sampler, StopChecker,
 };
 
 /// A generation that has not ended.
@@ -119,6 +119,14 @@ impl GenerationTask {
         self.drafter.draft(tokens, if num_generated == 0 { 0 } else { room })
     }
 
+    /// Returns the number of candidates per row that are enough in most cases; `None` if whole rows are needed.
+    pub(super) fn num_candidates(&self) -> Option<usize> {
+        if self.prompt_logprobs.is_some() || self.constraint.is_some() {
+            return None;
+        }
+        self.sampler.num_candidates(self.text.stop().banned().len())
+    }
+
     /// Reads the rows of logits of a chunk, of which the first belongs to `position`. The continuation
     /// counts if the last row is the sequence's last; rows after drafts count as long as the sampled
     /// token is the drafted one. Waits for the constraint until `deadline` at most; if that is not enough, the
@@ -128,14 +136,14 @@ impl GenerationTask {
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
-        rows: impl Iterator<Item = &'r [f32]>,
+        rows: impl Iterator<Item = Row<'r>>,
         deadline: Instant,
     ) -> Result<Continuation, EngineError> {
         let mut continuation = Continuation::default();
         let mut rows = (position..).zip(rows).peekable();
         while let Some((position, row)) = rows.next() {
             if let Some(logprobs) = &mut self.prompt_logprobs {
-                logprobs.read(position, row, &mut self.sampler)?;
+                logprobs.read(position, &row.values()?, &mut self.sampler)?;
             }
             if position + 1 < self.sender.prompt_tokens() {
                 continue;
@@ -168,7 +176,7 @@ impl GenerationTask {
     /// **Errors**: as [`read`](Self::read).
     pub(super) fn resume(&mut self, deadline: Instant) -> Result<Option<u32>, EngineError> {
         let sampled = match self.held.take() {
-            Some(Held::Row(row)) => self.sample(&row, deadline)?,
+            Some(Held::Row(row)) => self.sample(Row::Values(&row), deadline)?,
             Some(Held::Token(token)) => self.accepted(token, deadline)?,
             None => Sampled::Held,
         };
@@ -184,17 +192,17 @@ impl GenerationTask {
     }
 
     /// Samples from a row of logits and sends the token.
-    fn sample(&mut self, logits: &[f32], deadline: Instant) -> Result<Sampled, EngineError> {
+    fn sample(&mut self, row: Row<'_>, deadline: Instant) -> Result<Sampled, EngineError> {
         let banned = self.text.stop().banned();
         let Some(constraint) = &mut self.constraint else {
-            let token = self.sampler.sample(logits, banned)?;
+            let token = self.sampler.sample_row(row, banned)?;
             return self.send(token, ConstraintState::Open);
         };
         let Some(allowed) = constraint.mask(deadline)? else {
-            self.held = Some(Held::Row(logits.to_vec()));
+            self.held = Some(Held::Row(row.values()?.into_owned()));
             return Ok(Sampled::Held);
         };
-        let token = self.sampler.sample_allowed(logits, banned, Some(allowed))?;
+        let token = self.sampler.sample_allowed(&row.values()?, banned, Some(allowed))?;
         match constraint.accept(token.id)? {
             Some(state) => self.send(token, state),
             None => self.accepted(token, deadline),

@@ -6,7 +6,7 @@ use super::embedding::EmbeddingTask;
 use super::event_sender::EventSender;
 use super::generation::GenerationTask;
 use crate::scheduler::Continuation;
-use crate::{EngineError, FinishReason};
+use crate::{EngineError, FinishReason, Row};
 
 /// The task of a sequence.
 pub(crate) enum SequenceTask {
@@ -48,6 +48,15 @@ impl SequenceTask {
         }
     }
 
+    /// Returns the number of candidates per row that are enough in most cases; `None` if whole rows are needed.
+    pub(super) fn num_candidates(&self) -> Option<usize> {
+        match self {
+            Self::Generation(task) => task.num_candidates(),
+            Self::Embedding(_) => None,
+            Self::Prefill(_) => Some(1),
+        }
+    }
+
     /// Reads the rows of a chunk, of which the first belongs to `position`: logits for a generation,
     /// hidden states for an embedding. The continuation counts if the last row is the sequence's last. Waits for a
     /// constraint until `deadline` at most; if that is not enough, the task [is held](Self::is_held).
@@ -56,7 +65,7 @@ impl SequenceTask {
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
-        rows: impl Iterator<Item = &'r [f32]>,
+        rows: impl Iterator<Item = Row<'r>>,
         deadline: Instant,
     ) -> Result<Continuation, EngineError> {
         match self {

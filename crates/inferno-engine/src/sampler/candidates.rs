@@ -29,6 +29,22 @@ impl Candidates {
         self.entries.clear();
     }
 
+    /// Replaces the candidates by these tokens and their finite logits.
+    pub(super) fn fill(&mut self, tokens: impl Iterator<Item = (u32, f32)>) {
+        self.entries.clear();
+        self.entries.extend(tokens.map(|(id, logit)| Candidate { id, logit }));
+    }
+
+    /// Orders the candidates by rising id.
+    pub(super) fn sort_by_id(&mut self) {
+        self.entries.sort_unstable_by_key(|entry| entry.id);
+    }
+
+    /// Keeps the first `count`.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+    }
+
     /// Adds the tokens from `first` on whose logits are finite and at least `lowest`.
     pub(super) fn extend(&mut self, first: u32, logits: &[f32], lowest: f32) {
         self.entries.extend(

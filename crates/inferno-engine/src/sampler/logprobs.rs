@@ -1,5 +1,7 @@
 //! Log-probabilities of the model's unmodified distribution.
 
+use inferno_backend::CandidateRow;
+
 use super::candidates::Candidates;
 use super::softmax::Softmax;
 use super::whole_row::WholeRow;
@@ -17,6 +19,19 @@ pub struct TokenLogprobs {
 }
 
 impl TokenLogprobs {
+    /// The log-probability of `chosen`, one of the most probable tokens `best`, and of the first `count` of these.
+    pub(super) fn of_best(chosen: u32, count: usize, best: CandidateRow<'_>) -> Self {
+        let log_sum = best.log_sum_exp();
+        let logprob = |logit: f32| (f64::from(logit) - log_sum) as f32;
+        let mut all = best.iter();
+        let (_, chosen) = all.find(|&(id, _)| id == chosen).expect("a candidate was chosen");
+        Self {
+            logprob: logprob(chosen),
+            rank: 1 + best.logits().iter().filter(|&&logit| logit > chosen).count(),
+            top: best.iter().take(count).map(|(id, logit)| (id, logprob(logit))).collect(),
+        }
+    }
+
     /// The log-probability of `chosen` and of the `count` most probable tokens.
     pub(super) fn of(
         chosen: u32,

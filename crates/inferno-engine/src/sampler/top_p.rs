@@ -2,11 +2,37 @@
 //!
 //! **Source**: Holtzman et al., The Curious Case of Neural Text Degeneration, section 3.1.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidate, Candidates};
+use super::softmax::exp_of_negative;
 
 /// Keeps the most probable tokens until their sum reaches `top_p`; 1 keeps all.
 pub(super) fn apply(top_p: f32, candidates: &mut Candidates) {
     if top_p < 1.0 {
         candidates.keep_mass(top_p, candidates.softmax(), |entry| -entry.logit);
+    }
+}
+
+/// Keeps what [`apply`] would keep of a whole row, whose most probable tokens the candidates are, in order of descending
+/// logits. `exp_sum` is the sum of `exp(logit - max)` over the row, with a relative error of at most `error`. Returns false
+/// if the candidates do not decide it.
+pub(super) fn apply_to_best(
+    top_p: f32,
+    exp_sum: f64,
+    error: f64,
+    candidates: &mut Candidates,
+) -> bool {
+    let (mass, max) = (f64::from(top_p) * exp_sum, candidates.max_logit());
+    let (certain, possible) = (mass * (1.0 + error), mass * (1.0 - error));
+    let mut reached = 0.0;
+    let is_reached = |entry: &Candidate| {
+        reached += f64::from(exp_of_negative(entry.logit - max));
+        reached >= possible
+    };
+    match candidates.as_slice().iter().position(is_reached) {
+        Some(last) if reached >= certain => {
+            candidates.truncate(last + 1);
+            true
+        }
+        _ => false,
     }
 }

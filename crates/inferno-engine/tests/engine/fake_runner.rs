@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use inferno_backend::{
-    BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvWindow, KvWindowMap,
-    SequenceState, StateLayout, StateMatrices, StateSlot,
+    BackendError, Batch, BlockId, CandidateRows, KvBlockPart, KvDType, KvLayer, KvLayout, KvWindow,
+    KvWindowMap, SequenceState, StateLayout, StateMatrices, StateSlot,
 };
-use inferno_engine::{EngineError, Fingerprint, Runner, WindowUpdate};
-use inferno_model::BatchLimits;
+use inferno_engine::{EngineError, Fingerprint, PassRows, Rows, Runner, WindowUpdate};
+use inferno_model::{BatchLimits, LogitSource, StageOutput};
 
 use crate::vocabulary::VOCAB_SIZE;
 
@@ -46,6 +46,11 @@ pub struct FakeRunner {
     windows: Option<WindowSlots>,
     logit: Logits,
     logits: Vec<f32>,
+    /// What the current pass returns.
+    pass_rows: PassRows,
+    selects_candidates: bool,
+    candidates: Vec<f32>,
+    num_read_rows: Arc<Mutex<usize>>,
     hook: Hook,
     fails_hidden_passes: bool,
     fails_state_writes: bool,
@@ -92,6 +97,10 @@ impl FakeRunner {
             vocab_size: VOCAB_SIZE,
             logit: Box::new(hashed_logit),
             logits: Vec::new(),
+            pass_rows: PassRows::Logits,
+            selects_candidates: false,
+            candidates: Vec::new(),
+            num_read_rows: Arc::default(),
             hook: Box::new(|_| Outcome::Runs),
             fails_hidden_passes: false,
             fails_state_writes: false,
@@ -192,6 +201,16 @@ impl FakeRunner {
         Self { hook: Box::new(hook), ..self }
     }
 
+    /// Selects candidates if they are requested, like a device that the host cannot read.
+    pub fn with_candidates(self) -> Self {
+        Self { selects_candidates: true, ..self }
+    }
+
+    /// The number of whole rows that were read after passes for candidates so far.
+    pub fn num_read_rows(&self) -> Arc<Mutex<usize>> {
+        Arc::clone(&self.num_read_rows)
+    }
+
     /// Makes restoring a recurrent state fail.
     pub fn with_failing_state_writes(self) -> Self {
         Self { fails_state_writes: true, ..self }
@@ -235,12 +254,94 @@ impl FakeRunner {
         }
     }
 
+    /// Computes a pass; its rows are in `logits`.
+    fn run(&mut self, batch: &Batch) -> Result<(), EngineError> {
+        assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
+        assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
+        // The hook may block while other threads read the list of passes.
+        let num_passes = self.passes.lock().expect("no pass panicked").len();
+        let outcome = (self.hook)(num_passes);
+        self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
+        if outcome == Outcome::LosesDevice {
+            let reason = "as the test requested".to_owned();
+            return Err(BackendError::DeviceLost { reason }.into());
+        }
+        if outcome == Outcome::Fails {
+            // A device that fails halfway leaves arbitrary contents in the slots of the pass.
+            batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
+            for state in batch.states().iter().flatten() {
+                self.states[state.slot.0 as usize] = vec![99];
+            }
+            let reason = "as the test requested".to_owned();
+            return Err(BackendError::Device { reason }.into());
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.map.assign_all(batch)?;
+            let parts = windows.map.parts().iter();
+            let num_used =
+                parts.filter(|&&part| (part as usize) < windows.window.num_blocks).count();
+            let mut most = windows.max_num_used.lock().expect("no pass panicked");
+            *most = num_used.max(*most);
+        }
+        self.logits.clear();
+        for sequence in 0..batch.num_sequences() {
+            if self.state_layout.is_some() {
+                self.advance_state(batch, sequence);
+            }
+            let table = batch.block_table(sequence);
+            for row in batch.rows(sequence) {
+                let position = batch.positions()[row];
+                let slot = self.slot(table, position);
+                assert_eq!(batch.slot_mapping()[row], slot);
+                self.slots[slot] = Some((batch.token_ids()[row], position));
+                self.attend_in_window(table, batch.token_ids()[row], position);
+            }
+            for row in batch.rows(sequence).filter(|row| batch.logit_rows().contains(row)) {
+                let history = self.history(table, batch.positions()[row]);
+                self.logits.extend((0..self.vocab_size).map(|token| (self.logit)(&history, token)));
+            }
+        }
+        if outcome == Outcome::GivesNan {
+            self.logits.fill(f32::NAN);
+        }
+        Ok(())
+    }
+
+    /// Computes a pass for hidden states.
+    fn run_hidden(&mut self, batch: &Batch) -> Result<(), EngineError> {
+        // One row per token; like logits, each value is a function of the history.
+        if self.fails_hidden_passes {
+            return Err(BackendError::Device { reason: "no hidden states".to_owned() }.into());
+        }
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
+        let vocab_size = self.vocab_size;
+        self.limits.max_num_logit_rows = max_num_tokens;
+        self.vocab_size = HIDDEN_SIZE;
+        let ran = self.run(batch);
+        (self.vocab_size, self.limits.max_num_logit_rows) = (vocab_size, max_num_logit_rows);
+        ran
+    }
+
     fn slot(&self, table: &[BlockId], position: u32) -> usize {
         let (block, offset) = (
             position as usize / self.layout.block_tokens,
             position as usize % self.layout.block_tokens,
         );
         table[block].0 as usize * self.layout.block_tokens + offset
+    }
+}
+
+/// The logits of a pass for candidates.
+struct StoredLogits<'a> {
+    values: &'a [f32],
+    row_len: usize,
+    num_read: &'a Mutex<usize>,
+}
+
+impl LogitSource for StoredLogits<'_> {
+    fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError> {
+        *self.num_read.lock().expect("no pass panicked") += 1;
+        Ok(self.values[row * self.row_len..][..self.row_len].to_vec())
     }
 }
 
@@ -309,71 +410,28 @@ impl Runner for FakeRunner {
         self.fingerprint
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
-        assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
-        // The hook may block while other threads read the list of passes.
-        let num_passes = self.passes.lock().expect("no pass panicked").len();
-        let outcome = (self.hook)(num_passes);
-        self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
-        if outcome == Outcome::LosesDevice {
-            let reason = "as the test requested".to_owned();
-            return Err(BackendError::DeviceLost { reason }.into());
+    fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError> {
+        self.pass_rows = rows;
+        match rows {
+            PassRows::Logits | PassRows::Candidates(_) => self.run(batch),
+            PassRows::Hidden => self.run_hidden(batch),
         }
-        if outcome == Outcome::Fails {
-            // A device that fails halfway leaves arbitrary contents in the slots of the pass.
-            batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
-            for state in batch.states().iter().flatten() {
-                self.states[state.slot.0 as usize] = vec![99];
-            }
-            let reason = "as the test requested".to_owned();
-            return Err(BackendError::Device { reason }.into());
-        }
-        if let Some(windows) = &mut self.windows {
-            windows.map.assign_all(batch)?;
-            let parts = windows.map.parts().iter();
-            let num_used =
-                parts.filter(|&&part| (part as usize) < windows.window.num_blocks).count();
-            let mut most = windows.max_num_used.lock().expect("no pass panicked");
-            *most = num_used.max(*most);
-        }
-        self.logits.clear();
-        for sequence in 0..batch.num_sequences() {
-            if self.state_layout.is_some() {
-                self.advance_state(batch, sequence);
-            }
-            let table = batch.block_table(sequence);
-            for row in batch.rows(sequence) {
-                let position = batch.positions()[row];
-                let slot = self.slot(table, position);
-                assert_eq!(batch.slot_mapping()[row], slot);
-                self.slots[slot] = Some((batch.token_ids()[row], position));
-                self.attend_in_window(table, batch.token_ids()[row], position);
-            }
-            for row in batch.rows(sequence).filter(|row| batch.logit_rows().contains(row)) {
-                let history = self.history(table, batch.positions()[row]);
-                self.logits.extend((0..self.vocab_size).map(|token| (self.logit)(&history, token)));
-            }
-        }
-        if outcome == Outcome::GivesNan {
-            self.logits.fill(f32::NAN);
-        }
-        Ok(&self.logits)
     }
 
-    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        // One row per token; like logits, each value is a function of the history.
-        if self.fails_hidden_passes {
-            return Err(BackendError::Device { reason: "no hidden states".to_owned() }.into());
-        }
-        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
-        let vocab_size = self.vocab_size;
-        self.limits.max_num_logit_rows = max_num_tokens;
-        self.vocab_size = HIDDEN_SIZE;
-        let ran = self.run(batch).map(drop);
-        (self.vocab_size, self.limits.max_num_logit_rows) = (vocab_size, max_num_logit_rows);
-        ran?;
-        Ok(&self.logits)
+    fn wait(&mut self) -> Result<Rows<'_>, EngineError> {
+        let (row_len, values) = match self.pass_rows {
+            PassRows::Hidden => (HIDDEN_SIZE, &self.logits),
+            PassRows::Logits | PassRows::Candidates(_) => (self.vocab_size, &self.logits),
+        };
+        let (PassRows::Candidates(shape), true) = (self.pass_rows, self.selects_candidates) else {
+            return Ok(Rows::new(StageOutput::Values(values), row_len));
+        };
+        self.candidates.resize(values.len() / row_len * shape.row_len(), 0.0);
+        let rows = values.chunks(row_len).zip(self.candidates.chunks_mut(shape.row_len()));
+        rows.for_each(|(logits, words)| shape.select(logits, words));
+        let rows = CandidateRows::new(shape, &self.candidates);
+        let logits = StoredLogits { values, row_len, num_read: &self.num_read_rows };
+        Ok(Rows::new(StageOutput::Candidates { rows, logits: Box::new(logits) }, row_len))
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

@@ -1,6 +1,7 @@
 //! The engine: each of many concurrent requests generates what it would generate alone.
 
 mod answers;
+mod candidates;
 mod constraints;
 mod embeddings;
 mod endings;

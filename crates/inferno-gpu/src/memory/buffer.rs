@@ -1,5 +1,6 @@
 //! Activations, and transfers between the host and the device.
 
+use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -152,18 +153,19 @@ impl GpuBackend {
         }
     }
 
-    /// Copies the first `len` values of `buffer` to `staging`.
+    /// Copies a range of the values of `buffer` to `staging`.
     ///
     /// **Errors**: [`BackendError::Device`].
     pub(crate) fn download_values<'a>(
         &self,
         buffer: &GpuBuffer,
-        len: usize,
+        values: Range<usize>,
         staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
         self.health.check()?;
-        staging.resize(len, 0.0);
-        self.read(&buffer.memory, 0, bytemuck::cast_slice_mut(staging))?;
+        staging.resize(values.len(), 0.0);
+        let offset = (values.start * size_of::<f32>()) as u64;
+        self.read(&buffer.memory, offset, bytemuck::cast_slice_mut(staging))?;
         Ok(staging)
     }
 }

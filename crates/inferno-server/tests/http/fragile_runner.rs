@@ -1,7 +1,7 @@
 //! A runner that panics on one token.
 
 use inferno_backend::{Batch, BlockId, KvBlockPart, KvLayout};
-use inferno_engine::{EngineError, Fingerprint, Runner, WindowUpdate};
+use inferno_engine::{EngineError, Fingerprint, PassRows, Rows, Runner, WindowUpdate};
 use inferno_model::BatchLimits;
 
 /// The token.
@@ -35,13 +35,14 @@ impl<R: Runner> Runner for FragileRunner<R> {
         self.0.fingerprint()
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        assert!(!batch.token_ids().contains(&DEADLY), "a test kills the engine");
-        self.0.run(batch)
+    fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError> {
+        let is_deadly = rows != PassRows::Hidden && batch.token_ids().contains(&DEADLY);
+        assert!(!is_deadly, "a test kills the engine");
+        self.0.submit(batch, rows)
     }
 
-    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        self.0.run_hidden(batch)
+    fn wait(&mut self) -> Result<Rows<'_>, EngineError> {
+        self.0.wait()
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

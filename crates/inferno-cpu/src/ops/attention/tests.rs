@@ -53,7 +53,7 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
         .begin()
         .paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out)
         .expect("memory");
-    let result = backend.download(&out, 32, &mut Vec::new()).expect("memory").to_vec();
+    let result = backend.download(&out, 0..32, &mut Vec::new()).expect("memory").to_vec();
     let workspace = &backend.workspace().attention;
     let lines = workspace.partials.get().len() + workspace.states.get().len();
     (result, lines * LANES)

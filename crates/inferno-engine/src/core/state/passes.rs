@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use inferno_backend::CandidateShape;
+
 use super::{CoreState, MIN_CONSTRAINT_WAIT};
-use crate::EngineError;
 use crate::core::event_sender::PassRecord;
 use crate::forward::{RowKind, run_chunks};
 use crate::scheduler::{Continuation, Plan};
+use crate::{EngineError, PassRows};
 
 /// Share of the duration of a forward pass, as a divisor, that a step waits for constraints.
 const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
@@ -50,27 +52,42 @@ impl CoreState {
         }
     }
 
+    /// What the tasks need of their rows. Single tasks may need whole rows, which they read from the device.
+    fn pass_rows(&self, plan: &Plan, kind: RowKind) -> PassRows {
+        if kind == RowKind::Hidden {
+            return PassRows::Hidden;
+        }
+        let chunks = plan.chunks_with(kind).filter(|(_, chunk)| chunk.num_rows > 0);
+        let counts = chunks.filter_map(|(_, chunk)| self.tasks.get(&chunk.id)?.num_candidates());
+        match counts.max() {
+            Some(count) => {
+                PassRows::Candidates(CandidateShape { count, vocab_size: self.vocab_size })
+            }
+            None => PassRows::Logits,
+        }
+    }
+
     /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
     ///
     /// **Errors**: as [`run_chunks`].
     fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<Duration, EngineError> {
-        let hidden_size = self.runner.hidden_size();
+        // Tokens that the tokenizer has no text for cannot be sampled.
+        let row_len = match kind {
+            RowKind::Logits => self.vocab_size,
+            RowKind::Hidden => self.runner.hidden_size(),
+        };
+        let pass_rows = self.pass_rows(plan, kind);
         let chunks = plan
             .chunks_with(kind)
             .map(|(_, chunk)| (self.scheduler.chunk(chunk), self.scheduler.chunk_state(chunk)));
-        let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
-        // Tokens that the tokenizer has no text for cannot be sampled.
-        let known = match kind {
-            RowKind::Logits => self.vocab_size,
-            RowKind::Hidden => hidden_size,
-        };
-        let duration = output.duration;
+        let (rows, duration) = run_chunks(&mut *self.runner, &mut self.batch, pass_rows, chunks)?;
         let wait = MIN_CONSTRAINT_WAIT.max(duration / CONSTRAINT_WAIT_DIVISOR);
         let deadline = Instant::now() + wait;
         let (mut next_row, mut failed) = (0, Vec::new());
         for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
-            let rows = output.rows().skip(next_row).take(chunk.num_rows).map(|row| &row[..known]);
-            next_row += chunk.num_rows;
+            let of_chunk = next_row..next_row + chunk.num_rows;
+            next_row = of_chunk.end;
+            let rows = of_chunk.map(|index| rows.row(index, row_len));
             let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
             let before = task.sender().num_generated();
             task.sender_mut().record_processed(*end);
@@ -91,6 +108,7 @@ impl CoreState {
                 num_accepted: self.continuations[place].num_accepted,
             });
         }
+        drop(rows);
         for (id, error) in failed {
             self.fail(id, Arc::new(error));
         }

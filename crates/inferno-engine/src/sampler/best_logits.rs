@@ -1,0 +1,229 @@
+//! Sampling from the largest logits of a row, if they decide the result: the token is the one that the whole row would
+//! give, and the same random numbers are drawn. Log-probabilities differ only by the rounding of the device's sum.
+
+use inferno_backend::{CandidateRow, EXP_SUM_ERROR, MAX_CANDIDATES};
+
+use super::{SampledToken, Sampler, TokenLogprobs, min_p, top_p};
+use crate::{EngineError, Row};
+
+impl Sampler {
+    /// Returns the number of candidates that [`sample_row`](Self::sample_row) needs of a row if `num_banned` tokens are
+    /// banned, or, for top-p and min-p, that are enough in most cases; `None` if it needs whole rows.
+    pub(crate) fn num_candidates(&self, num_banned: usize) -> Option<usize> {
+        let params = &self.params;
+        let needed = if params.changes_logits() {
+            return None;
+        } else if params.is_greedy() {
+            num_banned.saturating_add(1)
+        } else if params.top_k != 0 {
+            params.top_k.saturating_add(num_banned)
+        } else if params.truncates() && params.typical_p >= 1.0 && num_banned == 0 {
+            MAX_CANDIDATES
+        } else {
+            return None;
+        };
+        let count = needed.max(params.logprobs.unwrap_or(0));
+        (count <= MAX_CANDIDATES.min(self.vocab_size)).then_some(count)
+    }
+
+    /// Samples as [`sample`](Self::sample) does. The whole row is read only if it is needed.
+    ///
+    /// **Errors**: as [`sample`](Self::sample), a device that fails.
+    pub(crate) fn sample_row(
+        &mut self,
+        row: Row<'_>,
+        banned: &[u32],
+    ) -> Result<SampledToken, EngineError> {
+        if let Row::Candidates { best, .. } = row
+            && let Some(token) = self.sample_best(best, banned)
+        {
+            return Ok(token);
+        }
+        self.sample(&row.values()?, banned)
+    }
+
+    /// Samples from candidates; `None`, with nothing drawn, if they do not decide the result.
+    fn sample_best(&mut self, best: CandidateRow<'_>, banned: &[u32]) -> Option<SampledToken> {
+        let needed = self.num_candidates(banned.len())?;
+        if !best.is_finite() || best.logits().len() < needed {
+            return None;
+        }
+        let mut allowed = best.iter().filter(|(id, _)| !banned.contains(id));
+        let id = if self.params.is_greedy() {
+            allowed.next()?.0
+        } else {
+            self.candidates.fill(allowed);
+            match self.params.top_k {
+                0 => self.truncate_best(best.exp_sum())?,
+                _ => self.truncate_candidates(),
+            }
+            self.draw()
+        };
+        let logprobs = self.params.logprobs.map(|count| TokenLogprobs::of_best(id, count, best));
+        Some(SampledToken { id, logprobs })
+    }
+
+    /// Stages 5 and 6, of candidates in order of descending logits; `None` if tokens that are not among them may remain.
+    fn truncate_best(&mut self, exp_sum: f64) -> Option<()> {
+        /// The sum over the whole row that the host would compute has an error, too.
+        const ERROR: f64 = 2.0 * EXP_SUM_ERROR;
+        let Self { params, candidates, .. } = self;
+        let is_decided = match params.top_p < 1.0 {
+            true => top_p::apply_to_best(params.top_p, exp_sum, ERROR, candidates),
+            false => min_p::is_decided(params.min_p, candidates),
+        };
+        min_p::apply(params.min_p, candidates);
+        if params.top_p >= 1.0 {
+            candidates.sort_by_id();
+        }
+        is_decided.then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use inferno_backend::{BackendError, CandidateRows, CandidateShape};
+    use inferno_model::{LogitSource, StageOutput};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Rows, SamplingParams};
+
+    /// A row on a device that counts how often it is read.
+    struct Device<'a> {
+        logits: &'a [f32],
+        num_reads: &'a Cell<usize>,
+    }
+
+    impl LogitSource for Device<'_> {
+        fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError> {
+            assert_eq!(row, 0);
+            self.num_reads.set(self.num_reads.get() + 1);
+            Ok(self.logits.to_vec())
+        }
+    }
+
+    /// Samples from candidates, if these are requested. Returns the number of times that the whole row was read.
+    fn sample(
+        sampler: &mut Sampler,
+        logits: &[f32],
+        banned: &[u32],
+    ) -> (Result<SampledToken, EngineError>, usize) {
+        let Some(count) = sampler.num_candidates(banned.len()) else {
+            return (sampler.sample(logits, banned), 1);
+        };
+        let shape = CandidateShape { count, vocab_size: logits.len() };
+        let mut words = vec![0.0; shape.row_len()];
+        shape.select(logits, &mut words);
+        let num_reads = Cell::new(0);
+        let output = StageOutput::Candidates {
+            rows: CandidateRows::new(shape, &words),
+            logits: Box::new(Device { logits, num_reads: &num_reads }),
+        };
+        let rows = Rows::new(output, logits.len());
+        let token = sampler.sample_row(rows.row(0, logits.len()), banned);
+        drop(rows);
+        (token, num_reads.get())
+    }
+
+    fn sampler(params: SamplingParams, logits: &[f32]) -> Sampler {
+        Sampler::new(SamplingParams { seed: Some(7), ..params }, logits.len()).expect("valid")
+    }
+
+    /// Logits with ties and zeros of both signs; larger `scale`s make the first ones more probable.
+    fn logits(len: usize, scale: f32) -> Vec<f32> {
+        let hash = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 7) % 81;
+        (0..len)
+            .map(|i| (hash(i) as f32 - 40.0) / 8.0 * scale * if i == 3 { -0.0 } else { 1.0 })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn candidates_and_whole_rows_give_the_same_tokens(
+            (len, scale) in (1usize..1500, prop_oneof![Just(0.01f32), 0.5f32..4.0]),
+            temperature in prop_oneof![Just(0.0f32), 0.3f32..2.0],
+            top_k in prop_oneof![Just(0usize), 1usize..300],
+            top_p in prop_oneof![Just(1.0f32), 0.1f32..1.0],
+            min_p in prop_oneof![Just(0.0f32), 0.001f32..0.5],
+            typical_p in prop_oneof![4 => Just(1.0f32), 1 => 0.1f32..1.0],
+            num_logprobs in prop::option::of(0usize..20),
+            banned in prop::collection::vec(0u32..100, 0..4),
+        ) {
+            let logits = logits(len, scale);
+            let params = SamplingParams {
+                temperature, top_k, top_p, min_p, typical_p, logprobs: num_logprobs, ..Default::default()
+            };
+            let (mut whole, mut best) = (sampler(params.clone(), &logits), sampler(params, &logits));
+            for _ in 0..4 {
+                let (found, _) = sample(&mut best, &logits, &banned);
+                let (expected, found) = match (whole.sample(&logits, &banned), found) {
+                    (Ok(expected), Ok(found)) => (expected, found),
+                    (Err(expected), Err(found)) => {
+                        prop_assert_eq!(expected.to_string(), found.to_string());
+                        continue;
+                    }
+                    other => panic!("{other:?}"),
+                };
+                prop_assert_eq!(found.id, expected.id);
+                let (Some(found), Some(expected)) = (found.logprobs, expected.logprobs) else { continue };
+                prop_assert_eq!(found.rank, expected.rank);
+                let ids = |of: &TokenLogprobs| of.top.iter().map(|&(id, _)| id).collect::<Vec<_>>();
+                prop_assert_eq!(ids(&found), ids(&expected));
+                prop_assert!((found.logprob - expected.logprob).abs() < 2e-5);
+                for (found, expected) in found.top.iter().zip(&expected.top) {
+                    prop_assert!((found.1 - expected.1).abs() < 2e-5);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whole_rows_are_read_only_if_candidates_do_not_decide() {
+        let neutral = SamplingParams::default;
+        let peaked = logits(1000, 4.0);
+        // Of 1000 equal tokens, 256 do not reach any probability above 0.256.
+        let flat = vec![0.25; 1000];
+        for (params, expected) in [
+            (SamplingParams::greedy(), [0, 0]),
+            (SamplingParams { top_k: 40, top_p: 0.9, min_p: 0.1, ..neutral() }, [0, 0]),
+            (SamplingParams { top_k: 40, logprobs: Some(20), ..neutral() }, [0, 0]),
+            (SamplingParams { top_p: 0.9, ..neutral() }, [0, 1]),
+            (SamplingParams { min_p: 0.1, ..neutral() }, [0, 1]),
+            (neutral(), [1, 1]),
+            (SamplingParams { top_k: 257, ..neutral() }, [1, 1]),
+            (SamplingParams { presence_penalty: 0.1, ..SamplingParams::greedy() }, [1, 1]),
+        ] {
+            let num_reads = [&peaked, &flat].map(|logits| {
+                let (token, num_reads) = sample(&mut sampler(params.clone(), logits), logits, &[]);
+                token.expect("finite logits");
+                num_reads
+            });
+            assert_eq!(num_reads, expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn a_sum_close_to_the_limit_of_top_p_does_not_decide() {
+        // Four equal tokens reach exactly half of eight.
+        let logits: Vec<f32> = (0..300).map(|i| if i < 8 { 0.0 } else { -200.0 }).collect();
+        let params = |top_p| SamplingParams { top_p, ..Default::default() };
+        for (top_p, expected) in [(0.5, 1), (0.500_001, 1), (0.501, 0), (0.499, 0)] {
+            let (token, num_reads) = sample(&mut sampler(params(top_p), &logits), &logits, &[]);
+            token.expect("finite logits");
+            assert_eq!(num_reads, expected, "{top_p}");
+        }
+    }
+
+    #[test]
+    fn a_logit_that_is_not_finite_is_an_error() {
+        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let logits = [0.5, 1.0, value, 0.9];
+            let mut sampler = sampler(SamplingParams::greedy(), &logits);
+            let error = sample(&mut sampler, &logits, &[]).0.expect_err("it is not finite");
+            assert!(matches!(error, EngineError::NonFiniteLogit { token: 2, .. }), "{error}");
+        }
+    }
+}

@@ -401,6 +401,10 @@ pub struct PassShape {
     pub kv_dtype: KvDType,
     /// All products with weights.
     pub products: Vec<ProductShape>,
+    /// Maximum number of rows of logits in a batch.
+    pub max_num_logit_rows: usize,
+    /// Number of logits per row.
+    pub vocab_size: usize,
 }
 
 /// The weight and the number of rows of one product.

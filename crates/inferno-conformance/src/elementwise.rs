@@ -1,8 +1,8 @@
 //! Norms, functions, rotary embedding, lookups and copies of rows.
 
 use inferno_backend::{
-    Backend, BatchBuilder, BlockId, EmbeddingIndex, Function, LogitRows, Norm, NormKind, Pass,
-    QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk,
+    Backend, BatchBuilder, BlockId, CandidateShape, EmbeddingIndex, Function, LogitRows, Norm,
+    NormKind, Pass, QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk,
 };
 use inferno_tensor::DType;
 
@@ -28,6 +28,21 @@ pub fn layer_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32
     let mut out = backend.alloc(rows, cols).expect("memory");
     run(backend, |pass| pass.norm(rows, &x, norm, &mut out));
     read(backend, &out, rows * cols)
+}
+
+/// The candidates of rows of `cols` logits, as a device stores them.
+pub fn select_candidates<B: Backend>(
+    backend: &B,
+    cols: usize,
+    shape: CandidateShape,
+    logits: &[f32],
+) -> Vec<f32> {
+    let rows = logits.len() / cols;
+    let logits = matrix(backend, rows, cols, logits);
+    let mut out = None;
+    run(backend, |pass| pass.select_candidates(rows, shape, &logits, &mut out)).expect("memory");
+    let out = out.expect("a backend that selects candidates");
+    read(backend, &out, rows * shape.row_len())
 }
 
 /// A function of each value.

@@ -42,6 +42,8 @@ pub struct GpuCounters {
     pub submissions: u64,
     /// Bytes of weights that kernels have read, counting each product once however many rows it has.
     pub weight_bytes: u64,
+    /// Bytes that were copied to the host.
+    pub downloaded_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +51,7 @@ struct Counters {
     dispatches: AtomicU64,
     submissions: AtomicU64,
     weight_bytes: AtomicU64,
+    downloaded_bytes: AtomicU64,
 }
 
 impl GpuBackend {
@@ -90,11 +93,12 @@ impl GpuBackend {
 
     /// What was done so far.
     pub fn counters(&self) -> GpuCounters {
-        let Counters { dispatches, submissions, weight_bytes } = &self.counters;
+        let Counters { dispatches, submissions, weight_bytes, downloaded_bytes } = &self.counters;
         GpuCounters {
             dispatches: dispatches.load(Ordering::Relaxed),
             submissions: submissions.load(Ordering::Relaxed),
             weight_bytes: weight_bytes.load(Ordering::Relaxed),
+            downloaded_bytes: downloaded_bytes.load(Ordering::Relaxed),
         }
     }
 
@@ -110,11 +114,12 @@ impl GpuBackend {
         self.health.check()
     }
 
-    /// Counts a submission.
+    /// Counts what was done.
     pub(crate) fn count(&self, done: GpuCounters) {
         self.counters.dispatches.fetch_add(done.dispatches, Ordering::Relaxed);
         self.counters.submissions.fetch_add(done.submissions, Ordering::Relaxed);
         self.counters.weight_bytes.fetch_add(done.weight_bytes, Ordering::Relaxed);
+        self.counters.downloaded_bytes.fetch_add(done.downloaded_bytes, Ordering::Relaxed);
     }
 
     /// Locks the memory of passes.

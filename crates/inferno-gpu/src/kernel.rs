@@ -192,6 +192,7 @@ pub(crate) mod snippets {
     snippet!(CONV_INPUT, "conv_input");
     snippet!(FLAT_INDEX, "flat_index");
     snippet!(FUNCTION, "function");
+    snippet!(ORDER, "order");
     snippet!(PRODUCT_ROWS, "product_rows");
     snippet!(SEQUENCE_STATE, "sequence_state");
     snippet!(UNIT, "unit");

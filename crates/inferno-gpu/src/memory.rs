@@ -18,7 +18,7 @@ use inferno_backend::{
 use inferno_tensor::DType;
 
 use crate::backend::GpuBackend;
-use crate::ops::{attention, linear};
+use crate::ops::{attention, candidates, linear};
 use batch::GpuBatch;
 use buffer::GpuBuffer;
 use kv_cache::GpuKvCache;
@@ -38,6 +38,10 @@ impl DeviceMemory for GpuBackend {
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<GpuBuffer, BackendError> {
         self.alloc_matrix(rows, cols)
+    }
+
+    fn alloc_logits(&self, rows: usize, vocab_size: usize) -> Result<GpuBuffer, BackendError> {
+        self.alloc_tiled(rows, vocab_size)
     }
 
     fn upload(&self, values: &[f32], buffer: &mut GpuBuffer) {
@@ -63,7 +67,9 @@ impl DeviceMemory for GpuBackend {
     }
 
     fn scratch_bytes(&self, pass: &PassShape) -> usize {
-        linear::scratch_bytes(pass).saturating_add(attention::scratch_bytes(pass))
+        let operations =
+            [linear::scratch_bytes, attention::scratch_bytes, candidates::scratch_bytes];
+        operations.into_iter().fold(0, |sum, of_operation| sum.saturating_add(of_operation(pass)))
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<GpuTable, BackendError> {

@@ -1,8 +1,8 @@
 //! The operations of a [`GpuPass`].
 
 use inferno_backend::{
-    AttentionParams, BackendError, ColumnBlocks, ConvParams, ConvWeights, CopySize, EmbeddingIndex,
-    ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
+    AttentionParams, BackendError, CandidateShape, ColumnBlocks, ConvParams, ConvWeights, CopySize,
+    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
     LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout, Rope,
     Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
@@ -17,8 +17,8 @@ use crate::memory::table::GpuTable;
 use crate::memory::weight::GpuWeight;
 use crate::ops::linear::Epilogue;
 use crate::ops::{
-    attention, conv, copy, elementwise, experts, linear, linear_attention, norm, rope, rows,
-    selective_scan, store_kv,
+    attention, candidates, conv, copy, elementwise, experts, linear, linear_attention, norm, rope,
+    rows, selective_scan, store_kv,
 };
 use crate::pass::GpuPass;
 
@@ -39,6 +39,16 @@ impl Pass<GpuBackend> for GpuPass<'_> {
 
     fn gather_logit_rows(&mut self, batch: &GpuBatch, x: &GpuBuffer, out: &mut GpuBuffer) {
         copy::gather_logit_rows(self, batch, x, out);
+    }
+
+    fn select_candidates(
+        &mut self,
+        rows: usize,
+        shape: CandidateShape,
+        logits: &GpuBuffer,
+        out: &mut Option<GpuBuffer>,
+    ) -> Result<(), BackendError> {
+        candidates::select_candidates(self, rows, shape, logits, out)
     }
 
     fn apply(&mut self, rows: usize, function: Function, x: &mut GpuBuffer) {

@@ -1,6 +1,7 @@
 //! The operations: their parameters and dispatches. Each module lists its kernels for the tests of all shaders.
 
 pub(crate) mod attention;
+pub(crate) mod candidates;
 pub(crate) mod conv;
 pub(crate) mod copy;
 pub(crate) mod elementwise;
@@ -47,6 +48,7 @@ pub(crate) const LANES: u32 = 256;
 pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
     [
         attention::variants(),
+        candidates::variants(),
         store_kv::variants(),
         conv::variants(),
         copy::variants(),

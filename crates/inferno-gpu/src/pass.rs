@@ -178,6 +178,7 @@ impl<'a> GpuPass<'a> {
             dispatches: memory.steps.len() as u64,
             submissions: 1,
             weight_bytes: memory.weight_bytes,
+            ..GpuCounters::default()
         });
         drop(memory);
         // Releases what completed submissions used.

@@ -1,4 +1,4 @@
-//! The number of kernels that a GPU starts for a token.
+//! The number of kernels that a GPU starts for a token, and of bytes that the host reads.
 //!
 //! The counters are those of the device, which all tests of a program share, so this program has a single test.
 
@@ -8,9 +8,9 @@ mod support;
 
 use std::sync::Arc;
 
-use inferno_backend::{BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_backend::{BatchBuilder, BlockId, CandidateShape, KvDType, LogitRows, SequenceChunk};
 use inferno_conformance::gpu::adapter;
-use inferno_model::ModelCache;
+use inferno_model::{ModelCache, StageOutput, StageRows};
 use support::{fixtures, limits, load};
 
 /// Lookup of the embedding, selection of rows, final norm and output head.
@@ -20,8 +20,11 @@ const OUTSIDE_LAYERS: u64 = 4;
 /// block.
 const PER_LAYER: u64 = 6;
 
+/// Selection of candidates from up to 1024 logits.
+const SELECTION: u64 = 1;
+
 #[test]
-fn a_dense_layer_is_six_dispatches_in_one_submission() {
+fn a_dense_layer_is_six_dispatches_in_one_submission_and_a_greedy_step_downloads_a_candidate() {
     let Some(backend) = adapter() else { return };
     for name in ["llama.gguf", "qwen2.gguf", "qwen3.gguf", "mistral-window.gguf"] {
         let model = load(&fixtures().join(name), Arc::clone(backend));
@@ -34,9 +37,12 @@ fn a_dense_layer_is_six_dispatches_in_one_submission() {
             let logits = LogitRows::Last;
             let chunk = SequenceChunk { tokens, start, block_table: &table, logits };
             builder.push(&chunk).expect("the table covers it");
+            let batch = builder.build();
             let before = backend.counters();
-            model.forward(&builder.build(), &mut cache, &mut workspace).expect("a valid batch");
+            model.forward(&batch, &mut cache, &mut workspace).expect("a valid batch");
             let after = backend.counters();
+            let row_bytes = size_of::<f32>() * model.spec().vocab_size;
+            assert_eq!(after.downloaded_bytes - before.downloaded_bytes, row_bytes as u64);
             assert_eq!(after.submissions - before.submissions, 1, "{name}");
             let num_layers = layout.layers.len() as u64;
             let dispatches = after.dispatches - before.dispatches;
@@ -44,6 +50,14 @@ fn a_dense_layer_is_six_dispatches_in_one_submission() {
                 dispatches <= PER_LAYER * num_layers + OUTSIDE_LAYERS,
                 "{name}: {dispatches} for {num_layers} layers"
             );
+            let shape = CandidateShape { count: 1, vocab_size: model.spec().vocab_size };
+            let rows = StageRows::Candidates(shape);
+            model.submit(&batch, None, rows, &mut cache, &mut workspace).expect("a valid batch");
+            assert!(matches!(model.wait(&mut workspace), Ok(StageOutput::Candidates { .. })));
+            let greedy = backend.counters();
+            assert_eq!(greedy.submissions - after.submissions, 1, "{name}");
+            assert_eq!(greedy.dispatches - after.dispatches, dispatches + SELECTION, "{name}");
+            assert_eq!(greedy.downloaded_bytes - after.downloaded_bytes, 16, "{name}");
         }
     }
 }

@@ -12,7 +12,14 @@ const TOKENS: usize = 200;
 const LAYOUT: QkvLayout = QkvLayout::new(8, 2, 64);
 
 fn pass(kv_dtype: KvDType, products: Vec<ProductShape>) -> PassShape {
-    PassShape { max_num_tokens: TOKENS, attention: vec![LAYOUT], kv_dtype, products }
+    PassShape {
+        max_num_tokens: TOKENS,
+        attention: vec![LAYOUT],
+        kv_dtype,
+        products,
+        max_num_logit_rows: 0,
+        vocab_size: 0,
+    }
 }
 
 #[test]

@@ -53,6 +53,11 @@ impl Allocation {
         self.buffer.size()
     }
 
+    /// Binds everything from `offset` on, which is a multiple of 256.
+    pub(crate) fn from(&self, offset: u64) -> Binding<'_> {
+        self.part(offset, self.bytes() - offset)
+    }
+
     /// Binds `bytes` bytes from `offset` on, which is a multiple of 256.
     pub(crate) fn part(&self, offset: u64, bytes: u64) -> Binding<'_> {
         Binding { allocation: self, offset, bytes }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
-use crate::backend::GpuBackend;
+use crate::backend::{GpuBackend, GpuCounters};
 
 /// Bytes that are transferred at a time. The host holds a copy of them until then.
 pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
@@ -18,6 +18,8 @@ pub struct GpuBuffer {
     pub(crate) memory: Allocation,
     rows: usize,
     cols: usize,
+    /// Rows that a kernel can bind at once.
+    tile_rows: usize,
 }
 
 impl<'a> From<&'a GpuBuffer> for Binding<'a> {
@@ -42,6 +44,23 @@ impl GpuBuffer {
     pub(crate) fn cols(&self) -> usize {
         self.cols
     }
+
+    /// The first `rows` rows, in tiles that a kernel can bind: all of them, except for [`GpuBackend::alloc_tiled`].
+    pub(crate) fn row_tiles(
+        &self,
+        rows: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Binding<'_>)> {
+        let (row_bytes, tile_rows) = ((self.cols * size_of::<f32>()) as u64, self.tile_rows);
+        (0..rows).step_by(tile_rows).map(move |first| {
+            let offset = first as u64 * row_bytes;
+            let bytes = (tile_rows as u64 * row_bytes).min(self.memory.bytes() - offset);
+            let binding = match self.rows <= tile_rows {
+                true => self.into(),
+                false => self.memory.part(offset, bytes),
+            };
+            (first..rows.min(first + tile_rows), binding)
+        })
+    }
 }
 
 impl GpuBackend {
@@ -53,10 +72,22 @@ impl GpuBackend {
         bytes: usize,
         what: &'static str,
     ) -> Result<Allocation, BackendError> {
+        if bytes as u64 > self.limits.max_storage_buffer_binding_size {
+            return Err(BackendError::OutOfMemory { what, bytes });
+        }
+        self.allocate_unbound(bytes, what)
+    }
+
+    /// Allocates as [`allocate`](Self::allocate) does, also more than kernels can bind at once.
+    fn allocate_unbound(
+        &self,
+        bytes: usize,
+        what: &'static str,
+    ) -> Result<Allocation, BackendError> {
         const MIN_BYTES: u64 = 16;
         let out_of_memory = || BackendError::OutOfMemory { what, bytes };
         let size = (bytes as u64).checked_next_multiple_of(4).ok_or_else(out_of_memory)?;
-        if size > self.limits.max_buffer_size.min(self.limits.max_storage_buffer_binding_size) {
+        if size > self.limits.max_buffer_size {
             return Err(out_of_memory());
         }
         let filters = [
@@ -86,7 +117,28 @@ impl GpuBackend {
     /// **Errors**: [`BackendError::OutOfMemory`].
     pub(crate) fn alloc_matrix(&self, rows: usize, cols: usize) -> Result<GpuBuffer, BackendError> {
         let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
-        Ok(GpuBuffer { memory: self.allocate(bytes, "activations")?, rows, cols })
+        let memory = self.allocate(bytes, "activations")?;
+        Ok(GpuBuffer { memory, rows, cols, tile_rows: rows.max(1) })
+    }
+
+    /// Allocates a zeroed matrix of any size, whose rows kernels bind in [tiles](GpuBuffer::row_tiles).
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn alloc_tiled(&self, rows: usize, cols: usize) -> Result<GpuBuffer, BackendError> {
+        /// Tiles of a multiple of these rows begin at offsets that can be bound, see [`Allocation::part`].
+        const ALIGNED_ROWS: usize = 64;
+        const WHAT: &str = "logits";
+        let row_bytes = cols.saturating_mul(size_of::<f32>());
+        let bytes = rows.saturating_mul(row_bytes);
+        let max_bytes = self.limits.max_storage_buffer_binding_size as usize;
+        let tile_rows = match bytes <= max_bytes {
+            true => rows.max(1),
+            false => max_bytes / row_bytes / ALIGNED_ROWS * ALIGNED_ROWS,
+        };
+        if tile_rows == 0 {
+            return Err(BackendError::OutOfMemory { what: WHAT, bytes });
+        }
+        Ok(GpuBuffer { memory: self.allocate_unbound(bytes, WHAT)?, rows, cols, tile_rows })
     }
 
     /// Copies `bytes`, whose number and whose `offset` in `target` are multiples of 4. Passes that were submitted before
@@ -115,6 +167,7 @@ impl GpuBackend {
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<(), BackendError> {
+        self.count(GpuCounters { downloaded_bytes: bytes.len() as u64, ..Default::default() });
         let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, bytes) in bytes.chunks_mut(TRANSFER_BYTES).enumerate() {
             let part = bytes.len() as u64;

@@ -36,9 +36,11 @@ pub(crate) fn apply(pass: &mut GpuPass<'_>, rows: usize, function: Function, x: 
         values: u32,
         function: FunctionArguments,
     }
-    let values = rows * x.cols();
-    let params = Params { values: values as u32, function: function.into() };
-    pass.dispatch(lanes(&APPLY), [x.into()], &params, workgroups(values));
+    for (tile, x_of_tile) in x.row_tiles(rows) {
+        let values = tile.len() * x.cols();
+        let params = Params { values: values as u32, function: function.into() };
+        pass.dispatch(lanes(&APPLY), [x_of_tile], &params, workgroups(values));
+    }
 }
 
 /// See [`Pass::add_scaled`](inferno_backend::Pass::add_scaled).

@@ -15,7 +15,7 @@ use crate::pass::{GpuPass, fold};
 kernel!(
     ROUTE_EXPERTS,
     "route_experts",
-    [snippets::FLAT_INDEX, snippets::FUNCTION, snippets::WORKGROUP_SUM],
+    [snippets::FLAT_INDEX, snippets::FUNCTION, snippets::WORKGROUP_SUM, snippets::ORDER],
     [Read, Read, ReadWrite]
 );
 kernel!(ROUTE_TO_ALL, "route_to_all", [snippets::FLAT_INDEX], [ReadWrite]);

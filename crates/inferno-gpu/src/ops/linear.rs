@@ -1,9 +1,10 @@
 //! Products of neighboring rows with weights.
 
-use inferno_backend::{BackendError, Gate, LinearInput, PassShape, ProductShape};
+use inferno_backend::{BackendError, Gate, LinearInput, Norm, PassShape, ProductShape};
 
 use super::norm;
 use super::product::{Product, Tiles};
+use crate::memory::allocation::Allocation;
 use crate::memory::buffer::GpuBuffer;
 use crate::memory::weight::GpuWeight;
 use crate::pass::GpuPass;
@@ -48,22 +49,31 @@ pub(crate) fn linear(
     assert_eq!(input.cols(), weight.cols, "rows as wide as those of the weight");
     check_output(weight, gate, bias, out);
     assert!(rows <= input.rows().min(out.rows()), "more rows than the buffers have");
-    let tiles = Tiles::Rows(rows);
-    let product = Product { x: input.into(), norm, bias, gate, is_sum, tiles, out: out.into() };
-    let Some(norm) = norm else {
-        product.dispatch(pass, weight);
-        return Ok(());
-    };
-    assert_eq!(norm.weight.cols(), input.cols(), "the norm's weight is as wide as the input");
-    if rows <= MAX_FUSED_NORM_ROWS {
-        product.dispatch(pass, weight);
-    } else {
-        let bytes = rows * input.cols() * size_of::<f32>();
-        let normed = pass.scratch("normalized rows", 0, bytes)?;
-        norm::dispatch(pass, rows, input, norm, (&*normed).into());
-        Product { x: (&*normed).into(), norm: None, ..product }.dispatch(pass, weight);
+    let mut x = Input { memory: &input.memory, norm };
+    let normed;
+    if let Some(norm) = norm {
+        assert_eq!(norm.weight.cols(), input.cols(), "the norm's weight is as wide as the input");
+        if rows > MAX_FUSED_NORM_ROWS {
+            let bytes = rows * input.cols() * size_of::<f32>();
+            normed = pass.scratch("normalized rows", 0, bytes)?;
+            norm::dispatch(pass, rows, input, norm, (&*normed).into());
+            x = Input { memory: &normed, norm: None };
+        }
+    }
+    let row_bytes = (input.cols() * size_of::<f32>()) as u64;
+    for (tile, out) in out.row_tiles(rows) {
+        let (x, norm) = (x.memory.from(tile.start as u64 * row_bytes), x.norm);
+        let tiles = Tiles::Rows(tile.len());
+        Product { x, norm, bias, gate, is_sum, tiles, out }.dispatch(pass, weight);
     }
     Ok(())
+}
+
+/// The rows that are multiplied.
+struct Input<'a> {
+    memory: &'a Allocation,
+    /// Applied by the product.
+    norm: Option<Norm<'a, GpuBuffer>>,
 }
 
 /// Checks the width of the output and of the bias.

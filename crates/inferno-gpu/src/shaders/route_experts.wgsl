@@ -1,5 +1,4 @@
-// One workgroup per row. Probabilities of experts are compared by keys: integers in the order of the numbers, in which
-// NaN has a place too.
+// One workgroup per row. Probabilities of experts are compared by keys.
 
 struct Params {
     rows: u32,
@@ -29,16 +28,9 @@ var<workgroup> group_keys: array<u32, EXPERTS>;
 var<workgroup> best_keys: array<u32, LANES>;
 var<workgroup> best_experts: array<u32, LANES>;
 
-// Never zero, and in ascending order with the number.
-fn key_of(value: f32) -> u32 {
-    let bits = bitcast<u32>(value);
-    let key = select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-    return max(key, 1u);
-}
-
-// Whether the first of two numbers, with their indices, comes before the second in descending order.
-fn is_better(key: u32, index: u32, other_key: u32, other_index: u32) -> bool {
-    return key > other_key || (key == other_key && index < other_index);
+// Never zero.
+fn score_key(value: f32) -> u32 {
+    return max(key_of(value), 1u);
 }
 
 fn maximum(lane: u32, value: f32) -> f32 {
@@ -102,7 +94,7 @@ fn group_key(group: u32, group_len: u32) -> u32 {
         last_key = best_key;
         last = best;
     }
-    return key_of(sum);
+    return score_key(sum);
 }
 
 // Lowers the keys of all experts outside the best groups below those of the others.
@@ -175,7 +167,7 @@ fn main(
             score += selection_bias[i];
         }
         scores[i] = score;
-        keys[i] = key_of(score);
+        keys[i] = score_key(score);
     }
     workgroupBarrier();
     if params.num_groups != 0u {

@@ -2,6 +2,7 @@
 //! `INFERNO_REQUIRE_GPU` is 1.
 
 mod attention;
+mod candidates;
 mod device;
 mod elementwise;
 mod experts;

@@ -24,6 +24,8 @@ fn operations_allocate_at_most_what_is_estimated() {
         attention: vec![LAYOUT],
         kv_dtype: KvDType::F16,
         products,
+        max_num_logit_rows: 0,
+        vocab_size: 0,
     };
     let without_products = backend.scratch_bytes(&shape(vec![]));
     let estimated = backend.scratch_bytes(&shape(vec![product]));

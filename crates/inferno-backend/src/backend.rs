@@ -1,6 +1,6 @@
 //! A device, and how its operations are issued.
 
-use crate::{DeviceMemory, Pass};
+use crate::{DeviceMemory, Pass, Requirement};
 
 /// A device that can run decoder-only transformers.
 ///
@@ -13,6 +13,12 @@ pub trait Backend: DeviceMemory + Sized {
 
     /// A human-readable description of the device and its settings: `cpu (avx2, 2 threads)`.
     fn describe(&self) -> String;
+
+    /// Returns why the backend cannot compute what a model requires; `None` if it can. Models are checked before they are
+    /// loaded.
+    fn unsupported(&self, _requirement: &Requirement<'_>) -> Option<String> {
+        None
+    }
 
     /// Begins a pass. A backend runs one pass at a time: another one waits until this one is submitted or dropped.
     fn begin(&self) -> Self::Pass<'_>;

@@ -43,6 +43,7 @@ mod params;
 mod pass;
 mod recurrent;
 mod reference;
+mod requirement;
 mod weight;
 
 pub use backend::Backend;
@@ -65,4 +66,5 @@ pub use recurrent::{
     SequenceState, StateCheckpoint, StateLayout, StateMatrices, StateSlot, WriteRule,
 };
 pub use reference::ReferenceBackend;
+pub use requirement::Requirement;
 pub use weight::WeightPart;

@@ -117,6 +117,7 @@ impl ModelRunner {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
         let layout = spec.cache_layout(options.cache_use(context_length));
+        layout.kv.block_bytes()?;
         Ok(Self {
             stages: Vec::new(),
             residual: Vec::new(),

@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use inferno_backend::{Backend, BackendError};
+use inferno_backend::{Backend, BackendError, Requirement};
 
 use crate::adapter::GpuAdapter;
 use crate::health::Health;
 use crate::memory::allocation::{Allocation, Registry};
+use crate::memory::routing;
+use crate::ops::attention;
 use crate::pass::{GpuPass, PassMemory};
 
 /// Computes on a GPU.
@@ -133,6 +135,16 @@ impl Backend for GpuBackend {
 
     fn describe(&self) -> String {
         format!("gpu ({}, {})", self.adapter.name(), self.adapter.api())
+    }
+
+    fn unsupported(&self, requirement: &Requirement<'_>) -> Option<String> {
+        match requirement {
+            Requirement::Attention(heads, dtype) => attention::unsupported(self, heads, *dtype),
+            &Requirement::Experts(number) => routing::unsupported(number),
+            Requirement::Weight(_)
+            | Requirement::LinearAttention(_)
+            | Requirement::SelectiveScan(_) => None,
+        }
     }
 
     fn begin(&self) -> GpuPass<'_> {

@@ -42,6 +42,16 @@ pub enum ModelError {
         /// What the layers share besides the residual stream.
         reason: &'static str,
     },
+    /// A backend cannot compute a part of the model.
+    #[error("{what} is not supported by {backend}: {reason}; run it on the CPU")]
+    Unsupported {
+        /// The tensor or the layer.
+        what: String,
+        /// A description of the backend.
+        backend: String,
+        /// What the backend does not support.
+        reason: String,
+    },
     /// The file has no tensors.
     #[error(
         "the file has no weights (it may be vocabulary-only); use a file that contains a model"

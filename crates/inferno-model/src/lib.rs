@@ -58,6 +58,7 @@ mod requantize;
 mod rope;
 mod rows;
 mod spec;
+mod support;
 mod tensor_cache;
 mod tensor_names;
 mod token_cost;

@@ -174,8 +174,8 @@ fn runner_on<B: Backend>(
     let spec = ModelSpec::from_checkpoint(checkpoint)?;
     let context_length = context_length(&spec, options)?;
     let runner_options = options.runner(context_length);
-    // A cache format that does not fit fails before the weights are loaded.
-    spec.cache_layout(runner_options.cache_use(context_length)).kv.block_bytes()?;
+    let cache = spec.cache_layout(runner_options.cache_use(context_length));
+    spec.check_support(&*backend, options.requantize, cache.kv.dtype)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
     let runner = ModelRunner::new(model, fingerprint, runner_options)?;

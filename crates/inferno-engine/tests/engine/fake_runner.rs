@@ -255,7 +255,7 @@ impl FakeRunner {
     }
 
     /// Computes a pass; its rows are in `logits`.
-    fn run(&mut self, batch: &Batch) -> Result<(), EngineError> {
+    fn run(&mut self, batch: &Batch) -> Result<(), BackendError> {
         assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
         assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
         // The hook may block while other threads read the list of passes.
@@ -264,7 +264,7 @@ impl FakeRunner {
         self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
         if outcome == Outcome::LosesDevice {
             let reason = "as the test requested".to_owned();
-            return Err(BackendError::DeviceLost { reason }.into());
+            return Err(BackendError::DeviceLost { reason });
         }
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves arbitrary contents in the slots of the pass.
@@ -273,7 +273,7 @@ impl FakeRunner {
                 self.states[state.slot.0 as usize] = vec![99];
             }
             let reason = "as the test requested".to_owned();
-            return Err(BackendError::Device { reason }.into());
+            return Err(BackendError::Device { reason });
         }
         if let Some(windows) = &mut self.windows {
             windows.map.assign_all(batch)?;
@@ -308,10 +308,10 @@ impl FakeRunner {
     }
 
     /// Computes a pass for hidden states.
-    fn run_hidden(&mut self, batch: &Batch) -> Result<(), EngineError> {
+    fn run_hidden(&mut self, batch: &Batch) -> Result<(), BackendError> {
         // One row per token; like logits, each value is a function of the history.
         if self.fails_hidden_passes {
-            return Err(BackendError::Device { reason: "no hidden states".to_owned() }.into());
+            return Err(BackendError::Device { reason: "no hidden states".to_owned() });
         }
         let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
         let vocab_size = self.vocab_size;
@@ -412,10 +412,11 @@ impl Runner for FakeRunner {
 
     fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError> {
         self.pass_rows = rows;
-        match rows {
+        let ran = match rows {
             PassRows::Logits | PassRows::Candidates(_) => self.run(batch),
             PassRows::Hidden => self.run_hidden(batch),
-        }
+        };
+        Ok(ran?)
     }
 
     fn wait(&mut self) -> Result<Rows<'_>, EngineError> {

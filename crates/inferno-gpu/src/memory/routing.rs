@@ -34,22 +34,26 @@ pub(crate) fn max_tiles(slots: usize, num_experts: usize) -> usize {
     slots / TILE_ROWS + num_experts.min(slots)
 }
 
+/// See [`Backend::unsupported`](inferno_backend::Backend::unsupported).
+pub(crate) fn unsupported(num_experts: usize) -> Option<String> {
+    let reason =
+        || format!("{num_experts} matrices to choose from, at most {MAX_EXPERTS} are supported");
+    (num_experts > MAX_EXPERTS).then(reason)
+}
+
 impl GpuBackend {
     /// Allocates the routing of `rows` tokens.
     ///
-    /// **Errors**: [`BackendError::OutOfMemory`], [`BackendError::Unavailable`] for more than [`MAX_EXPERTS`] experts.
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    ///
+    /// **Panics** for more than [`MAX_EXPERTS`] experts.
     pub(crate) fn allocate_routing(
         &self,
         rows: usize,
         params: &ExpertParams,
     ) -> Result<GpuRouting, BackendError> {
         let &ExpertParams { num_experts, num_experts_used: num_used, .. } = params;
-        if num_experts > MAX_EXPERTS {
-            return Err(BackendError::Unavailable {
-                what: format!("a mixture of {num_experts} experts"),
-                reason: format!("the GPU backend supports up to {MAX_EXPERTS}; use the CPU"),
-            });
-        }
+        assert!(num_experts <= MAX_EXPERTS, "the model was checked");
         let num_slots = rows.saturating_mul(num_used);
         let words = max_tiles(num_slots, num_experts).saturating_add(num_slots).saturating_mul(3);
         let memory = self.allocate(words.saturating_mul(size_of::<u32>()), "expert routing")?;

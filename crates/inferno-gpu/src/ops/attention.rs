@@ -8,6 +8,7 @@ use inferno_backend::{
 use super::kv_kernels::{
     CACHE_READ, CACHE_READ_PARTS, CacheKernels, KV_LAYOUT, KernelLayer, part_bindings,
 };
+use crate::backend::GpuBackend;
 use crate::kernel::{Variant, kernel, snippet};
 use crate::memory::allocation::Binding;
 use crate::memory::batch::{GpuBatch, TILE_ROWS};
@@ -76,6 +77,17 @@ impl Heads {
     /// workgroup and the registers of its threads.
     fn tile(&self, max_rows: usize, memory: usize) -> Tile {
         const MAX_QUERIES: usize = 8;
+        let mut candidates = [MAX_QUERIES, 4, 2].into_iter();
+        let queries = candidates.find(|&queries| self.fits(queries, memory)).unwrap_or(1);
+        let head_tiles = self.group().div_ceil(queries);
+        let heads = self.group().div_ceil(head_tiles);
+        let max_rows = max_rows.min(queries / heads);
+        let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows <= max_rows).unwrap_or(1);
+        Tile { rows, heads }
+    }
+
+    /// Whether a workgroup with `memory` bytes can compute this number of queries together.
+    fn fits(&self, queries: usize, memory: usize) -> bool {
         const MAX_SUMS: usize = 128;
         let chunk = chunk_values(self.layer.dtype);
         let key_values = self.layer.key_dim.next_multiple_of(chunk);
@@ -86,19 +98,9 @@ impl Heads {
         let value_chunks = (skipped + self.value_dim).div_ceil(chunk);
         let group_sums = (PART / value_chunks).max(1) * value_chunks * chunk;
         let thread_sums = value_chunks.div_ceil(PART) * chunk;
-        let fits = |queries: &usize| {
-            // Queries; weights or sums; for each of 16 lanes a maximum and a sum; softmax and factors; locations.
-            let shared =
-                queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
-            shared * size_of::<f32>() <= memory && queries * thread_sums <= MAX_SUMS
-        };
-        let candidates = [MAX_QUERIES, 4, 2];
-        let queries = candidates.into_iter().find(fits).unwrap_or(1);
-        let head_tiles = self.group().div_ceil(queries);
-        let heads = self.group().div_ceil(head_tiles);
-        let max_rows = max_rows.min(queries / heads);
-        let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows <= max_rows).unwrap_or(1);
-        Tile { rows, heads }
+        // Queries; weights or sums; for each of 16 lanes a maximum and a sum; softmax and factors; locations.
+        let shared = queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
+        shared * size_of::<f32>() <= memory && queries * thread_sums <= MAX_SUMS
     }
 
     fn head_tiles(&self, tile: Tile) -> usize {
@@ -317,6 +319,31 @@ pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
     }
 }
 
+/// See [`Backend::unsupported`](inferno_backend::Backend::unsupported).
+pub(crate) fn unsupported(
+    backend: &GpuBackend,
+    layout: &QkvLayout,
+    dtype: KvDType,
+) -> Option<String> {
+    let memory = backend.limits.max_compute_workgroup_storage_size as usize;
+    let layer = KernelLayer {
+        dtype,
+        block_tokens: 1,
+        num_kv_heads: layout.num_kv_heads,
+        key_dim: layout.head_dim,
+        values: layout.values,
+        has_windows: false,
+        is_in_parts: false,
+    };
+    let reason = || {
+        let (key_dim, value_dim) = (layout.head_dim, layout.value_dim());
+        format!(
+            "heads with keys of {key_dim} and values of {value_dim} components exceed the {memory} bytes of workgroup memory"
+        )
+    };
+    (!Heads::new(layer, layout.num_heads).fits(1, memory)).then(reason)
+}
+
 /// See [`Pass::paged_attention`](inferno_backend::Pass::paged_attention).
 pub(crate) fn paged_attention(
     pass: &mut GpuPass<'_>,
@@ -346,12 +373,11 @@ pub(crate) fn paged_attention(
 
 #[cfg(test)]
 mod tests {
-    use inferno_backend::KvDType;
     use inferno_conformance::cases::bits;
     use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
+    use super::*;
     use crate::adapter;
-    use crate::backend::GpuBackend;
 
     #[test]
     fn divided_caches_and_rounds_of_parts_compute_the_same_bits() {
@@ -372,5 +398,24 @@ mod tests {
                 assert_eq!(bits(&found), whole, "{dtype}");
             }
         }
+    }
+
+    #[test]
+    fn the_largest_supported_heads_are_computed() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let mut backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        // What every device has.
+        backend.limits.max_compute_workgroup_storage_size = 16 << 10;
+        let shape = |head_dim| Shape { head_dim, tokens: 20, ..SHAPE };
+        let is_supported =
+            |&dim: &usize| unsupported(&backend, &shape(dim).qkv(), SHAPE.dtype).is_none();
+        let largest = (64..8192).step_by(32).take_while(is_supported).last().expect("small heads");
+        assert!((1500..2000).contains(&largest), "{largest}");
+        let shape = shape(largest);
+        let qkv = inputs(&shape, 15);
+        let attend =
+            |chunks: &[usize]| bits(&attend(&backend, &shape, &qkv, &shape.blocks(), chunks));
+        assert_eq!(attend(&[20]), attend(&[1; 20]));
+        backend.check().expect("the device works");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use inferno_backend::{KvDType, ReferenceBackend};
+use inferno_conformance::gpu::adapter;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 use inferno_model::{CacheUse, Model, ModelCache, ModelError, ModelSpec, RopeScaling, TensorCache};
 
@@ -524,4 +525,29 @@ fn the_tensor_cache_evicts_the_least_recently_used_tensors() {
     assert_eq!(cache.get("token_embd.weight").expect("there").shape().dims(), [64, 32]);
     assert_eq!(cache.used_bytes(), 2 * square);
     assert!(matches!(cache.get("nonsense"), Err(ModelError::NoSuchTensor { .. })));
+}
+
+#[test]
+fn heads_that_a_gpu_cannot_compute_are_an_error_that_names_the_layer() {
+    let Some(gpu) = adapter() else { return };
+    let bytes = synthetic_with("llama", |metadata| {
+        for (key, value) in [
+            ("head_count", 1_u32),
+            ("head_count_kv", 1),
+            ("key_length", 1 << 14),
+            ("value_length", 1 << 14),
+        ] {
+            metadata.insert(format!("llama.attention.{key}"), value);
+        }
+    });
+    let checkpoint = Gguf::from_bytes(bytes).expect("a valid file");
+    let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a valid model");
+    let check = |stage: &ModelSpec| stage.check_support(&**gpu, None, KvDType::F16);
+    let message = check(&spec).expect_err("it is not supported").to_string();
+    assert!(message.starts_with("layer 0 is not supported by gpu ("), "{message}");
+    assert!(message.contains("keys of 16384 and values of 16384 components"), "{message}");
+    let last = spec.stage(2..3).expect("a divisible model");
+    let message = check(&last).expect_err("it is not supported").to_string();
+    assert!(message.starts_with("layer 2 "), "{message}");
+    spec.check_support(&ReferenceBackend::new(), None, KvDType::F16).expect("no limit");
 }

@@ -129,6 +129,11 @@ impl GpuDevice {
                 (0..num_layers).find(fits).unwrap_or(num_layers)
             }
         };
+        if first < num_layers {
+            let stage = spec.stage(first..num_layers)?;
+            let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
+            stage.check_support(&*self.gpu, options.requantize, kv_dtype)?;
+        }
         Ok(Division { on_cpu: 0..first, on_gpu: first..num_layers, spec, options })
     }
 

@@ -47,8 +47,7 @@ fn run(all: &[GenerationParams]) -> usize {
             assert!((found.logprob - expected.logprob).abs() < 1e-5);
         }
     }
-    let num_read = *num_read.lock().expect("no pass panicked");
-    num_read
+    *num_read.lock().expect("no pass panicked")
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Forward passes: chunks of sequences in, rows of logits or hidden states out.
 
-use std::slice::ChunksExact;
 use std::time::{Duration, Instant};
 
-use inferno_backend::{Batch, LogitRows, SequenceChunk, SequenceState, StateSlot};
+use inferno_backend::{
+    Batch, CandidateShape, LogitRows, MAX_CANDIDATES, SequenceChunk, SequenceState, StateSlot,
+};
 
 use crate::window_blocks::WindowBlocks;
-use crate::{BlockPool, EngineError, PassRows, Rows, Runner, Sequence};
+use crate::{BlockPool, EngineError, PassRows, Row, Rows, Runner, Sequence};
 
 /// What the rows of a forward pass hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,20 +19,20 @@ pub enum RowKind {
 }
 
 /// The result of one forward pass.
-#[derive(Debug, Clone, Copy)]
 pub struct ForwardOutput<'a> {
     /// Tokens that were computed, over all sequences.
     pub num_tokens: usize,
     /// Duration of the pass.
     pub duration: Duration,
-    values: &'a [f32],
-    row_len: usize,
+    rows: Rows<'a>,
+    num_rows: usize,
+    vocab_size: usize,
 }
 
-impl<'a> ForwardOutput<'a> {
-    /// Returns the rows, in the order of the batch.
-    pub fn rows(&self) -> ChunksExact<'a, f32> {
-        self.values.chunks_exact(self.row_len)
+impl ForwardOutput<'_> {
+    /// Returns the rows of logits, in the order of the batch.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.num_rows).map(|index| self.rows.row(index, self.vocab_size))
     }
 }
 
@@ -76,8 +77,10 @@ pub(crate) fn run_chunks<'a, 'r>(
 ///     sequences[0].extend(prompt);
 ///     let mut predictions = Vec::new();
 ///     while let Some(output) = forward.run_next(&mut sequences, max_num_rows, LogitRows::All)? {
-///         let best = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
-///         predictions.extend(output.rows().filter_map(best));
+///         for row in output.rows() {
+///             let row = row.values()?;
+///             predictions.extend((0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])));
+///         }
 ///     }
 ///     Ok(predictions)
 /// }
@@ -87,6 +90,8 @@ pub struct SequenceRunner<'r> {
     pool: BlockPool,
     windows: WindowBlocks,
     batch: Batch,
+    /// What passes return for each row of logits.
+    pass_rows: PassRows,
     /// Number of sequences that were created.
     num_sequences: usize,
 }
@@ -96,7 +101,16 @@ impl<'r> SequenceRunner<'r> {
     pub fn new(runner: &'r mut dyn Runner) -> Self {
         let pool = BlockPool::new(runner.kv_layout().num_blocks);
         let windows = WindowBlocks::of(runner.kv_layout());
-        Self { runner, pool, windows, batch: Batch::default(), num_sequences: 0 }
+        let pass_rows = PassRows::Logits;
+        Self { runner, pool, windows, batch: Batch::default(), pass_rows, num_sequences: 0 }
+    }
+
+    /// Requests only the `count` largest logits of each row, as an engine does for greedy or top-k sampling. Whole rows can
+    /// still be read.
+    pub fn with_candidates(self, count: usize) -> Self {
+        let vocab_size = self.runner.vocab_size();
+        let count = count.min(MAX_CANDIDATES).min(vocab_size).max(1);
+        Self { pass_rows: PassRows::Candidates(CandidateShape { count, vocab_size }), ..self }
     }
 
     /// Returns the runner.
@@ -166,8 +180,8 @@ impl<'r> SequenceRunner<'r> {
             };
             (chunk, sequence.state_slot().map(SequenceState::from))
         });
-        let row_len = self.runner.vocab_size();
-        let output = run_chunks(self.runner, &mut self.batch, PassRows::Logits, chunks);
+        let vocab_size = self.runner.vocab_size();
+        let output = run_chunks(self.runner, &mut self.batch, self.pass_rows, chunks);
         for sequence in sequences {
             match &output {
                 Ok(_) => sequence.advance(sequence.next_len(max_num_tokens)),
@@ -176,7 +190,7 @@ impl<'r> SequenceRunner<'r> {
             }
         }
         let (rows, duration) = output?;
-        let (values, num_tokens) = (rows.into_values(), self.batch.num_tokens());
-        Ok(Some(ForwardOutput { num_tokens, duration, values, row_len }))
+        let (num_tokens, num_rows) = (self.batch.num_tokens(), self.batch.logit_rows().len());
+        Ok(Some(ForwardOutput { num_tokens, duration, rows, num_rows, vocab_size }))
     }
 }

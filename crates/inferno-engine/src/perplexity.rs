@@ -118,7 +118,7 @@ pub fn perplexity(
         let mut successors = window[half + 1..].iter();
         while let Some(output) = forward.run_next(&mut sequence, max_num_scored, LogitRows::All)? {
             for (row, &next) in output.rows().zip(&mut successors) {
-                result.add(negative_log_likelihood(row, next)?);
+                result.add(negative_log_likelihood(&row.values()?, next)?);
             }
         }
         forward.truncate(&mut sequence[0], 0);

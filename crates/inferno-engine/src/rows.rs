@@ -67,13 +67,6 @@ impl<'a> Rows<'a> {
             },
         }
     }
-
-    /// Returns all values of all rows.
-    ///
-    /// **Panics** if only candidates were requested.
-    pub(crate) fn into_values(self) -> &'a [f32] {
-        self.output.into_values()
-    }
 }
 
 /// A row of a forward pass.

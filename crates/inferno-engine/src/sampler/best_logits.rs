@@ -29,7 +29,7 @@ impl Sampler {
     /// Samples as [`sample`](Self::sample) does. The whole row is read only if it is needed.
     ///
     /// **Errors**: as [`sample`](Self::sample), a device that fails.
-    pub(crate) fn sample_row(
+    pub fn sample_row(
         &mut self,
         row: Row<'_>,
         banned: &[u32],

@@ -33,7 +33,8 @@ impl<'a> Measurement<'a> {
         on_progress: &'a mut dyn FnMut(BenchProgress<'_>),
     ) -> Self {
         let tokens = Tokens { vocab_size: runner.vocab_size(), num_drawn: 0 };
-        let forward = SequenceRunner::new(runner);
+        // As in an engine with greedy sampling.
+        let forward = SequenceRunner::new(runner).with_candidates(1);
         Self { forward, workload, on_progress, runs_done: 0, time_limit: None, tokens }
     }
 
@@ -76,8 +77,8 @@ impl<'a> Measurement<'a> {
             while let Some(pass) = self.prompt_pass(&mut sequence)? {
                 passes.record(pass.num_tokens, pass.duration);
                 elapsed = started.elapsed();
-                if let Some(logits) = pass.rows().next() {
-                    sampler.sample(logits, &[])?;
+                if let Some(row) = pass.rows().next() {
+                    sampler.sample_row(row, &[])?;
                     first_tokens.push(started.elapsed().as_secs_f64());
                 }
             }

@@ -1,6 +1,9 @@
 //! Devices that return candidates instead of whole rows of logits.
 
-use inferno_engine::{GenerationParams, Request, SamplingParams, StopParams};
+use inferno_backend::LogitRows;
+use inferno_engine::{
+    GenerationParams, Request, Sampler, SamplingParams, SequenceRunner, StopParams,
+};
 
 use super::constraints::Alternates;
 use super::{alone, engine, events, failure, only, put_together, runner, submit};
@@ -89,4 +92,22 @@ fn tokens_without_a_text_are_no_candidates() {
     let engine = engine(runner.with_logits(likes_the_last));
     let (found, _) = only(submit(&engine, &[2, 3], &greedy(3)));
     assert_eq!(found.tokens, [VOCAB_SIZE as u32 - 1; 3]);
+}
+
+#[test]
+fn sequences_without_a_scheduler_return_candidates() {
+    let mut runner = runner(40).with_candidates();
+    let num_read = runner.num_read_rows();
+    let mut forward = SequenceRunner::new(&mut runner).with_candidates(1);
+    let mut sequences = [forward.sequence()];
+    sequences[0].extend(&prompt(0));
+    let output = forward.run_next(&mut sequences, 12, LogitRows::Last).expect("it runs");
+    let output = output.expect("tokens to compute");
+    let row = output.rows().next().expect("a row of the last token");
+    let mut sampler = Sampler::new(SamplingParams::greedy(), VOCAB_SIZE).expect("valid");
+    let token = sampler.sample_row(row, &[]).expect("finite logits");
+    assert_eq!([token.id][..], alone(&prompt(0), &greedy(1)).tokens);
+    assert_eq!(*num_read.lock().expect("no pass panicked"), 0);
+    assert_eq!(row.values().expect("a whole row").len(), VOCAB_SIZE);
+    assert_eq!(*num_read.lock().expect("no pass panicked"), 1);
 }

@@ -84,7 +84,7 @@ fn write_logits(
     let mut line = String::new();
     while let Some(pass) = forward.run_next(&mut sequence, batch_tokens, LogitRows::All)? {
         for row in pass.rows() {
-            format_row(row, &mut line)?;
+            format_row(&row.values()?, &mut line)?;
             output.line(&line)?;
         }
     }

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use inferno_backend::BackendError;
 
+use crate::ops::product::algorithm::Matrices;
+
 /// A GPU, or a program that emulates one, and the interface to reach it by. One device can appear several times, once for
 /// each interface.
 #[derive(Debug, Clone)]
@@ -146,14 +148,43 @@ impl GpuAdapter {
             .collect()
     }
 
+    /// The cooperative matrices that products can use. Only those of Vulkan: kernels load them from vectors, which the
+    /// translation to Metal does not support.
+    pub(crate) fn matrices(&self) -> Option<Matrices> {
+        let offered = self.adapter.features().contains(MATRIX_FEATURES);
+        if !offered || self.info.backend != wgpu::Backend::Vulkan {
+            return None;
+        }
+        let subgroup = self.info.subgroup_max_size;
+        let sizes = self.adapter.cooperative_matrix_properties();
+        let is_suitable = |size: u32| {
+            sizes.iter().any(|matrix| {
+                [matrix.m_size, matrix.n_size, matrix.k_size] == [size; 3]
+                    && matrix.ab_type == wgpu::CooperativeScalarType::F16
+                    && matrix.cr_type == wgpu::CooperativeScalarType::F32
+            })
+        };
+        let size = [16, 8].into_iter().find(|size| is_suitable(*size))?;
+        let matrices = Matrices { size, subgroup };
+        matrices.fit(&self.adapter.limits()).then_some(matrices)
+    }
+
     /// Opens the device, with the largest limits that it offers.
     ///
     /// **Errors**: [`BackendError::Unavailable`].
-    pub(crate) fn open(&self) -> Result<(wgpu::Device, wgpu::Queue), BackendError> {
+    pub(crate) fn open(
+        &self,
+        has_matrices: bool,
+    ) -> Result<(wgpu::Device, wgpu::Queue), BackendError> {
+        let mut required_features = self.adapter.features() & wgpu::Features::SHADER_F16;
+        if has_matrices {
+            required_features |= MATRIX_FEATURES;
+        }
         let request = self.adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("inferno"),
             required_limits: self.adapter.limits(),
-            required_features: self.adapter.features() & wgpu::Features::SHADER_F16,
+            required_features,
+            experimental_features: memory::experimental_features(has_matrices),
             ..Default::default()
         });
         pollster::block_on(request).map_err(|error| BackendError::Unavailable {
@@ -162,6 +193,11 @@ impl GpuAdapter {
         })
     }
 }
+
+/// What kernels with cooperative matrices need.
+const MATRIX_FEATURES: wgpu::Features = wgpu::Features::SHADER_F16
+    .union(wgpu::Features::SUBGROUP)
+    .union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
 
 /// Features of interest, and their names.
 const FEATURES: [(wgpu::Features, &str); 3] = [

@@ -11,6 +11,8 @@ use crate::health::Health;
 use crate::memory::allocation::{Allocation, Registry};
 use crate::memory::routing;
 use crate::ops::attention;
+use crate::ops::product::algorithm::Matrices;
+use crate::options::GpuOptions;
 use crate::pass::{GpuPass, PassMemory};
 
 /// Computes on a GPU.
@@ -21,6 +23,8 @@ pub struct GpuBackend {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) limits: wgpu::Limits,
+    /// The cooperative matrices that products use.
+    pub(crate) matrices: Option<Matrices>,
     pub(crate) health: Arc<Health>,
     pub(crate) registry: Arc<Registry>,
     /// Bound in place of buffers that an operation does not have.
@@ -57,11 +61,28 @@ struct Counters {
 }
 
 impl GpuBackend {
-    /// Opens a device.
+    /// Opens a device with the [options of the environment](GpuOptions::from_environment).
     ///
     /// **Errors**: [`BackendError::Unavailable`] if the device cannot be opened or lacks what every kernel needs.
     pub fn new(adapter: &GpuAdapter) -> Result<Self, BackendError> {
-        let (device, queue) = adapter.open()?;
+        Self::with_options(adapter, GpuOptions::from_environment())
+    }
+
+    /// Opens a device. Cooperative matrices are used only if they pass a check.
+    ///
+    /// **Errors**: as [`new`](Self::new).
+    pub fn with_options(adapter: &GpuAdapter, options: GpuOptions) -> Result<Self, BackendError> {
+        let matrices = adapter.matrices().filter(|_| options.uses_matrices(adapter));
+        // A failed check may have lost the device.
+        let backend = matrices.and_then(|matrices| Self::open(adapter, Some(matrices)).ok());
+        match backend.filter(Self::multiplies_correctly) {
+            Some(backend) => Ok(backend),
+            None => Self::open(adapter, None),
+        }
+    }
+
+    fn open(adapter: &GpuAdapter, matrices: Option<Matrices>) -> Result<Self, BackendError> {
+        let (device, queue) = adapter.open(matrices.is_some())?;
         let health = Health::of(&device);
         let limits = device.limits();
         let registry = Arc::<Registry>::default();
@@ -77,6 +98,7 @@ impl GpuBackend {
             device,
             queue,
             limits,
+            matrices,
             health,
             registry,
             nothing,
@@ -91,6 +113,11 @@ impl GpuBackend {
     /// The adapter of the device.
     pub fn adapter(&self) -> &GpuAdapter {
         &self.adapter
+    }
+
+    /// Whether products use cooperative matrices, whose inputs are rounded to f16.
+    pub fn has_matrices(&self) -> bool {
+        self.matrices.is_some()
     }
 
     /// What was done so far.

@@ -19,6 +19,8 @@ pub(crate) struct Kernel {
     pub(crate) snippets: &'static [&'static Snippet],
     /// What the kernel does with the buffers from binding 1 on.
     pub(crate) access: &'static [Access],
+    /// Extensions of WGSL that it enables.
+    pub(crate) extensions: &'static [&'static str],
 }
 
 /// What a kernel does with a buffer.
@@ -40,11 +42,15 @@ pub(crate) struct Snippet {
 /// Declares kernels from `shaders/NAME.wgsl`.
 macro_rules! kernel {
     ($ident:ident, $name:literal, [$($snippet:path),*], [$($access:ident),*]) => {
+        $crate::kernel::kernel!($ident, $name, [$($snippet),*], [$($access),*], []);
+    };
+    ($ident:ident, $name:literal, [$($snippet:path),*], [$($access:ident),*], [$($extension:literal),*]) => {
         static $ident: $crate::kernel::Kernel = $crate::kernel::Kernel {
             name: $name,
             source: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/shaders/", $name, ".wgsl")),
             snippets: &[$(&$snippet),*],
             access: &[$($crate::kernel::Access::$access),*],
+            extensions: &[$($extension),*],
         };
     };
 }
@@ -96,7 +102,7 @@ impl Hash for Kernel {
 }
 
 /// Maximum number of constants of a variant, of snippets, and of formats of weights.
-const MAX_CONSTANTS: usize = 12;
+const MAX_CONSTANTS: usize = 18;
 const MAX_SNIPPETS: usize = 4;
 const MAX_FORMATS: usize = 2;
 
@@ -169,6 +175,9 @@ impl Variant {
     /// The whole source: constants, snippets and the kernel.
     pub(crate) fn source(&self) -> String {
         let mut source = String::new();
+        for extension in self.kernel.extensions {
+            writeln!(source, "enable {extension};").expect("memory");
+        }
         let constants = self.constants.iter().flatten();
         let values: Vec<_> = constants.map(|&(name, value)| (name, value.to_string())).collect();
         for (name, value) in &values {
@@ -192,7 +201,9 @@ pub(crate) mod snippets {
     snippet!(CONV_INPUT, "conv_input");
     snippet!(FLAT_INDEX, "flat_index");
     snippet!(FUNCTION, "function");
+    snippet!(HALF_SCALE, "half_scale");
     snippet!(ORDER, "order");
+    snippet!(PRODUCT_OUTPUTS, "product_outputs");
     snippet!(PRODUCT_ROWS, "product_rows");
     snippet!(SEQUENCE_STATE, "sequence_state");
     snippet!(UNIT, "unit");
@@ -210,8 +221,11 @@ mod tests {
         let (label, source) = (variant.label(), variant.source());
         let module = naga::front::wgsl::parse_str(&source)
             .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
-        let mut validator =
-            Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32);
+        let capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32
+            | Capabilities::SHADER_FLOAT16
+            | Capabilities::SUBGROUP
+            | Capabilities::COOPERATIVE_MATRIX;
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
         let info = validator
             .validate(&module)
             .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
@@ -225,9 +239,18 @@ mod tests {
             let (module, info) = parse(&variant);
             spv::write_vec(&module, &info, &spv::Options::default(), None)
                 .unwrap_or_else(|error| panic!("{label}: {error}"));
-            let options = msl::Options { fake_missing_bindings: true, ..Default::default() };
+            let options = msl::Options {
+                // The first version with matrices.
+                lang_version: (2, 3),
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
             msl::write_string(&module, &info, &options, &Default::default())
                 .unwrap_or_else(|error| panic!("{label}: {error}"));
+            if variant.kernel.extensions.contains(&"wgpu_cooperative_matrix") {
+                // Kernels with cooperative matrices are for Vulkan only.
+                continue;
+            }
             let options = hlsl::Options { fake_missing_bindings: true, ..Default::default() };
             let pipeline = hlsl::PipelineOptions::default();
             let mut text = String::new();

@@ -67,9 +67,12 @@ impl DeviceMemory for GpuBackend {
     }
 
     fn scratch_bytes(&self, pass: &PassShape) -> usize {
-        let operations =
-            [linear::scratch_bytes, attention::scratch_bytes, candidates::scratch_bytes];
-        operations.into_iter().fold(0, |sum, of_operation| sum.saturating_add(of_operation(pass)))
+        let operations = [
+            linear::scratch_bytes(pass, self.has_matrices()),
+            attention::scratch_bytes(pass),
+            candidates::scratch_bytes(pass),
+        ];
+        operations.into_iter().fold(0, usize::saturating_add)
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<GpuTable, BackendError> {

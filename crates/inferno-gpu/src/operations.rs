@@ -261,8 +261,7 @@ impl Pass<GpuBackend> for GpuPass<'_> {
         out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
         let input = (x, ExpertInput::PerSlot);
-        experts::expert_linear(self, routing, input, weight, (bias, None), out);
-        Ok(())
+        experts::expert_linear(self, routing, input, weight, (bias, None), out)
     }
 
     fn expert_linear_gated(
@@ -274,8 +273,7 @@ impl Pass<GpuBackend> for GpuPass<'_> {
         gate: Gate,
         out: &mut GpuBuffer,
     ) -> Result<(), BackendError> {
-        experts::expert_linear(self, routing, x, gate_up, (bias, Some(gate)), out);
-        Ok(())
+        experts::expert_linear(self, routing, x, gate_up, (bias, Some(gate)), out)
     }
 
     fn combine_experts(

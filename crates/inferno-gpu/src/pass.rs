@@ -10,6 +10,7 @@ use inferno_backend::BackendError;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::kernel::Variant;
 use crate::memory::allocation::{Allocation, Binding};
+use crate::ops::product::algorithm::{Algorithm, Kind, Teams};
 use crate::pipelines::{PARAMS_BYTES, Pipelines};
 
 /// Dispatches whose parameters share a buffer.
@@ -97,6 +98,17 @@ impl<'a> GpuPass<'a> {
         memory.bound.extend(bindings.iter().map(|binding| binding.key()[0]));
         memory.steps.push(Step { pipeline, bind_group, workgroups });
         memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
+    }
+
+    /// The division of a product of `kind` among workgroups.
+    pub(crate) fn algorithm(&self, kind: &Kind) -> Algorithm {
+        let backend = self.backend;
+        let candidates = match backend.matrices {
+            Some(matrices) => matrices.candidates(kind.tiles),
+            None => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
+        };
+        let mut fitting = candidates.into_iter().filter(|it| it.fits(&backend.limits));
+        fitting.next().expect("a division that every device can run")
     }
 
     /// Whether a dispatch of this pass reads or writes `allocation`.

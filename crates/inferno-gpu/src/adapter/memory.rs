@@ -1,4 +1,4 @@
-//! The size of a GPU's memory, which wgpu itself does not report.
+//! What wgpu offers by unsafe functions only: the size of a GPU's memory, and experimental features.
 
 #![allow(unsafe_code)]
 
@@ -20,4 +20,14 @@ pub(super) fn vulkan_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
 #[cfg(not(all(any(unix, windows), not(target_vendor = "apple"))))]
 pub(super) fn vulkan_memory_bytes(_adapter: &wgpu::Adapter) -> Option<u64> {
     None
+}
+
+/// Allows experimental features of wgpu, if they are wanted.
+pub(super) fn experimental_features(are_wanted: bool) -> wgpu::ExperimentalFeatures {
+    if !are_wanted {
+        return wgpu::ExperimentalFeatures::disabled();
+    }
+    // SAFETY: the only experimental feature that is requested is that of cooperative matrices. Their loads and stores are
+    // within arrays of workgroup memory: sizes and places follow from constants of the kernel, not from its inputs.
+    unsafe { wgpu::ExperimentalFeatures::enabled() }
 }

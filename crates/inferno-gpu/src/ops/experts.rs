@@ -1,7 +1,7 @@
 //! Mixture of experts.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{ExpertInput, ExpertParams, Gate, Gating};
+use inferno_backend::{BackendError, ExpertInput, ExpertParams, Gate, Gating};
 
 use super::LANES;
 use super::linear::check_output;
@@ -193,7 +193,7 @@ pub(crate) fn expert_linear(
     weight: &GpuWeight,
     (bias, gate): (Option<&GpuBuffer>, Option<Gate>),
     out: &mut GpuBuffer,
-) {
+) -> Result<(), BackendError> {
     assert_eq!(weight.num_experts, routing.num_experts, "a weight for each expert");
     assert_eq!(x.cols(), weight.cols, "rows as wide as those of the weight");
     check_output(weight, gate, bias, out);
@@ -206,7 +206,7 @@ pub(crate) fn expert_linear(
     assert!(is_large_enough, "more slots than the buffers have rows");
     let tiles = Tiles::Experts(routing, slots_per_row);
     let (x, out) = (x.into(), out.into());
-    Product { x, norm: None, bias, gate, is_sum: false, tiles, out }.dispatch(pass, weight);
+    Product { x, norm: None, bias, gate, is_sum: false, tiles, out }.dispatch(pass, weight)
 }
 
 /// See [`Pass::combine_experts`](inferno_backend::Pass::combine_experts).

@@ -1,23 +1,18 @@
 //! Products of neighboring rows with weights.
 
-use inferno_backend::{BackendError, Gate, LinearInput, Norm, PassShape, ProductShape};
+use inferno_backend::{BackendError, Gate, LinearInput, PassShape, ProductShape};
 
-use super::norm;
-use super::product::{Product, Tiles};
-use crate::memory::allocation::Allocation;
+use super::product::{Product, Tiles, halves};
 use crate::memory::buffer::GpuBuffer;
 use crate::memory::weight::GpuWeight;
 use crate::pass::GpuPass;
 
-/// Rows up to which each workgroup of a product computes the statistics of a norm itself. For more, a dispatch of its own
-/// that stores the normalized rows is faster.
-const MAX_FUSED_NORM_ROWS: usize = 4;
-
-/// Bytes of the normalized rows of the largest product.
-pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
+/// Bytes of the rows of the largest product after a norm, or as halves.
+pub(crate) fn scratch_bytes(pass: &PassShape, has_matrices: bool) -> usize {
     let products = pass.products.iter();
-    let bytes = |product: &ProductShape| {
-        product.max_num_rows.saturating_mul(product.cols).saturating_mul(size_of::<f32>())
+    let bytes = |&ProductShape { max_num_rows: rows, cols, .. }: &ProductShape| match has_matrices {
+        true => halves::bytes(rows, cols).into_iter().fold(0, usize::saturating_add),
+        false => rows.saturating_mul(cols).saturating_mul(size_of::<f32>()),
     };
     products.map(bytes).max().unwrap_or(0)
 }
@@ -49,31 +44,16 @@ pub(crate) fn linear(
     assert_eq!(input.cols(), weight.cols, "rows as wide as those of the weight");
     check_output(weight, gate, bias, out);
     assert!(rows <= input.rows().min(out.rows()), "more rows than the buffers have");
-    let mut x = Input { memory: &input.memory, norm };
-    let normed;
     if let Some(norm) = norm {
         assert_eq!(norm.weight.cols(), input.cols(), "the norm's weight is as wide as the input");
-        if rows > MAX_FUSED_NORM_ROWS {
-            let bytes = rows * input.cols() * size_of::<f32>();
-            normed = pass.scratch("normalized rows", 0, bytes)?;
-            norm::dispatch(pass, rows, input, norm, (&*normed).into());
-            x = Input { memory: &normed, norm: None };
-        }
     }
     let row_bytes = (input.cols() * size_of::<f32>()) as u64;
     for (tile, out) in out.row_tiles(rows) {
-        let (x, norm) = (x.memory.from(tile.start as u64 * row_bytes), x.norm);
+        let x = input.memory.from(tile.start as u64 * row_bytes);
         let tiles = Tiles::Rows(tile.len());
-        Product { x, norm, bias, gate, is_sum, tiles, out }.dispatch(pass, weight);
+        Product { x, norm, bias, gate, is_sum, tiles, out }.dispatch(pass, weight)?;
     }
     Ok(())
-}
-
-/// The rows that are multiplied.
-struct Input<'a> {
-    memory: &'a Allocation,
-    /// Applied by the product.
-    norm: Option<Norm<'a, GpuBuffer>>,
 }
 
 /// Checks the width of the output and of the bias.

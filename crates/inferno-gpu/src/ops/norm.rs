@@ -40,14 +40,14 @@ pub(crate) fn norm(
     norm: Norm<'_, GpuBuffer>,
     out: &mut GpuBuffer,
 ) {
-    dispatch(pass, rows, x, norm, out.into());
+    dispatch(pass, (rows, x.cols()), x.into(), norm, out.into());
 }
 
-/// Normalizes the rows of `x` to `out`.
+/// Normalizes `rows` rows of `cols` columns of `x` to `out`.
 pub(crate) fn dispatch(
     pass: &mut GpuPass<'_>,
-    rows: usize,
-    x: &GpuBuffer,
+    (rows, cols): (usize, usize),
+    x: Binding<'_>,
     norm: Norm<'_, GpuBuffer>,
     out: Binding<'_>,
 ) {
@@ -63,13 +63,13 @@ pub(crate) fn dispatch(
     let Norm { kind, weight, bias, eps } = norm;
     let params = Params {
         rows: rows as u32,
-        cols: x.cols() as u32,
+        cols: cols as u32,
         is_layer: u32::from(kind == NormKind::Layer),
         has_bias: u32::from(bias.is_some()),
         eps,
     };
-    assert_eq!(weight.cols(), x.cols(), "a weight per column");
-    let bindings = [x.into(), weight.into(), pass.optional(bias), out];
+    assert_eq!(weight.cols(), cols, "a weight per column");
+    let bindings = [x, weight.into(), pass.optional(bias), out];
     pass.dispatch(lanes(&NORM), bindings, &params, fold(rows));
 }
 

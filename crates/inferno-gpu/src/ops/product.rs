@@ -1,36 +1,27 @@
 //! Products with weights.
 
-use bytemuck::{Pod, Zeroable};
-use inferno_backend::{Gate, Norm, NormKind};
+pub(crate) mod algorithm;
+pub(crate) mod halves;
 
-use super::LANES;
+use bytemuck::{Pod, Zeroable};
+use inferno_backend::{BackendError, Gate, Norm, NormKind};
+
 use super::function::FunctionArguments;
-use crate::kernel::{Variant, kernel, snippets};
+use super::norm;
 use crate::memory::allocation::Binding;
 use crate::memory::buffer::GpuBuffer;
-use crate::memory::routing::{GpuRouting, TILE_ROWS, max_tiles};
+use crate::memory::routing::{GpuRouting, max_tiles};
 use crate::memory::weight::{Chunk, GpuWeight, Segment};
 use crate::pack::{UNIT_COLS, WeightFormat, num_units};
 use crate::pass::{GpuPass, MAX_WORKGROUPS};
-
-kernel!(
-    PRODUCT,
-    "product",
-    [snippets::FUNCTION, snippets::PRODUCT_ROWS, snippets::WORKGROUP_SUM, snippets::UNIT],
-    [Read, Read, Read, Read, Read, Read, Read, ReadWrite, Read, Read, Read, Read]
-);
-
-/// The prefixes of both parts, and the bindings of their codes; their scales follow each.
-const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
-
-/// Threads that sum the products of a row, as in the shader.
-const TEAM: usize = 32;
-
-/// Bytes of workgroup memory, rounded up, of kernels that copy their rows to it. Few devices have less.
-const STAGED_BYTES: u32 = 30_000;
+use algorithm::{Algorithm, Kind, TileKind};
 
 /// Columns of an aligned row, see [`is_aligned`].
 const ALIGNED_COLS: usize = 2 * UNIT_COLS;
+
+/// Rows up to which each workgroup of a product computes the statistics of a norm itself. For more, a dispatch of its own
+/// that stores the normalized rows is faster.
+const MAX_FUSED_NORM_ROWS: usize = 4;
 
 /// A product, except for its weight.
 #[derive(Clone, Copy)]
@@ -55,21 +46,30 @@ pub(crate) enum Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// The number of the shader's kind of tiles, the rows of a tile, and the number of tiles.
-    fn shape(self) -> (u32, usize, usize) {
+    fn kind(self) -> TileKind {
         match self {
-            Self::Rows(rows) => {
-                let tile_rows = match rows {
-                    0..=1 => 1,
-                    2..=4 => 4,
-                    _ => TILE_ROWS,
-                };
-                (0, tile_rows, rows.div_ceil(tile_rows))
-            }
+            Self::Rows(rows) => TileKind::Rows(rows),
+            Self::Experts(routing, _) if routing.is_sorted => TileKind::Experts,
+            Self::Experts(..) => TileKind::Slot,
+        }
+    }
+
+    /// The number of tiles of `tile_rows` rows.
+    fn count(self, tile_rows: usize) -> usize {
+        match self {
+            Self::Rows(rows) => rows.div_ceil(tile_rows),
             Self::Experts(routing, _) if routing.is_sorted => {
-                (2, TILE_ROWS, max_tiles(routing.slots(), routing.num_experts))
+                max_tiles(routing.slots(), routing.num_experts)
             }
-            Self::Experts(routing, _) => (1, 1, routing.slots()),
+            Self::Experts(routing, _) => routing.slots(),
+        }
+    }
+
+    /// The number of rows of `x`.
+    fn input_rows(self) -> usize {
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Experts(routing, slots_per_row) => routing.slots().div_ceil(slots_per_row),
         }
     }
 }
@@ -109,90 +109,6 @@ struct Params {
     parts: [Part; 2],
 }
 
-/// What decides which pipeline computes a product.
-#[derive(Clone, Copy)]
-struct Kind {
-    tiles: u32,
-    tile_rows: usize,
-    is_gated: bool,
-    is_normed: bool,
-    is_aligned: bool,
-    /// Whether teams share copies of their rows.
-    is_staged: bool,
-    formats: [Option<&'static WeightFormat>; 2],
-}
-
-impl Kind {
-    /// Rows of weights that a team multiplies at a time. For many rows, loads of those rows take longer than the products
-    /// unless several weights share them.
-    fn weights(self) -> usize {
-        if self.is_staged { 4 } else { 2 }
-    }
-
-    /// Outputs of a workgroup per row.
-    fn group_outputs(self) -> usize {
-        LANES as usize / TEAM * self.weights() / if self.is_gated { 2 } else { 1 }
-    }
-
-    fn variant(self) -> Variant {
-        let flag = u32::from;
-        let parts = self.formats.iter().flatten().count() as u32;
-        let outputs = self.weights() / if self.is_gated { 2 } else { 1 };
-        let variant = Variant::from(&PRODUCT)
-            .with("LANES", LANES)
-            .with("TILES", self.tiles)
-            .with("ROWS", self.tile_rows as u32)
-            .with("WEIGHTS", self.weights() as u32)
-            .with("OUTPUTS", outputs as u32)
-            .with("FUNCTIONS", if self.is_gated { 1 } else { parts })
-            .with("UP", parts - 1)
-            .with("IS_GATED", flag(self.is_gated))
-            .with("IS_NORMED", flag(self.is_normed))
-            .with("IS_ALIGNED", flag(self.is_aligned))
-            .with("IS_STAGED", flag(self.is_staged));
-        let formats = self.formats.into_iter().zip(PARTS);
-        formats.fold(variant, |variant, (format, (prefix, binding))| match format {
-            Some(format) => variant.with_format(prefix, binding, format),
-            None => variant,
-        })
-    }
-}
-
-#[cfg(test)]
-pub(crate) fn variants() -> Vec<Variant> {
-    use crate::pack::FORMATS;
-    let plain = Kind {
-        tiles: 0,
-        tile_rows: 1,
-        is_gated: false,
-        is_normed: false,
-        is_aligned: true,
-        is_staged: false,
-        formats: [Some(&FORMATS[0]), None],
-    };
-    let of_formats = FORMATS.iter().map(|format| Kind { formats: [Some(format), None], ..plain });
-    let pair = [Some(&FORMATS[1]), Some(&FORMATS[2])];
-    let others = (0..1 << 5).map(|bits: u32| {
-        let is_set = |bit: u32| bits >> bit & 1 == 1;
-        Kind {
-            tile_rows: [1, TILE_ROWS][usize::from(is_set(0))],
-            is_gated: is_set(1),
-            is_staged: is_set(0),
-            is_normed: is_set(2) && !is_set(0),
-            is_aligned: is_set(3),
-            formats: if is_set(4) { pair } else { plain.formats },
-            ..plain
-        }
-    });
-    let experts = [(1, 1), (2, TILE_ROWS)].map(|(tiles, tile_rows)| Kind {
-        tiles,
-        tile_rows,
-        is_staged: tile_rows == TILE_ROWS,
-        ..plain
-    });
-    of_formats.chain(others).chain(experts).map(Kind::variant).collect()
-}
-
 /// Rows of this width consist of whole vectors of four and pairs of units, so that no column has to be checked.
 fn is_aligned(cols: usize) -> bool {
     cols.is_multiple_of(ALIGNED_COLS)
@@ -200,6 +116,11 @@ fn is_aligned(cols: usize) -> bool {
 
 /// A segment and one of its chunks.
 type Piece<'w> = (&'w Segment, &'w Chunk);
+
+/// The formats of pieces.
+fn formats(pieces: &[Option<Piece<'_>>; 2]) -> [Option<&'static WeightFormat>; 2] {
+    pieces.map(|piece| piece.map(|(segment, _)| segment.format))
+}
 
 /// The pieces of weights that are multiplied in one dispatch each.
 fn pieces(weight: &GpuWeight, is_gated: bool) -> Vec<[Option<Piece<'_>>; 2]> {
@@ -218,42 +139,89 @@ fn pieces(weight: &GpuWeight, is_gated: bool) -> Vec<[Option<Piece<'_>>; 2]> {
 
 impl Product<'_> {
     /// Records the product with `weight`.
-    pub(crate) fn dispatch(self, pass: &mut GpuPass<'_>, weight: &GpuWeight) {
-        let (tiles, tile_rows, num_tiles) = self.tiles.shape();
-        let memory = pass.backend.limits.max_compute_workgroup_storage_size;
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn dispatch(
+        self,
+        pass: &mut GpuPass<'_>,
+        weight: &GpuWeight,
+    ) -> Result<(), BackendError> {
+        let pieces = pieces(weight, self.gate.is_some());
+        let Some(first) = pieces.first() else { return Ok(()) };
         let mut kind = Kind {
-            tiles,
-            tile_rows,
+            tiles: self.tiles.kind(),
             is_gated: self.gate.is_some(),
-            is_normed: self.norm.is_some(),
-            is_staged: tile_rows == TILE_ROWS && memory >= STAGED_BYTES,
+            is_normed: self.norm.is_some() && self.tiles.input_rows() <= MAX_FUSED_NORM_ROWS,
             is_aligned: is_aligned(weight.cols),
-            formats: [None; 2],
+            formats: formats(first),
         };
+        let algorithm = pass.algorithm(&kind);
+        let (rows, cols, nothing) = (self.tiles.input_rows(), weight.cols, pass.nothing());
+        if algorithm.reads_halves(&kind) {
+            let [halves, factors] = halves::convert(pass, rows, cols, self.x, self.norm)?;
+            kind = Kind { is_normed: false, is_aligned: true, ..kind };
+            let inputs = [(&*halves).into(), (&*factors).into(), nothing];
+            self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+            return Ok(());
+        }
+        match self.norm {
+            Some(norm) if !kind.is_normed => {
+                let normed =
+                    pass.scratch("normalized rows", 0, rows * cols * size_of::<f32>())?;
+                norm::dispatch(pass, (rows, cols), self.x, norm, (&*normed).into());
+                let inputs = [(&*normed).into(), nothing, nothing];
+                self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+            }
+            norm => {
+                let weights = [norm.map(|norm| norm.weight), norm.and_then(|norm| norm.bias)];
+                let [norm_weight, norm_bias] = weights.map(|buffer| pass.optional(buffer));
+                let inputs = [self.x, norm_weight, norm_bias];
+                self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the dispatches of all pieces. `inputs` are bindings 1 to 3: the rows of `x`, in the form that the algorithm
+    /// reads.
+    fn run(
+        &self,
+        pass: &mut GpuPass<'_>,
+        (weight, pieces): (&GpuWeight, &[[Option<Piece<'_>>; 2]]),
+        mut kind: Kind,
+        algorithm: Algorithm,
+        inputs: [Binding<'_>; 3],
+    ) {
+        let num_tiles = self.tiles.count(algorithm.rows(kind.tiles));
         let mut params = self.params(weight);
-        for pieces in pieces(weight, kind.is_gated) {
-            kind.formats = pieces.map(|piece| piece.map(|(segment, _)| segment.format));
-            params.parts = self.parts(weight, pieces, kind.group_outputs());
+        for pieces in pieces {
+            kind.formats = formats(pieces);
+            params.parts = self.parts(weight, *pieces, algorithm.group_outputs(kind.is_gated));
             let groups = match kind.is_gated {
                 true => params.parts[0].num_groups,
                 false => params.parts.iter().map(|part| part.num_groups).sum(),
             };
-            let bindings = bindings(&self, pass.nothing(), weight, pieces);
+            let bindings = bindings(self, inputs, pass.nothing(), weight, *pieces);
             for first in (0..num_tiles).step_by(MAX_WORKGROUPS) {
                 params.first_tile = first as u32;
                 let [x, z, _] = crate::pass::fold(groups as usize);
                 let y = (num_tiles - first).min(MAX_WORKGROUPS) as u32;
-                pass.dispatch(kind.variant(), bindings, &params, [x, y, z]);
+                pass.dispatch(algorithm.variant(&kind), bindings, &params, [x, y, z]);
             }
         }
-        pass.count_weight_bytes(match self.tiles {
+        pass.count_weight_bytes(self.weight_bytes(weight));
+    }
+
+    /// Bytes of weights that the product reads.
+    fn weight_bytes(&self, weight: &GpuWeight) -> u64 {
+        match self.tiles {
             Tiles::Rows(0) => 0,
             Tiles::Rows(_) => weight.bytes as u64,
             Tiles::Experts(routing, _) => {
                 let experts = routing.slots().min(weight.num_experts);
                 (weight.bytes / weight.num_experts.max(1) * experts) as u64
             }
-        });
+        }
     }
 
     fn params(&self, weight: &GpuWeight) -> Params {
@@ -320,6 +288,7 @@ impl Product<'_> {
 /// The buffers of a dispatch, in the order of the shader.
 fn bindings<'b>(
     product: &Product<'b>,
+    [x, norm_weight, norm_bias]: [Binding<'b>; 3],
     nothing: Binding<'b>,
     weight: &'b GpuWeight,
     pieces: [Option<Piece<'b>>; 2],
@@ -334,9 +303,9 @@ fn bindings<'b>(
         None => [nothing; 2],
     });
     [
-        product.x,
-        buffer(product.norm.map(|norm| norm.weight)),
-        buffer(product.norm.and_then(|norm| norm.bias)),
+        x,
+        norm_weight,
+        norm_bias,
         buffer(product.bias),
         weight.scales.as_ref().map_or(nothing, Binding::from),
         routing,

@@ -1,0 +1,355 @@
+//! How products are divided among workgroups: with the same result, at a speed that depends on the device.
+
+use crate::kernel::{Variant, kernel, snippets};
+use crate::memory::routing::TILE_ROWS;
+use crate::ops::LANES;
+use crate::pack::WeightFormat;
+
+kernel!(
+    PRODUCT,
+    "product",
+    [
+        snippets::FUNCTION,
+        snippets::PRODUCT_OUTPUTS,
+        snippets::PRODUCT_ROWS,
+        snippets::WORKGROUP_SUM,
+        snippets::UNIT
+    ],
+    [Read, Read, Read, Read, Read, Read, Read, ReadWrite, Read, Read, Read, Read]
+);
+
+kernel!(
+    MATRIX_PRODUCT,
+    "matrix_product",
+    [snippets::FUNCTION, snippets::PRODUCT_OUTPUTS, snippets::UNIT],
+    [Read, Read, Read, Read, Read, Read, Read, ReadWrite, Read, Read, Read, Read],
+    ["f16", "wgpu_cooperative_matrix"]
+);
+
+/// The prefixes of both parts, and the bindings of their codes; their scales follow each.
+const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
+
+/// Threads that sum the products of a row, as in `product.wgsl`.
+const TEAM: u32 = 32;
+
+/// Bytes of four values of a row and of a vector of halves.
+const QUAD_BYTES: u32 = 16;
+const HALF_QUAD_BYTES: u32 = 8;
+
+/// The rows of `x` that are multiplied with the same weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum TileKind {
+    /// Neighboring ones, of this many.
+    Rows(usize),
+    /// One slot.
+    Slot,
+    /// Slots of the same expert, [`TILE_ROWS`] at most.
+    Experts,
+}
+
+/// What is multiplied: decides, with the [`Algorithm`], which pipeline computes a product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    pub(crate) tiles: TileKind,
+    pub(crate) is_gated: bool,
+    pub(crate) is_normed: bool,
+    pub(crate) is_aligned: bool,
+    pub(crate) formats: [Option<&'static WeightFormat>; 2],
+}
+
+/// Division of a product among workgroups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Algorithm {
+    Teams(Teams),
+    Matrices(MatrixTile),
+}
+
+/// Teams of threads that sum products in f32, see `product.wgsl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Teams {
+    pub(crate) lanes: u32,
+    /// Rows of x.
+    pub(crate) rows: u32,
+    /// Rows of weights that a team multiplies at a time.
+    pub(crate) weights: u32,
+    /// Whether teams share copies of their rows.
+    pub(crate) is_staged: bool,
+}
+
+/// Cooperative matrices, see `matrix_product.wgsl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MatrixTile {
+    /// Rows and columns of a matrix.
+    pub(crate) size: u32,
+    pub(crate) lanes: u32,
+    /// Parts of the columns that are multiplied at the same time.
+    pub(crate) split: u32,
+    /// Subgroups per part: along the weights, and along the rows of x.
+    pub(crate) subgroups: [u32; 2],
+    /// Matrices of a subgroup: pairs, or single ones, of weights; and of rows of x.
+    pub(crate) pairs: u32,
+    pub(crate) halves: u32,
+    pub(crate) columns: u32,
+}
+
+/// The cooperative matrices that a device offers for products: of f16 with sums in f32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Matrices {
+    /// Rows and columns.
+    pub(crate) size: u32,
+    /// Threads of the largest subgroup.
+    pub(crate) subgroup: u32,
+}
+
+impl Teams {
+    /// Divisions that were good on some device, the default first.
+    pub(crate) fn candidates(tiles: TileKind, is_normed: bool, is_gated: bool) -> Vec<Algorithm> {
+        let rows = match tiles {
+            TileKind::Rows(0..=1) | TileKind::Slot => 1,
+            TileKind::Rows(2..=4) => 4,
+            _ => TILE_ROWS as u32,
+        };
+        // Few weights per team: more workgroups, for weights with few rows. Many: each value of x is loaded once for all of
+        // them, and more loads of weights are in flight.
+        let divisions: &[(u32, u32, bool)] = match rows {
+            1 => &[(256, 2, false), (256, 4, false), (256, 8, false), (256, 1, false)],
+            4 => &[(256, 2, false), (256, 4, false), (256, 1, false)],
+            _ => &[(256, 4, true), (256, 2, true), (256, 2, false)],
+        };
+        // The statistics of a norm are sums of 256 threads.
+        let small: &[(u32, u32, bool)] = match (rows, is_normed) {
+            (1, false) => &[(64, 2, false), (64, 4, false), (64, 1, false)],
+            (4, false) => &[(64, 2, false)],
+            _ => &[],
+        };
+        let divisions = divisions.iter().chain(small).filter(|(_, weights, _)| {
+            // A gate and its up projection have the same team.
+            !is_gated || weights % 2 == 0
+        });
+        let teams = |&(lanes, weights, is_staged)| Teams { lanes, rows, weights, is_staged };
+        divisions.map(teams).map(Algorithm::Teams).collect()
+    }
+
+    fn workgroup_bytes(self) -> u32 {
+        let sums = 4 * (self.lanes / TEAM) * self.rows * (TEAM + 1);
+        let staged = if self.is_staged { self.rows * (TEAM * 5 * QUAD_BYTES + 4) } else { 0 };
+        sums + staged + 4 * self.lanes
+    }
+}
+
+impl Matrices {
+    /// Whether a device with `limits` can run a division for every product.
+    pub(crate) fn fit(self, limits: &wgpu::Limits) -> bool {
+        let sizes = [TileKind::Rows(1), TileKind::Rows(32), TileKind::Rows(64)];
+        (4..=64).contains(&self.subgroup)
+            && self.subgroup.is_power_of_two()
+            && sizes.iter().all(|&tiles| self.candidates(tiles).iter().any(|it| it.fits(limits)))
+    }
+
+    /// Divisions of a product, the default first.
+    pub(crate) fn candidates(self, tiles: TileKind) -> Vec<Algorithm> {
+        let tiles = match tiles {
+            TileKind::Rows(rows) if rows > 2 * self.size as usize => {
+                vec![
+                    self.tile([2, 2], 1, 2),
+                    self.tile([4, 2], 1, 2),
+                    self.tile([2, 2], 2, 2),
+                    self.tile([2, 2], 1, 1),
+                ]
+            }
+            TileKind::Rows(rows) if rows > self.size as usize => {
+                vec![self.tile([2, 2], 1, 1), self.tile([4, 2], 1, 1), self.few(4)]
+            }
+            _ => vec![self.few(4), self.few(2)],
+        };
+        tiles.into_iter().map(Algorithm::Matrices).collect()
+    }
+
+    /// Tiles of weights and of rows of x.
+    fn tile(self, subgroups: [u32; 2], pairs: u32, columns: u32) -> MatrixTile {
+        let lanes = subgroups[0] * subgroups[1] * self.subgroup;
+        MatrixTile { size: self.size, lanes, split: 1, subgroups, pairs, halves: 2, columns }
+    }
+
+    /// A few rows of x, with subgroups for `split` parts of the columns.
+    fn few(self, split: u32) -> MatrixTile {
+        // As many as in the kernel `norm`, whose sums each workgroup repeats; in workgroup memory of any device.
+        let lanes = LANES;
+        let split = split.min(lanes / self.subgroup / 2).max(1);
+        let subgroups = [(lanes / self.subgroup / split).clamp(2, 4), 1];
+        MatrixTile { size: self.size, lanes, split, subgroups, pairs: 1, halves: 1, columns: 1 }
+    }
+}
+
+impl MatrixTile {
+    fn blocks(self) -> u32 {
+        self.subgroups[0] * self.pairs * self.halves
+    }
+
+    /// Whether the workgroup itself normalizes and converts rows of x.
+    fn is_fused(self, kind: &Kind) -> bool {
+        self.split > 1 && matches!(kind.tiles, TileKind::Rows(0..=4) | TileKind::Slot)
+    }
+
+    fn rows(self) -> u32 {
+        self.subgroups[1] * self.columns * self.size
+    }
+
+    fn workgroup_bytes(self) -> u32 {
+        const STRIDE: u32 = 10;
+        let inputs = self.split * (self.blocks() * self.size + self.rows()) * STRIDE;
+        let matrices = match self.split {
+            1 => 2 * self.subgroups[0] * self.subgroups[1],
+            split => split * self.blocks() * self.columns,
+        };
+        inputs * HALF_QUAD_BYTES
+            + 4 * matrices * self.size * self.size
+            + 20 * self.rows()
+            + 8 * self.lanes
+    }
+}
+
+impl Algorithm {
+    /// Whether a device with `limits` can run it.
+    pub(crate) fn fits(self, limits: &wgpu::Limits) -> bool {
+        let (bytes, lanes) = match self {
+            Self::Teams(teams) => (teams.workgroup_bytes(), teams.lanes),
+            Self::Matrices(tile) => (tile.workgroup_bytes(), tile.lanes),
+        };
+        let max_lanes =
+            limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
+        bytes <= limits.max_compute_workgroup_storage_size && lanes <= max_lanes
+    }
+
+    /// Rows of x that are multiplied by a workgroup.
+    pub(crate) fn rows(self, tiles: TileKind) -> usize {
+        match (tiles, self) {
+            (TileKind::Slot, _) => 1,
+            (TileKind::Experts, _) => TILE_ROWS,
+            (TileKind::Rows(_), Self::Teams(teams)) => teams.rows as usize,
+            (TileKind::Rows(_), Self::Matrices(tile)) => tile.rows() as usize,
+        }
+    }
+
+    /// Outputs of a workgroup per row.
+    pub(crate) fn group_outputs(self, is_gated: bool) -> usize {
+        let rows = match self {
+            Self::Teams(teams) => teams.lanes / TEAM * teams.weights,
+            Self::Matrices(tile) => tile.blocks() * tile.size,
+        };
+        rows as usize / if is_gated { 2 } else { 1 }
+    }
+
+    /// Whether rows of x are converted to f16 before the product.
+    pub(crate) fn reads_halves(self, kind: &Kind) -> bool {
+        matches!(self, Self::Matrices(tile) if !tile.is_fused(kind))
+    }
+
+    /// The pipeline for products of `kind`.
+    pub(crate) fn variant(self, kind: &Kind) -> Variant {
+        let flag = u32::from;
+        let parts = kind.formats.iter().flatten().count() as u32;
+        let is_gated = kind.is_gated;
+        let tiles = match kind.tiles {
+            TileKind::Rows(_) => 0,
+            TileKind::Slot => 1,
+            TileKind::Experts => 2,
+        };
+        let variant = match self {
+            Self::Teams(teams) => teams.variant(kind),
+            Self::Matrices(tile) => tile.variant(kind),
+        };
+        let variant = variant
+            .with("TILES", tiles)
+            .with("FUNCTIONS", if is_gated { 1 } else { parts })
+            .with("UP", parts - 1)
+            .with("IS_GATED", flag(is_gated));
+        let formats = kind.formats.into_iter().zip(PARTS);
+        formats.fold(variant, |variant, (format, (prefix, binding))| match format {
+            Some(format) => variant.with_format(prefix, binding, format),
+            None => variant,
+        })
+    }
+}
+
+impl Teams {
+    fn variant(self, kind: &Kind) -> Variant {
+        let outputs = self.weights / if kind.is_gated { 2 } else { 1 };
+        Variant::from(&PRODUCT)
+            .with("LANES", self.lanes)
+            .with("ROWS", self.rows)
+            .with("WEIGHTS", self.weights)
+            .with("OUTPUTS", outputs)
+            .with("IS_NORMED", kind.is_normed.into())
+            .with("IS_ALIGNED", kind.is_aligned.into())
+            .with("IS_STAGED", self.is_staged.into())
+    }
+}
+
+impl MatrixTile {
+    fn variant(self, kind: &Kind) -> Variant {
+        const STEP_COLS: u32 = 32;
+        let outputs = self.blocks() * self.columns * self.size * self.size;
+        let owned = if self.split > 1 { outputs.div_ceil(self.lanes) } else { 0 };
+        let variant = Variant::from(&MATRIX_PRODUCT)
+            .with("LANES", self.lanes)
+            .with("M", self.size)
+            .with("SPLIT", self.split)
+            .with("SG_OUT", self.subgroups[0])
+            .with("SG_ROWS", self.subgroups[1])
+            .with("PAIRS", self.pairs)
+            .with("HALVES", self.halves)
+            .with("NT", self.columns)
+            .with("OWNED", owned)
+            .with("K_STEPS", STEP_COLS / self.size);
+        if !self.is_fused(kind) {
+            return variant;
+        }
+        let variant = variant.with("IS_FUSED", 1).with("IS_NORMED", kind.is_normed.into());
+        [&snippets::PRODUCT_ROWS, &snippets::WORKGROUP_SUM, &snippets::HALF_SCALE]
+            .into_iter()
+            .fold(variant.with("IS_ALIGNED", kind.is_aligned.into()), Variant::with_snippet)
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn variants() -> Vec<Variant> {
+    use crate::pack::FORMATS;
+    let plain = Kind {
+        tiles: TileKind::Rows(1),
+        is_gated: false,
+        is_normed: false,
+        is_aligned: true,
+        formats: [Some(&FORMATS[0]), None],
+    };
+    let pair = [Some(&FORMATS[1]), Some(&FORMATS[2])];
+    let matrices = [(16, 32), (16, 64), (8, 8)].map(|(size, subgroup)| Matrices { size, subgroup });
+    let mut variants = Vec::new();
+    let mut add = |kind: Kind, count: usize| {
+        let teams = Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated);
+        variants.extend(teams.into_iter().take(count).map(|it| it.variant(&kind)));
+        for matrices in matrices {
+            let tiles = matrices.candidates(kind.tiles).into_iter().take(count);
+            variants.extend(tiles.map(|it| it.variant(&kind)));
+        }
+    };
+    let rows = [1, 4, 9, 20, 40].map(TileKind::Rows);
+    for tiles in rows.into_iter().chain([TileKind::Slot, TileKind::Experts]) {
+        for bits in 0..16_u32 {
+            let is_set = |bit: u32| bits >> bit & 1 == 1;
+            let kind = Kind {
+                tiles,
+                is_gated: is_set(0),
+                is_normed: is_set(1) && matches!(tiles, TileKind::Rows(0..=4)),
+                is_aligned: is_set(2),
+                formats: if is_set(3) { pair } else { plain.formats },
+            };
+            // All divisions of some kinds, the default for others.
+            add(kind, if is_set(1) || is_set(2) { 1 } else { usize::MAX });
+        }
+    }
+    FORMATS.iter().for_each(|format| add(Kind { formats: [Some(format), None], ..plain }, 1));
+    let mut seen = std::collections::HashSet::new();
+    variants.retain(|variant| seen.insert(*variant));
+    variants
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use inferno_backend::{Backend, BackendError, Requirement};
 
@@ -14,6 +15,7 @@ use crate::ops::attention;
 use crate::ops::product::algorithm::Matrices;
 use crate::options::GpuOptions;
 use crate::pass::{GpuPass, PassMemory};
+use crate::tuning::Tuning;
 
 /// Computes on a GPU.
 ///
@@ -50,6 +52,8 @@ pub struct GpuCounters {
     pub weight_bytes: u64,
     /// Bytes that were copied to the host.
     pub downloaded_bytes: u64,
+    /// Time from the submission of passes until the host knew of their completion. The device idles otherwise.
+    pub busy: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +62,9 @@ struct Counters {
     submissions: AtomicU64,
     weight_bytes: AtomicU64,
     downloaded_bytes: AtomicU64,
+    busy_nanoseconds: AtomicU64,
+    /// When the first pass was submitted that is not known to be complete.
+    submitted: Mutex<Option<Instant>>,
 }
 
 impl GpuBackend {
@@ -73,15 +80,21 @@ impl GpuBackend {
     /// **Errors**: as [`new`](Self::new).
     pub fn with_options(adapter: &GpuAdapter, options: GpuOptions) -> Result<Self, BackendError> {
         let matrices = adapter.matrices().filter(|_| options.uses_matrices(adapter));
+        let tuning = || Tuning::new(adapter, &options);
         // A failed check may have lost the device.
-        let backend = matrices.and_then(|matrices| Self::open(adapter, Some(matrices)).ok());
+        let backend =
+            matrices.and_then(|matrices| Self::open(adapter, Some(matrices), tuning()).ok());
         match backend.filter(Self::multiplies_correctly) {
             Some(backend) => Ok(backend),
-            None => Self::open(adapter, None),
+            None => Self::open(adapter, None, tuning()),
         }
     }
 
-    fn open(adapter: &GpuAdapter, matrices: Option<Matrices>) -> Result<Self, BackendError> {
+    fn open(
+        adapter: &GpuAdapter,
+        matrices: Option<Matrices>,
+        tuning: Tuning,
+    ) -> Result<Self, BackendError> {
         let (device, queue) = adapter.open(matrices.is_some())?;
         let health = Health::of(&device);
         let limits = device.limits();
@@ -105,7 +118,7 @@ impl GpuBackend {
             codebooks: OnceLock::new(),
             download: Mutex::default(),
             unsubmitted_bytes: AtomicUsize::new(0),
-            pass: Mutex::default(),
+            pass: Mutex::new(PassMemory::new(tuning)),
             counters: Counters::default(),
         })
     }
@@ -122,8 +135,16 @@ impl GpuBackend {
 
     /// What was done so far.
     pub fn counters(&self) -> GpuCounters {
-        let Counters { dispatches, submissions, weight_bytes, downloaded_bytes } = &self.counters;
+        let Counters {
+            dispatches,
+            submissions,
+            weight_bytes,
+            downloaded_bytes,
+            busy_nanoseconds,
+            ..
+        } = &self.counters;
         GpuCounters {
+            busy: Duration::from_nanos(busy_nanoseconds.load(Ordering::Relaxed)),
             dispatches: dispatches.load(Ordering::Relaxed),
             submissions: submissions.load(Ordering::Relaxed),
             weight_bytes: weight_bytes.load(Ordering::Relaxed),
@@ -143,12 +164,27 @@ impl GpuBackend {
         self.health.check()
     }
 
-    /// Counts what was done.
+    /// Counts what was done, except for its duration.
     pub(crate) fn count(&self, done: GpuCounters) {
+        if done.submissions > 0 {
+            self.submitted().get_or_insert_with(Instant::now);
+        }
         self.counters.dispatches.fetch_add(done.dispatches, Ordering::Relaxed);
         self.counters.submissions.fetch_add(done.submissions, Ordering::Relaxed);
         self.counters.weight_bytes.fetch_add(done.weight_bytes, Ordering::Relaxed);
         self.counters.downloaded_bytes.fetch_add(done.downloaded_bytes, Ordering::Relaxed);
+    }
+
+    /// Counts the time since the first submission that was not known to be complete: all are complete.
+    pub(crate) fn count_completion(&self) {
+        if let Some(submitted) = self.submitted().take() {
+            let nanoseconds = submitted.elapsed().as_nanos() as u64;
+            self.counters.busy_nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        }
+    }
+
+    fn submitted(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.counters.submitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the memory of passes.

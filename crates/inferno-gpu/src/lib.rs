@@ -18,7 +18,9 @@ mod options;
 mod pack;
 mod pass;
 mod pipelines;
+mod roof;
 mod template;
+mod tuning;
 
 pub use adapter::{AdapterKind, GpuAdapter};
 pub use backend::{GpuBackend, GpuCounters};
@@ -31,3 +33,4 @@ pub use memory::table::GpuTable;
 pub use memory::weight::GpuWeight;
 pub use options::GpuOptions;
 pub use pass::GpuPass;
+pub use roof::GpuRoofs;

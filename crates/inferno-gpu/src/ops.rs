@@ -62,6 +62,7 @@ pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
         rows::variants(),
         selective_scan::variants(),
         crate::memory::state::variants(),
+        crate::roof::variants(),
     ]
     .concat()
 }

@@ -1,8 +1,10 @@
 //! Recording and submitting dispatches.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
+use std::time::Instant;
 
 use bytemuck::Pod;
 use inferno_backend::BackendError;
@@ -10,8 +12,8 @@ use inferno_backend::BackendError;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::kernel::Variant;
 use crate::memory::allocation::{Allocation, Binding};
-use crate::ops::product::algorithm::{Algorithm, Kind, Teams};
 use crate::pipelines::{PARAMS_BYTES, Pipelines};
+use crate::tuning::Tuning;
 
 /// Dispatches whose parameters share a buffer.
 const PAGE_DISPATCHES: usize = 256;
@@ -26,8 +28,9 @@ pub struct GpuPass<'a> {
 }
 
 /// What passes keep for later ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PassMemory {
+    pub(crate) tuning: Tuning,
     pipelines: Pipelines,
     steps: Vec<Step>,
     /// The parameters of all steps, [`PARAMS_BYTES`] each.
@@ -43,6 +46,20 @@ pub(crate) struct PassMemory {
 }
 
 impl PassMemory {
+    pub(crate) fn new(tuning: Tuning) -> Self {
+        Self {
+            tuning,
+            pipelines: Pipelines::default(),
+            steps: Vec::new(),
+            params: Vec::new(),
+            pages: Vec::new(),
+            scratch: HashMap::default(),
+            weight_bytes: 0,
+            bound: Vec::new(),
+            num_uploads: 0,
+        }
+    }
+
     /// Bytes of scratch memory.
     pub(crate) fn scratch_bytes(&self) -> usize {
         self.scratch.values().map(|memory| memory.bytes() as usize).sum()
@@ -100,15 +117,51 @@ impl<'a> GpuPass<'a> {
         memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
     }
 
-    /// The division of a product of `kind` among workgroups.
-    pub(crate) fn algorithm(&self, kind: &Kind) -> Algorithm {
-        let backend = self.backend;
-        let candidates = match backend.matrices {
-            Some(matrices) => matrices.candidates(kind.tiles),
-            None => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
+    /// The choices of divisions of products.
+    pub(crate) fn tuning(&mut self) -> &mut Tuning {
+        &mut self.memory.tuning
+    }
+
+    /// Seconds of what `record` records, which runs at once: before the steps of this pass.
+    ///
+    /// **Errors**: those of `record`, [`BackendError::DeviceLost`].
+    pub(crate) fn seconds_of(
+        &mut self,
+        record: &dyn Fn(&mut Self) -> Result<(), BackendError>,
+    ) -> Result<f64, BackendError> {
+        let memory = &mut *self.memory;
+        let (steps, params) = (mem::take(&mut memory.steps), mem::take(&mut memory.params));
+        let weight_bytes = memory.weight_bytes;
+        let seconds = self.time(record);
+        let memory = &mut *self.memory;
+        (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
+        seconds
+    }
+
+    fn time(
+        &mut self,
+        record: &dyn Fn(&mut Self) -> Result<(), BackendError>,
+    ) -> Result<f64, BackendError> {
+        /// The best of several tries, each long enough that its submission does not matter.
+        const TRIES: usize = 3;
+        const TRY_SECONDS: f64 = 0.002;
+        const MAX_REPETITIONS: f64 = 50.0;
+        let mut run = |repetitions: usize| {
+            self.memory.steps.clear();
+            self.memory.params.clear();
+            for _ in 0..repetitions {
+                record(self)?;
+            }
+            let started = Instant::now();
+            self.backend.submit_steps(&self.memory);
+            self.backend.wait();
+            self.backend.check()?;
+            Ok(started.elapsed().as_secs_f64() / repetitions as f64)
         };
-        let mut fitting = candidates.into_iter().filter(|it| it.fits(&backend.limits));
-        fitting.next().expect("a division that every device can run")
+        // The first run compiles the kernels.
+        run(1)?;
+        let repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
+        (0..TRIES).try_fold(f64::INFINITY, |best, _| Ok(f64::min(best, run(repetitions)?)))
     }
 
     /// Whether a dispatch of this pass reads or writes `allocation`.
@@ -180,12 +233,7 @@ impl<'a> GpuPass<'a> {
         if memory.steps.is_empty() {
             return Ok(());
         }
-        let pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
-        pages.for_each(|(params, page)| backend.queue.write_buffer(page, 0, params));
-        let mut encoder = backend.device.create_command_encoder(&Default::default());
-        encode(&mut encoder, &memory.steps);
-        backend.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        backend.queue.submit([encoder.finish()]);
+        backend.submit_steps(&memory);
         backend.count(GpuCounters {
             dispatches: memory.steps.len() as u64,
             submissions: 1,
@@ -198,6 +246,18 @@ impl<'a> GpuPass<'a> {
             backend.health.fail(error.to_string());
         }
         backend.health.check()
+    }
+}
+
+impl GpuBackend {
+    /// Starts the steps that `memory` holds.
+    fn submit_steps(&self, memory: &PassMemory) {
+        let pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
+        pages.for_each(|(params, page)| self.queue.write_buffer(page, 0, params));
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encode(&mut encoder, &memory.steps);
+        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+        self.queue.submit([encoder.finish()]);
     }
 }
 

@@ -204,6 +204,7 @@ impl GpuBackend {
         if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
             self.health.fail(error.to_string());
         }
+        self.count_completion();
     }
 
     /// Copies a range of the values of `buffer` to `staging`.

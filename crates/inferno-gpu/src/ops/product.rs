@@ -2,6 +2,8 @@
 
 pub(crate) mod algorithm;
 pub(crate) mod halves;
+#[cfg(test)]
+mod tests;
 
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{BackendError, Gate, Norm, NormKind};
@@ -14,6 +16,7 @@ use crate::memory::routing::{GpuRouting, max_tiles};
 use crate::memory::weight::{Chunk, GpuWeight, Segment};
 use crate::pack::{UNIT_COLS, WeightFormat, num_units};
 use crate::pass::{GpuPass, MAX_WORKGROUPS};
+use crate::tuning::ProductClass;
 use algorithm::{Algorithm, Kind, TileKind};
 
 /// Columns of an aligned row, see [`is_aligned`].
@@ -117,13 +120,16 @@ fn is_aligned(cols: usize) -> bool {
 /// A segment and one of its chunks.
 type Piece<'w> = (&'w Segment, &'w Chunk);
 
+/// One piece or two, which a dispatch multiplies.
+type Pieces<'w> = [Option<Piece<'w>>; 2];
+
 /// The formats of pieces.
-fn formats(pieces: &[Option<Piece<'_>>; 2]) -> [Option<&'static WeightFormat>; 2] {
+fn formats(pieces: &Pieces<'_>) -> [Option<&'static WeightFormat>; 2] {
     pieces.map(|piece| piece.map(|(segment, _)| segment.format))
 }
 
 /// The pieces of weights that are multiplied in one dispatch each.
-fn pieces(weight: &GpuWeight, is_gated: bool) -> Vec<[Option<Piece<'_>>; 2]> {
+fn pieces(weight: &GpuWeight, is_gated: bool) -> Vec<Pieces<'_>> {
     if let ([gate, up], true) = (&weight.segments[..], is_gated) {
         assert_eq!(gate.rows, up.rows, "a gate and an up projection");
         let chunks = gate.chunks.iter().zip(&up.chunks);
@@ -147,36 +153,87 @@ impl Product<'_> {
         weight: &GpuWeight,
     ) -> Result<(), BackendError> {
         let pieces = pieces(weight, self.gate.is_some());
-        let Some(first) = pieces.first() else { return Ok(()) };
-        let mut kind = Kind {
+        let Some(first) = pieces.first().filter(|_| self.tiles.input_rows() > 0) else {
+            return Ok(());
+        };
+        let kind = Kind {
             tiles: self.tiles.kind(),
             is_gated: self.gate.is_some(),
             is_normed: self.norm.is_some() && self.tiles.input_rows() <= MAX_FUSED_NORM_ROWS,
             is_aligned: is_aligned(weight.cols),
             formats: formats(first),
         };
-        let algorithm = pass.algorithm(&kind);
+        let algorithm = self.algorithm(pass, weight, &pieces, kind)?;
+        self.dispatch_as(pass, weight, &pieces, kind, algorithm)
+    }
+
+    /// The division of the product among workgroups. It is measured when it is first needed, if divisions are.
+    fn algorithm(
+        &self,
+        pass: &mut GpuPass<'_>,
+        weight: &GpuWeight,
+        pieces: &[Pieces<'_>],
+        kind: Kind,
+    ) -> Result<Algorithm, BackendError> {
+        let class = ProductClass::new(&kind, weight.rows, weight.cols);
+        if let Some(algorithm) = pass.tuning().get(&class) {
+            return Ok(algorithm);
+        }
+        let candidates = Algorithm::candidates(pass.backend, &kind);
+        let default = *candidates.first().expect("a division that every device can run");
+        let stored = pass.tuning().stored(&class, &candidates);
+        // The experts of a routing are not known before it is computed.
+        let is_measured = pass.tuning().is_enabled && matches!(self.tiles, Tiles::Rows(_));
+        let out_bytes = self.tiles.input_rows() * weight.rows * size_of::<f32>();
+        let allocate = || pass.backend.allocate(out_bytes, "measurement").ok();
+        let Some(out) = (is_measured && stored.is_none()).then(allocate).flatten() else {
+            let algorithm = stored.unwrap_or(default);
+            pass.tuning().set(class, algorithm);
+            return Ok(algorithm);
+        };
+        let trial = Product { out: (&out).into(), ..*self };
+        let mut fastest = (f64::INFINITY, default);
+        for candidate in candidates {
+            let record =
+                |pass: &mut GpuPass<'_>| trial.dispatch_as(pass, weight, pieces, kind, candidate);
+            let seconds = pass.seconds_of(&record)?;
+            if seconds < fastest.0 {
+                fastest = (seconds, candidate);
+            }
+        }
+        pass.tuning().set_measured(class, fastest.1);
+        Ok(fastest.1)
+    }
+
+    /// Records the product with a division of the caller's choice.
+    fn dispatch_as(
+        &self,
+        pass: &mut GpuPass<'_>,
+        weight: &GpuWeight,
+        pieces: &[Pieces<'_>],
+        mut kind: Kind,
+        algorithm: Algorithm,
+    ) -> Result<(), BackendError> {
         let (rows, cols, nothing) = (self.tiles.input_rows(), weight.cols, pass.nothing());
         if algorithm.reads_halves(&kind) {
             let [halves, factors] = halves::convert(pass, rows, cols, self.x, self.norm)?;
             kind = Kind { is_normed: false, is_aligned: true, ..kind };
             let inputs = [(&*halves).into(), (&*factors).into(), nothing];
-            self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+            self.run(pass, (weight, pieces), kind, algorithm, inputs);
             return Ok(());
         }
         match self.norm {
             Some(norm) if !kind.is_normed => {
-                let normed =
-                    pass.scratch("normalized rows", 0, rows * cols * size_of::<f32>())?;
+                let normed = pass.scratch("normalized rows", 0, rows * cols * size_of::<f32>())?;
                 norm::dispatch(pass, (rows, cols), self.x, norm, (&*normed).into());
                 let inputs = [(&*normed).into(), nothing, nothing];
-                self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+                self.run(pass, (weight, pieces), kind, algorithm, inputs);
             }
             norm => {
                 let weights = [norm.map(|norm| norm.weight), norm.and_then(|norm| norm.bias)];
                 let [norm_weight, norm_bias] = weights.map(|buffer| pass.optional(buffer));
                 let inputs = [self.x, norm_weight, norm_bias];
-                self.run(pass, (weight, &pieces), kind, algorithm, inputs);
+                self.run(pass, (weight, pieces), kind, algorithm, inputs);
             }
         }
         Ok(())
@@ -187,7 +244,7 @@ impl Product<'_> {
     fn run(
         &self,
         pass: &mut GpuPass<'_>,
-        (weight, pieces): (&GpuWeight, &[[Option<Piece<'_>>; 2]]),
+        (weight, pieces): (&GpuWeight, &[Pieces<'_>]),
         mut kind: Kind,
         algorithm: Algorithm,
         inputs: [Binding<'_>; 3],
@@ -255,12 +312,7 @@ impl Product<'_> {
         }
     }
 
-    fn parts(
-        &self,
-        weight: &GpuWeight,
-        pieces: [Option<Piece<'_>>; 2],
-        group_outputs: usize,
-    ) -> [Part; 2] {
+    fn parts(&self, weight: &GpuWeight, pieces: Pieces<'_>, group_outputs: usize) -> [Part; 2] {
         let is_gated = self.gate.is_some();
         // Both halves of a gated product are in the first part, or one in each.
         let up = if pieces[1].is_none() { weight.rows / 2 } else { 0 };
@@ -291,7 +343,7 @@ fn bindings<'b>(
     [x, norm_weight, norm_bias]: [Binding<'b>; 3],
     nothing: Binding<'b>,
     weight: &'b GpuWeight,
-    pieces: [Option<Piece<'b>>; 2],
+    pieces: Pieces<'b>,
 ) -> [Binding<'b>; 12] {
     let buffer = |buffer: Option<&'b GpuBuffer>| buffer.map_or(nothing, Binding::from);
     let routing = match product.tiles {

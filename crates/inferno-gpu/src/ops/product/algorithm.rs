@@ -1,5 +1,6 @@
 //! How products are divided among workgroups: with the same result, at a speed that depends on the device.
 
+use crate::backend::GpuBackend;
 use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::routing::TILE_ROWS;
 use crate::ops::LANES;
@@ -210,6 +211,15 @@ impl MatrixTile {
 }
 
 impl Algorithm {
+    /// The divisions of products of `kind` that a device can run, the default first.
+    pub(crate) fn candidates(backend: &GpuBackend, kind: &Kind) -> Vec<Self> {
+        let candidates = match backend.matrices {
+            Some(matrices) => matrices.candidates(kind.tiles),
+            None => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
+        };
+        candidates.into_iter().filter(|it| it.fits(&backend.limits)).collect()
+    }
+
     /// Whether a device with `limits` can run it.
     pub(crate) fn fits(self, limits: &wgpu::Limits) -> bool {
         let (bytes, lanes) = match self {

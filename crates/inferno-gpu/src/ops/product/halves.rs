@@ -16,12 +16,7 @@ use crate::pass::{GpuPass, fold};
 kernel!(
     HALF_ROWS,
     "half_rows",
-    [
-        snippets::FLAT_INDEX,
-        snippets::PRODUCT_ROWS,
-        snippets::WORKGROUP_SUM,
-        snippets::HALF_SCALE
-    ],
+    [snippets::FLAT_INDEX, snippets::PRODUCT_ROWS, snippets::WORKGROUP_SUM, snippets::HALF_SCALE],
     [Read, Read, Read, ReadWrite, ReadWrite],
     ["f16"]
 );

@@ -25,7 +25,13 @@ use crate::cli::terminal::printable::printable;
 const PREFIX: &str = "INFERNO_";
 
 /// Environment variables that are not options: one of this program, one of its tests.
-const OTHER_VARIABLES: [&str; 3] = [CONFIG_VARIABLE, "INFERNO_ORACLE", "INFERNO_REQUIRE_GPU"];
+const OTHER_VARIABLES: [&str; 5] = [
+    CONFIG_VARIABLE,
+    "INFERNO_GPU_MATRICES",
+    "INFERNO_GPU_TUNING",
+    "INFERNO_ORACLE",
+    "INFERNO_REQUIRE_GPU",
+];
 
 /// The environment variable with the path of the configuration file, like `--config`.
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";

@@ -7,6 +7,7 @@
 
 mod json;
 mod ladder;
+mod limits;
 mod markdown;
 mod measure;
 mod processor;
@@ -18,6 +19,7 @@ mod workload;
 use std::time::Instant;
 
 pub use ladder::{Ladder, LadderOptions, Rung, climb};
+pub use limits::{DeviceRoofs, GpuPhase, GpuWork};
 pub use report::{
     BenchReport, DecodeReached, PhaseReport, PrefillReached, PrefillReport, RoofReport,
 };
@@ -78,12 +80,19 @@ pub fn bench(
         return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
     }
     on_progress(BenchProgress::Starting("measuring the limits of the machine"));
-    let roofs = model.roofs(processor::sweep_bytes(free_bytes))?;
+    // No single device limits a divided model.
+    let is_divided = estimate.gpu.as_ref().is_some_and(|gpu| gpu.layers.start > 0);
+    let roofs = match is_divided {
+        true => None,
+        false => model.roofs(processor::sweep_bytes(free_bytes))?,
+    };
 
     let started = Instant::now();
     let mut runner = model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
     let load_time = started.elapsed();
     let mut measurement = Measurement::new(&mut *runner, workload, on_progress);
+    let gpu_work = || model.gpu_work();
+    measurement.count_gpu_work(&gpu_work);
     measurement.warm_up()?;
     let prefill = measurement.prefill()?;
     measurement.announce(&workload.prefill_name(), prefill.as_ref().map(|prefill| &prefill.phase));

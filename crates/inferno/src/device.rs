@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
-use inferno_cpu::{CpuBackend, CpuOptions, Isa, Roofs};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{Fingerprint, ModelRunner, Runner};
 use inferno_gguf::Gguf;
 use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
+use crate::bench::{DeviceRoofs, GpuWork};
 use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
 pub use choice::BackendChoice;
@@ -142,16 +143,25 @@ impl Device {
         }
     }
 
-    /// Measures the machine's limits with this backend, by sweeps over `sweep_bytes` of memory; `None` for a
+    /// Measures the limits of the machine or of the GPU, by sweeps over `sweep_bytes` of memory; `None` for a
     /// backend that is not designed to reach them.
     ///
-    /// **Errors**: no memory.
-    pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
+    /// **Errors**: no memory, a lost device.
+    pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<DeviceRoofs>, Error> {
         match self {
-            Self::Cpu(backend) => Ok(Some(backend.measure_roofs(sweep_bytes)?)),
+            Self::Cpu(backend) => Ok(Some(DeviceRoofs::Cpu(backend.measure_roofs(sweep_bytes)?))),
             Self::Reference(_) => Ok(None),
             #[cfg(feature = "gpu")]
-            Self::Gpu(_) => Ok(None),
+            Self::Gpu(device) => device.roofs(sweep_bytes).map(DeviceRoofs::Gpu).map(Some),
+        }
+    }
+
+    /// Returns what the GPU has done since it was opened; `None` on a CPU.
+    pub(crate) fn gpu_work(&self) -> Option<GpuWork> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => Some(device.work()),
+            _ => None,
         }
     }
 }

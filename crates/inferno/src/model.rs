@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use inferno_cpu::Roofs;
 use inferno_engine::{Runner, Session};
 use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
+use crate::bench::{DeviceRoofs, GpuWork};
 use crate::device::Device;
 use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, embedded, load};
 
@@ -122,8 +122,13 @@ impl Model {
     /// designed to reach them.
     ///
     /// **Errors**: a backend that is not available; no memory for sweeps over `sweep_bytes`.
-    pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
+    pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<DeviceRoofs>, Error> {
         self.device()?.roofs(sweep_bytes)
+    }
+
+    /// Returns what the GPU of these options has done since it was opened; `None` on a CPU.
+    pub(crate) fn gpu_work(&self) -> Option<GpuWork> {
+        self.device().ok()?.gpu_work()
     }
 
     /// Loads the weights into a runner, for programs that build batches themselves. `on_progress` is called after each

@@ -64,6 +64,35 @@ fn the_greedy_text_matches_transformers_on_a_gpu_and_divided() {
 }
 
 #[test]
+fn bench_compares_with_the_limits_of_the_gpu() {
+    if !has_gpu() {
+        return;
+    }
+    let bench = |layers| {
+        let workload = ["bench", "-p", "8", "-n", "3", "-r", "1", "-o", "json"];
+        let device = ["--backend", "gpu", "--device", "0", "--gpu-layers", layers];
+        let report = stdout(&[&workload[..], &device].concat());
+        serde_json::from_str::<Value>(&report).expect("JSON")
+    };
+    let report = bench("all");
+    let (roof, work) = (&report["roof"], &report["gpu_work"]);
+    let positive = |value: &Value| value.as_f64().is_some_and(|value| value > 0.0);
+    for name in ["read_bytes_per_second", "copy_bytes_per_second", "f32_ops_per_second"] {
+        assert!(positive(&roof[name]), "{name}: {report}");
+    }
+    assert!(positive(&roof["decode"]["share"]) && positive(&roof["prefill"]["share"]), "{report}");
+    assert!(positive(&work["dispatches_per_pass"]), "{report}");
+    assert!(positive(&work["submissions_per_pass"]), "{report}");
+    let idle_share = work["idle_share"].as_f64().expect("a number");
+    assert!((0.0..=1.0).contains(&idle_share), "{report}");
+    // Norms are not counted as weights of products.
+    let read = work["weight_bytes_per_pass"].as_f64().expect("a number");
+    let needed = roof["decode"]["weight_bytes_per_token"].as_f64().expect("a number");
+    assert!((0.9 * needed..=needed).contains(&read), "{read} of {needed}");
+    assert_eq!(bench("3")["roof"], Value::Null, "two devices");
+}
+
+#[test]
 fn devices_are_listed_and_selected() {
     if !has_gpu() {
         return;

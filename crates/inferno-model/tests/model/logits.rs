@@ -10,12 +10,16 @@ use crate::support::{
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_conformance::gpu::adapter;
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_gpu::GpuBackend;
 
 /// Norm of the difference relative to the norm of the expected row, the project's error bound.
 const MAX_RELATIVE_ERROR: f64 = 1e-4;
 
 /// The bound for quantized weights on the CPU, which multiplies them with activations of 8 bits, as llama.cpp does.
 const MAX_QUANTIZED_ERROR: f64 = 4e-2;
+
+/// The bound for cooperative matrices of a GPU, whose inputs are rounded to f16.
+const MAX_MATRIX_ERROR: f64 = 1e-3;
 
 /// The difference of `found` from the reference if it exceeds `bound`.
 fn deviation(bound: f64, answer: &ReferenceLogits, found: &[Vec<f32>]) -> Option<String> {
@@ -41,9 +45,9 @@ fn argmax(row: &[f32]) -> usize {
 /// Checks every model on every backend, and reports all that deviate.
 fn check_all(models: &[PathBuf]) {
     let reference = Arc::new(ReferenceBackend::new());
-    let mut failures = check_on(models, &reference, MAX_RELATIVE_ERROR);
+    let mut failures = check_on(models, &reference, [MAX_RELATIVE_ERROR; 2]);
     for isa in Isa::available() {
-        failures.extend(check_on(models, &cpu(isa), MAX_QUANTIZED_ERROR));
+        failures.extend(check_on(models, &cpu(isa), [MAX_RELATIVE_ERROR, MAX_QUANTIZED_ERROR]));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
@@ -53,13 +57,11 @@ fn cpu(isa: Isa) -> Arc<CpuBackend> {
     Arc::new(CpuBackend::new(options).expect("an available level"))
 }
 
-fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>, quantized_bound: f64) -> Vec<String> {
+/// Checks models on one backend. The bounds are those for float weights and for quantized ones.
+fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>, bounds: [f64; 2]) -> Vec<String> {
     let mut failures = Vec::new();
     for path in models {
-        let bound = match is_quantized(path) {
-            true => quantized_bound,
-            false => MAX_RELATIVE_ERROR,
-        };
+        let bound = bounds[usize::from(is_quantized(path))];
         let answer = ReferenceLogits::read(&path.with_extension("json"));
         let model = load(path, Arc::clone(backend));
         for feed in [Feed::Whole, Feed::Chunks(5), Feed::Chunks(16), Feed::Chunks(1)] {
@@ -72,6 +74,10 @@ fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>, quantized_bound: f
     failures
 }
 
+fn gpu_bounds(backend: &GpuBackend) -> [f64; 2] {
+    [if backend.has_matrices() { MAX_MATRIX_ERROR } else { MAX_RELATIVE_ERROR }; 2]
+}
+
 #[test]
 fn every_fixture_matches_transformers_for_every_chunking() {
     let models = models_under(&fixtures());
@@ -82,14 +88,14 @@ fn every_fixture_matches_transformers_for_every_chunking() {
 #[test]
 fn every_fixture_matches_transformers_on_a_gpu() {
     let Some(backend) = adapter() else { return };
-    let failures = check_on(&models_under(&fixtures()), backend, MAX_RELATIVE_ERROR);
+    let failures = check_on(&models_under(&fixtures()), backend, gpu_bounds(backend));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn every_oracle_model_matches_transformers_on_a_gpu() {
     let Some(backend) = adapter() else { return };
-    let failures = check_on(&oracle_models(), backend, MAX_RELATIVE_ERROR);
+    let failures = check_on(&oracle_models(), backend, gpu_bounds(backend));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

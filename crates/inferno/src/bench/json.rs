@@ -46,6 +46,7 @@ impl BenchReport {
                 "decode": self.decode.as_ref().map(|phase| &phase.passes),
                 "batch": self.by_batch_size(|batch| json!(batch.passes)),
             },
+            "gpu_work": self.decode.as_ref().and_then(|phase| phase.gpu).map(|gpu| gpu.json()),
             "roof": self.roof.as_ref().map(RoofReport::json),
         })
     }
@@ -58,12 +59,8 @@ impl BenchReport {
 impl RoofReport {
     fn json(&self) -> Value {
         let Self { roofs, decode, batches, prefill, .. } = self;
-        json!({
-            "sweep_bytes": roofs.sweep_bytes,
-            "read_bytes_per_second": roofs.read_bytes_per_second,
-            "int8_ops_per_second": roofs.int8_ops_per_second,
-            "f32_ops_per_second": roofs.f32_ops_per_second,
-            "step_seconds": roofs.step_seconds,
+        let mut fields = roofs.json();
+        let reached = json!({
             "decode": decode.map(|reached| json!({
                 "weight_bytes_per_token": reached.weight_bytes,
                 "kv_bytes_per_token": reached.kv_bytes,
@@ -84,6 +81,10 @@ impl RoofReport {
                 "ops_per_second": reached.ops_per_second,
                 "share": reached.share,
             })),
-        })
+        });
+        for (name, value) in reached.as_object().into_iter().flatten() {
+            fields[name] = value.clone();
+        }
+        fields
     }
 }

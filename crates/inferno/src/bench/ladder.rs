@@ -235,6 +235,8 @@ impl PlannedRung {
             model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
         let mut measurement = Measurement::new(&mut *runner, workload, on_progress);
         measurement.stop_after(TIME_LIMIT);
+        let gpu_work = || model.gpu_work();
+        measurement.count_gpu_work(&gpu_work);
         measurement.warm_up()?;
         let prefill = measurement.prefill()?.map(|prefill| prefill.phase);
         let decode = match kv_cache {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use inferno_engine::Passes;
 
-use super::{BenchReport, DecodeReached, PhaseReport, RoofReport, Workload};
+use super::{BenchReport, DecodeReached, DeviceRoofs, PhaseReport, RoofReport, Workload};
 use crate::plural::count;
 
 impl fmt::Display for BenchReport {
@@ -12,6 +12,7 @@ impl fmt::Display for BenchReport {
         self.write_setting(f)?;
         self.write_speeds(f)?;
         self.write_passes(f)?;
+        self.write_gpu_work(f)?;
         match &self.roof {
             Some(roof) => roof.write(f, &self.workload),
             None => Ok(()),
@@ -96,42 +97,58 @@ impl BenchReport {
     }
 }
 
+impl BenchReport {
+    /// Writes what the GPU does for a decoded token.
+    fn write_gpu_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(gpu) = self.decode.as_ref().and_then(|decode| decode.gpu) else { return Ok(()) };
+        writeln!(
+            f,
+            "\nOne decoded token starts {:.0} kernels on the GPU in {:.1} submissions, which read {:.2} MB of weights. \
+             The GPU idles for {:.1}% of the time.",
+            gpu.dispatches,
+            gpu.submissions,
+            gpu.weight_bytes / 1e6,
+            100.0 * gpu.idle_share
+        )
+    }
+}
+
 impl RoofReport {
     fn write(&self, f: &mut fmt::Formatter<'_>, workload: &Workload) -> fmt::Result {
         let Self { roofs, prefill, .. } = self;
         writeln!(f, "\n| limit | machine | reached | share |")?;
         writeln!(f, "|---|---:|---:|---:|")?;
         self.write_bandwidth(f, workload)?;
-        let int8 = roofs.int8_ops_per_second / 1e9;
-        let f32 = roofs.f32_ops_per_second / 1e9;
+        let (arithmetic, rates) = roofs.arithmetic();
         match prefill {
             Some(prefill) => writeln!(
                 f,
-                "| INT8 and FP32 arithmetic (prefill) | {int8:.0} and {f32:.0} Gop/s | {:.1} Gop/s | {:.1}% |",
+                "| {arithmetic} (prefill) | {rates} Gop/s | {:.1} Gop/s | {:.1}% |",
                 prefill.ops_per_second / 1e9,
                 100.0 * prefill.share
             )?,
-            None => {
-                writeln!(f, "| INT8 and FP32 arithmetic | {int8:.0} and {f32:.0} Gop/s | | |")?;
-            }
+            None => writeln!(f, "| {arithmetic} | {rates} Gop/s | | |")?,
         }
         self.write_reads(f)?;
         if let Some(prefill) = prefill {
-            writeln!(
-                f,
-                "One prompt token requires {:.3} Gop in INT8 and {:.3} Gop in FP32.",
-                prefill.int8_ops as f64 / 1e9,
-                prefill.f32_ops as f64 / 1e9
-            )?;
+            let [int8, f32] = [prefill.int8_ops, prefill.f32_ops].map(|ops| ops as f64 / 1e9);
+            match roofs {
+                DeviceRoofs::Cpu(_) => writeln!(
+                    f,
+                    "One prompt token requires {int8:.3} Gop in INT8 and {f32:.3} Gop in FP32."
+                )?,
+                #[cfg(feature = "gpu")]
+                DeviceRoofs::Gpu(_) => {
+                    writeln!(f, "One prompt token requires {:.3} Gop.", int8 + f32)?;
+                }
+            }
         }
-        let microseconds = roofs.step_seconds * 1e6;
-        writeln!(f, "\nStarting and joining all threads for one step takes {microseconds:.2} µs.")?;
-        Ok(())
+        writeln!(f, "\n{}", roofs.step())
     }
 
     /// Writes the rows of the table that compare decode with the memory bandwidth.
     fn write_bandwidth(&self, f: &mut fmt::Formatter<'_>, workload: &Workload) -> fmt::Result {
-        let reads = self.roofs.read_bytes_per_second / 1e9;
+        let reads = self.roofs.read_bytes_per_second() / 1e9;
         let one = self.decode.iter().map(|decode| ("decode".to_owned(), decode));
         let batches =
             self.batches.iter().map(|(size, decode)| (workload.batch_name(*size), decode));
@@ -153,7 +170,7 @@ impl RoofReport {
     /// Writes what decode reads.
     fn write_reads(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(decode) = &self.decode {
-            let megabytes = self.roofs.sweep_bytes as f64 / 1e6;
+            let megabytes = self.roofs.sweep_bytes() as f64 / 1e6;
             let reads = reads(decode);
             writeln!(
                 f,
@@ -162,7 +179,7 @@ impl RoofReport {
             if decode.share > 1.0 {
                 writeln!(
                     f,
-                    "Decode exceeds the memory bandwidth because the model fits in the CPU caches."
+                    "Decode exceeds the memory bandwidth because the model fits in the caches."
                 )?;
             }
         }

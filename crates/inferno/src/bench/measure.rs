@@ -9,7 +9,7 @@ use inferno_engine::{
 };
 
 use super::report::{PhaseReport, PrefillReport};
-use super::{BenchProgress, Spread, Workload};
+use super::{BenchProgress, GpuWork, Spread, Workload};
 use crate::Error;
 
 /// Warm-up tokens before timing starts: enough to wake the threads and touch every weight.
@@ -22,6 +22,7 @@ pub(super) struct Measurement<'a> {
     on_progress: &'a mut dyn FnMut(BenchProgress<'_>),
     runs_done: usize,
     time_limit: Option<Duration>,
+    gpu_work: Option<&'a dyn Fn() -> Option<GpuWork>>,
     tokens: Tokens,
 }
 
@@ -35,12 +36,25 @@ impl<'a> Measurement<'a> {
         let tokens = Tokens { vocab_size: runner.vocab_size(), num_drawn: 0 };
         // As in an engine with greedy sampling.
         let forward = SequenceRunner::new(runner).with_candidates(1);
-        Self { forward, workload, on_progress, runs_done: 0, time_limit: None, tokens }
+        Self {
+            forward,
+            workload,
+            on_progress,
+            runs_done: 0,
+            time_limit: None,
+            gpu_work: None,
+            tokens,
+        }
     }
 
     /// Starts no further run (without a KV cache, no further step) after `time_limit` per measurement.
     pub(super) fn stop_after(&mut self, time_limit: Duration) {
         self.time_limit = Some(time_limit);
+    }
+
+    /// Counts what a GPU does during decode; `gpu_work` returns what it has done so far.
+    pub(super) fn count_gpu_work(&mut self, gpu_work: &'a dyn Fn() -> Option<GpuWork>) {
+        self.gpu_work = Some(gpu_work);
     }
 
     /// Reports the result of a measurement, if it has one.
@@ -50,10 +64,21 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// A few untimed warm-up passes.
+    /// A few untimed warm-up passes. A GPU compiles and measures kernels for each number of rows, so there they are passes of
+    /// the workload.
     pub(super) fn warm_up(&mut self) -> Result<(), Error> {
+        let has_gpu = self.gpu_work.is_some_and(|gpu_work| gpu_work().is_some());
+        let passes = match has_gpu {
+            true => [self.workload.prompt_tokens.clamp(1, self.workload.pass_tokens()), 1],
+            false => [WARM_UP_TOKENS, 0],
+        };
         let mut sequence = self.forward.sequence();
-        self.fill(&mut sequence, WARM_UP_TOKENS.min(self.forward.runner().context_length()))?;
+        let mut free = self.forward.runner().context_length();
+        for num_tokens in passes {
+            let num_tokens = num_tokens.min(free);
+            free -= num_tokens;
+            self.fill(&mut sequence, num_tokens)?;
+        }
         self.forward.truncate(&mut sequence, 0);
         Ok(())
     }
@@ -91,7 +116,7 @@ impl<'a> Measurement<'a> {
         }
         Ok(Spread::of(rates).zip(Spread::of(first_tokens)).map(
             |(tokens_per_second, time_to_first_token)| PrefillReport {
-                phase: PhaseReport { tokens_per_second, passes },
+                phase: PhaseReport { tokens_per_second, passes, gpu: None },
                 time_to_first_token,
             },
         ))
@@ -110,6 +135,7 @@ impl<'a> Measurement<'a> {
             self.fill(sequence, depth)?;
         }
         let (mut rates, mut passes) = (Vec::new(), Passes::default());
+        let (mut work, mut total) = (None, Duration::ZERO);
         let begun = Instant::now();
         for _ in 0..repetitions {
             // Recurrent states cannot be truncated to the depth.
@@ -117,6 +143,7 @@ impl<'a> Measurement<'a> {
             while self.forward.run_next(&mut sequences, max_num_tokens, LogitRows::None)?.is_some()
             {
             }
+            let before = self.gpu_work.and_then(|gpu_work| gpu_work());
             let started = Instant::now();
             for _ in 0..decode_tokens {
                 for sequence in &mut sequences {
@@ -127,7 +154,13 @@ impl<'a> Measurement<'a> {
                 }
             }
             let num_tokens = decode_tokens * num_sequences;
-            rates.push(num_tokens as f64 / started.elapsed().as_secs_f64());
+            let elapsed = started.elapsed();
+            rates.push(num_tokens as f64 / elapsed.as_secs_f64());
+            total += elapsed;
+            if let Some((before, after)) = before.zip(self.gpu_work.and_then(|gpu_work| gpu_work()))
+            {
+                work.get_or_insert_with(GpuWork::default).add_difference(before, after);
+            }
             for sequence in &mut sequences {
                 self.forward.truncate(sequence, depth);
             }
@@ -139,7 +172,12 @@ impl<'a> Measurement<'a> {
         for sequence in &mut sequences {
             self.forward.truncate(sequence, 0);
         }
-        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
+        let gpu = work.map(|work: GpuWork| work.per_pass(passes.durations().len(), total));
+        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport {
+            tokens_per_second,
+            passes,
+            gpu,
+        }))
     }
 
     /// Decodes one sequence as [`decode`](Self::decode) does, but recomputes all of it for each token.
@@ -167,7 +205,11 @@ impl<'a> Measurement<'a> {
             }
         }
         self.forward.truncate(&mut sequence, 0);
-        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
+        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport {
+            tokens_per_second,
+            passes,
+            gpu: None,
+        }))
     }
 
     /// Whether runs that started at `begun` have reached the time limit.

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use inferno_backend::KvDType;
-use inferno_cpu::{Isa, Roofs};
+use inferno_cpu::Isa;
 use inferno_engine::Passes;
 use inferno_model::{Requantize, TokenCost};
 
-use super::{Spread, Workload};
+use super::{DeviceRoofs, GpuPhase, Spread, Workload};
 use crate::BackendChoice;
 
 /// The speed of a model in one configuration.
@@ -57,6 +57,8 @@ pub struct PhaseReport {
     pub tokens_per_second: Spread,
     /// All forward passes of all runs.
     pub passes: Passes,
+    /// What the GPU did, for decode on one.
+    pub gpu: Option<GpuPhase>,
 }
 
 /// The speed of reading the prompt.
@@ -74,7 +76,7 @@ pub struct PrefillReport {
 #[derive(Debug, Clone)]
 pub struct RoofReport {
     /// The measured limits.
-    pub roofs: Roofs,
+    pub roofs: DeviceRoofs,
     /// Decode, limited by memory bandwidth.
     pub decode: Option<DecodeReached>,
     /// Decode of several sequences at once, by number of sequences.
@@ -116,7 +118,7 @@ pub struct PrefillReached {
 
 impl RoofReport {
     pub(super) fn new(
-        roofs: Roofs,
+        roofs: DeviceRoofs,
         cost: &TokenCost,
         workload: &Workload,
         prefill: Option<&PrefillReport>,
@@ -145,7 +147,7 @@ impl RoofReport {
 impl DecodeReached {
     /// The reads of steps of `num_sequences` sequences at `positions`.
     fn new(
-        roofs: Roofs,
+        roofs: DeviceRoofs,
         cost: &TokenCost,
         positions: Range<usize>,
         num_sequences: usize,
@@ -157,23 +159,27 @@ impl DecodeReached {
         let kv_bytes = kv_bytes * num_sequences as u64;
         let state_bytes = cost.state_bytes as u64 * num_sequences as u64;
         let bytes_per_second = (weight_bytes + kv_bytes + state_bytes) as f64 * steps_per_second;
-        let share = bytes_per_second / roofs.read_bytes_per_second;
+        let share = bytes_per_second / roofs.read_bytes_per_second();
         Self { weight_bytes, kv_bytes, state_bytes, bytes_per_second, share }
     }
 }
 
 impl PrefillReached {
-    fn new(roofs: Roofs, cost: &TokenCost, num_tokens: usize, tokens_per_second: f64) -> Self {
+    fn new(
+        roofs: DeviceRoofs,
+        cost: &TokenCost,
+        num_tokens: usize,
+        tokens_per_second: f64,
+    ) -> Self {
         // The head runs for the last token alone.
         let tokens = num_tokens as f64;
         let int8_ops = cost.layers.int8_ops as f64 + cost.head.int8_ops as f64 / tokens;
         let attention_ops =
             (0..num_tokens).map(|position| cost.attention_ops(position)).sum::<u64>();
-        let f32_ops = cost.layers.f32_ops as f64
-            + cost.state_ops as f64
-            + (cost.head.f32_ops as f64 + attention_ops as f64) / tokens;
-        let seconds_at_roof =
-            int8_ops / roofs.int8_ops_per_second + f32_ops / roofs.f32_ops_per_second;
+        let product_ops = cost.layers.f32_ops as f64 + cost.head.f32_ops as f64 / tokens;
+        let other_ops = cost.state_ops as f64 + attention_ops as f64 / tokens;
+        let f32_ops = product_ops + other_ops;
+        let seconds_at_roof = roofs.seconds(int8_ops, product_ops, other_ops);
         Self {
             int8_ops: int8_ops as u64,
             f32_ops: f32_ops as u64,
@@ -185,17 +191,18 @@ impl PrefillReached {
 
 #[cfg(test)]
 mod tests {
+    use inferno_cpu::Roofs;
     use inferno_model::{AttentionCost, ExpertCost, ProductCost};
 
     use super::*;
 
-    const ROOFS: Roofs = Roofs {
+    const ROOFS: DeviceRoofs = DeviceRoofs::Cpu(Roofs {
         sweep_bytes: 1,
         read_bytes_per_second: 2000.0,
         int8_ops_per_second: 8000.0,
         f32_ops_per_second: 1000.0,
         step_seconds: 1e-6,
-    };
+    });
 
     fn cost(window: Option<usize>) -> TokenCost {
         TokenCost {

@@ -7,10 +7,11 @@ use inferno_backend::{Backend, KvDType};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{Fingerprint, ModelRunner, Runner};
 use inferno_gguf::Gguf;
-use inferno_gpu::{GpuAdapter, GpuBackend};
+use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
 use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
 use super::Part;
+use crate::bench::GpuWork;
 use crate::load::context_length;
 use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
 
@@ -105,6 +106,17 @@ impl GpuDevice {
         let memory_bytes = self.gpu.adapter().memory_bytes();
         estimate.gpu = Some(GpuEstimate { layers: on_gpu, footprint, memory_bytes });
         Ok(estimate)
+    }
+
+    /// Measures the limits of the GPU.
+    pub(super) fn roofs(&self, sweep_bytes: usize) -> Result<GpuRoofs, Error> {
+        Ok(self.gpu.measure_roofs(sweep_bytes)?)
+    }
+
+    /// Returns what the GPU has done since it was opened.
+    pub(super) fn work(&self) -> GpuWork {
+        let GpuCounters { dispatches, submissions, weight_bytes, busy } = self.gpu.counters();
+        GpuWork { dispatches, submissions, weight_bytes, busy }
     }
 
     /// Divides the layers: the first ones on the CPU, as many of the last ones as possible or chosen on the GPU.

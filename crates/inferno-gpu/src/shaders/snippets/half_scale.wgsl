@@ -1,5 +1,5 @@
 // Rows as f16. A row is multiplied by a power of two that brings its largest magnitude to between 2^14 and 2^15, so that
-// no value overflows and small rows keep their precision. Weights are multiplied by 2^6 in `matrix_product`. The sums are
+// no value overflows and small rows keep their precision. Weights are multiplied by 2^4 in `matrix_product`. The sums are
 // divided by both: exact, as they are powers of two.
 
 var<workgroup> partial_maxima: array<f32, LANES>;
@@ -48,5 +48,5 @@ fn row_factor(exponent: u32) -> f32 {
 
 // The power of two for sums of their products with weights.
 fn sum_factor(exponent: u32) -> f32 {
-    return bitcast<f32>((exponent - 20u) << 23u);
+    return bitcast<f32>((exponent - 18u) << 23u);
 }

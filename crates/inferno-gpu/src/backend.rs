@@ -79,7 +79,7 @@ impl GpuBackend {
     ///
     /// **Errors**: as [`new`](Self::new).
     pub fn with_options(adapter: &GpuAdapter, options: GpuOptions) -> Result<Self, BackendError> {
-        let matrices = adapter.matrices().filter(|_| options.uses_matrices(adapter));
+        let matrices = adapter.matrices().filter(|_| options.matrices);
         let tuning = || Tuning::new(adapter, &options);
         // A failed check may have lost the device.
         let backend =

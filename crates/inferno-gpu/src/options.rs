@@ -7,9 +7,9 @@ use crate::adapter::{AdapterKind, GpuAdapter};
 /// How a device is opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GpuOptions {
-    /// Whether products use cooperative matrices if the device offers suitable ones: f16 inputs and f32 sums. By default
-    /// they do unless the device is emulated.
-    pub matrices: Option<bool>,
+    /// Whether products use cooperative matrices if the device offers suitable ones: f16 inputs and f32 sums. They are
+    /// less exact than the default.
+    pub matrices: bool,
     /// Whether the fastest division of each product among workgroups is measured when it is first computed. By default it
     /// is unless the device is emulated. Results do not depend on it.
     pub tuning: Option<bool>,
@@ -22,15 +22,10 @@ impl GpuOptions {
     /// stored in the user's cache directory.
     pub fn from_environment() -> Self {
         Self {
-            matrices: flag("INFERNO_GPU_MATRICES"),
+            matrices: flag("INFERNO_GPU_MATRICES").unwrap_or(false),
             tuning: flag("INFERNO_GPU_TUNING"),
             cache_directory: cache_directory(),
         }
-    }
-
-    /// Whether products use the matrices of `adapter`.
-    pub(crate) fn uses_matrices(&self, adapter: &GpuAdapter) -> bool {
-        self.matrices.unwrap_or(adapter.kind() != AdapterKind::Software)
     }
 
     /// Whether products are measured on `adapter`.

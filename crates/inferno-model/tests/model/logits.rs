@@ -19,7 +19,7 @@ const MAX_RELATIVE_ERROR: f64 = 1e-4;
 const MAX_QUANTIZED_ERROR: f64 = 4e-2;
 
 /// The bound for cooperative matrices of a GPU, whose inputs are rounded to f16.
-const MAX_MATRIX_ERROR: f64 = 2e-3;
+const MAX_MATRIX_ERROR: f64 = 1e-2;
 
 /// The difference of `found` from the reference if it exceeds `bound`.
 fn deviation(bound: f64, answer: &ReferenceLogits, found: &[Vec<f32>]) -> Option<String> {

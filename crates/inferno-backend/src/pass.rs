@@ -25,6 +25,14 @@ pub trait Pass<M: DeviceMemory> {
     /// **Errors**: [`BackendError::Device`].
     fn submit(self) -> Result<(), BackendError>;
 
+    /// Starts the operations so far, so that [`download`](DeviceMemory::download) waits for their results, and continues
+    /// the pass. Backends that complete operations when they are issued have nothing to do.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    fn flush(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     // Rows in and out.
 
     /// `out[t]` is the row of `table` that `index` selects for token `t`.

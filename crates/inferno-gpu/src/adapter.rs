@@ -125,7 +125,7 @@ impl GpuAdapter {
 
     /// Size of the device's memory, in bytes, if the driver reports it.
     pub fn memory_bytes(&self) -> Option<u64> {
-        memory::vulkan_memory_bytes(&self.adapter)
+        memory::memory_bytes(&self.adapter)
     }
 
     /// The largest part of a buffer that a kernel can read, in bytes.

@@ -37,6 +37,8 @@ pub struct GpuBackend {
     pub(crate) download: Mutex<Option<wgpu::Buffer>>,
     /// Bytes that were written to buffers since the last submission, about.
     pub(crate) unsubmitted_bytes: AtomicUsize,
+    /// The error of an operation that cannot report it, for the next pass.
+    deferred: Mutex<Option<BackendError>>,
     pass: Mutex<PassMemory>,
     counters: Counters,
 }
@@ -118,6 +120,7 @@ impl GpuBackend {
             codebooks: OnceLock::new(),
             download: Mutex::default(),
             unsubmitted_bytes: AtomicUsize::new(0),
+            deferred: Mutex::default(),
             pass: Mutex::new(PassMemory::new(tuning)),
             counters: Counters::default(),
         })
@@ -162,6 +165,17 @@ impl GpuBackend {
     /// **Errors**: [`BackendError::DeviceLost`].
     pub fn check(&self) -> Result<(), BackendError> {
         self.health.check()
+    }
+
+    /// Makes the next pass fail with `error`.
+    pub(crate) fn defer(&self, error: BackendError) {
+        let mut deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
+        deferred.get_or_insert(error);
+    }
+
+    /// The error that the next pass has to report.
+    pub(crate) fn take_deferred(&self) -> Option<BackendError> {
+        self.deferred.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Counts what was done, except for its duration.
@@ -223,10 +237,44 @@ impl fmt::Debug for GpuBackend {
 
 #[cfg(test)]
 mod tests {
-    use inferno_backend::{Backend, BackendError, DeviceMemory, Function, Pass};
+    use inferno_backend::{
+        Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, Function, LogitRows, Pass,
+        SequenceChunk,
+    };
 
     use super::GpuBackend;
     use crate::adapter;
+
+    #[test]
+    fn a_failed_allocation_fails_one_pass() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let mut backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let mut x = backend.alloc(2, 4).expect("memory");
+        let mut out = backend.alloc(1, 4).expect("memory");
+        backend.upload(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], &mut x);
+        let mut builder = BatchBuilder::new(16);
+        let chunk = SequenceChunk {
+            tokens: &[1, 2],
+            start: 0,
+            block_table: &[BlockId(0)],
+            logits: LogitRows::Last,
+        };
+        builder.push(&chunk).expect("a block");
+        let (built, mut batch) = (builder.build(), backend.alloc_batch());
+        let mut gather = |backend: &GpuBackend| {
+            backend.upload_batch(&built, &mut batch);
+            let mut pass = backend.begin();
+            pass.gather_logit_rows(&batch, &x, &mut out);
+            pass.submit()?;
+            backend.download(&out, 4, &mut Vec::new()).map(<[f32]>::to_vec)
+        };
+        let largest = std::mem::replace(&mut backend.limits.max_buffer_size, 64);
+        let failed = gather(&backend);
+        assert!(matches!(failed, Err(BackendError::OutOfMemory { .. })), "{failed:?}");
+        backend.limits.max_buffer_size = largest;
+        assert_eq!(gather(&backend).expect("memory"), [5.0, 6.0, 7.0, 8.0]);
+        backend.check().expect("nothing else failed");
+    }
 
     #[test]
     fn a_lost_device_fails_passes_and_downloads() {

@@ -16,6 +16,7 @@ mod operations;
 mod ops;
 mod options;
 mod pack;
+mod parallel;
 mod pass;
 mod pipelines;
 mod roof;

@@ -23,7 +23,11 @@ use crate::ops::{
 use crate::pass::GpuPass;
 
 impl Pass<GpuBackend> for GpuPass<'_> {
-    fn submit(self) -> Result<(), BackendError> {
+    fn submit(mut self) -> Result<(), BackendError> {
+        self.start()
+    }
+
+    fn flush(&mut self) -> Result<(), BackendError> {
         self.start()
     }
 

@@ -60,6 +60,15 @@ impl PassMemory {
         }
     }
 
+    /// Removes the steps.
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.params.clear();
+        self.bound.clear();
+        self.weight_bytes = 0;
+        self.num_uploads = 0;
+    }
+
     /// Bytes of scratch memory.
     pub(crate) fn scratch_bytes(&self) -> usize {
         self.scratch.values().map(|memory| memory.bytes() as usize).sum()
@@ -77,11 +86,7 @@ struct Step {
 impl<'a> GpuPass<'a> {
     pub(crate) fn new(backend: &'a GpuBackend) -> Self {
         let mut memory = backend.pass_memory();
-        memory.steps.clear();
-        memory.params.clear();
-        memory.bound.clear();
-        memory.weight_bytes = 0;
-        memory.num_uploads = 0;
+        memory.clear();
         memory.pipelines.evict(&backend.registry.take_dropped());
         Self { backend, memory, error: None }
     }
@@ -105,7 +110,10 @@ impl<'a> GpuPass<'a> {
         let memory = &mut *self.memory;
         let page = memory.steps.len() / PAGE_DISPATCHES;
         if memory.pages.len() == page {
-            memory.pages.push(params_page(device));
+            match params_page(self.backend) {
+                Ok(page) => memory.pages.push(page),
+                Err(error) => return self.fail(error),
+            }
         }
         let buffer = (page as u64, &memory.pages[page]);
         let (pipeline, bind_group) = memory.pipelines.bind(device, &variant, buffer, bindings);
@@ -223,13 +231,13 @@ impl<'a> GpuPass<'a> {
         buffer.map_or_else(|| self.nothing(), Binding::from)
     }
 
-    /// Starts the dispatches.
+    /// Starts the dispatches that were recorded since the last start.
     ///
     /// **Errors**: that of an operation, [`BackendError::Device`].
-    pub(crate) fn start(self) -> Result<(), BackendError> {
+    pub(crate) fn start(&mut self) -> Result<(), BackendError> {
         let Self { backend, memory, error } = self;
-        error.map_or(Ok(()), Err)?;
-        backend.health.check()?;
+        error.take().or_else(|| backend.take_deferred()).map_or(Ok(()), Err)?;
+        backend.check()?;
         if memory.steps.is_empty() {
             return Ok(());
         }
@@ -240,7 +248,7 @@ impl<'a> GpuPass<'a> {
             weight_bytes: memory.weight_bytes,
             ..GpuCounters::default()
         });
-        drop(memory);
+        memory.clear();
         // Releases what completed submissions used.
         if let Err(error) = backend.device.poll(wgpu::PollType::Poll) {
             backend.health.fail(error.to_string());
@@ -261,13 +269,9 @@ impl GpuBackend {
     }
 }
 
-fn params_page(device: &wgpu::Device) -> wgpu::Buffer {
-    device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("parameters"),
-        size: (PAGE_DISPATCHES * PARAMS_BYTES) as u64,
-        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    })
+fn params_page(backend: &GpuBackend) -> Result<wgpu::Buffer, BackendError> {
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    backend.create_buffer((PAGE_DISPATCHES * PARAMS_BYTES) as u64, usage, "parameters")
 }
 
 fn encode(encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {

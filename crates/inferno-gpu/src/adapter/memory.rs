@@ -2,9 +2,22 @@
 
 #![allow(unsafe_code)]
 
-/// The memory of an adapter that is reached by Vulkan, in bytes: the largest heap that is local to the device.
+/// The memory of an adapter, in bytes, if its interface reports it.
+pub(super) fn memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    #[cfg(target_vendor = "apple")]
+    let found = metal_memory_bytes(adapter);
+    #[cfg(all(unix, not(target_vendor = "apple")))]
+    let found = vulkan_memory_bytes(adapter);
+    #[cfg(windows)]
+    let found = vulkan_memory_bytes(adapter).or_else(|| dx12_memory_bytes(adapter));
+    #[cfg(not(any(unix, windows)))]
+    let found = None;
+    found
+}
+
+/// The largest heap that is local to the device.
 #[cfg(all(any(unix, windows), not(target_vendor = "apple")))]
-pub(super) fn vulkan_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+fn vulkan_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
     /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
     const DEVICE_LOCAL: u32 = 1;
     // SAFETY: nothing is destroyed by way of the guard, which is dropped at the end of this function.
@@ -17,9 +30,27 @@ pub(super) fn vulkan_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
     heaps.filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0).map(|heap| heap.size).max()
 }
 
-#[cfg(not(all(any(unix, windows), not(target_vendor = "apple"))))]
-pub(super) fn vulkan_memory_bytes(_adapter: &wgpu::Adapter) -> Option<u64> {
-    None
+/// The memory that a process can use without a loss of performance.
+#[cfg(target_vendor = "apple")]
+fn metal_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    use objc2_metal::MTLDevice;
+    // SAFETY: nothing is destroyed by way of the guard, which is dropped at the end of this function.
+    let metal = unsafe { adapter.as_hal::<wgpu::hal::api::Metal>() }?;
+    Some(metal.raw_device().recommendedMaxWorkingSetSize()).filter(|&bytes| bytes > 0)
+}
+
+/// The memory of a card, or the part of main memory that a device without memory of its own can use.
+#[cfg(windows)]
+fn dx12_memory_bytes(adapter: &wgpu::Adapter) -> Option<u64> {
+    // SAFETY: nothing is destroyed by way of the guard, which is dropped at the end of this function.
+    let dx12 = unsafe { adapter.as_hal::<wgpu::hal::api::Dx12>() }?;
+    // SAFETY: the guard keeps the adapter alive, and the call writes only the description that it returns.
+    let description = unsafe { dx12.raw_adapter().GetDesc1() }.ok()?;
+    let shared = match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        _ => description.SharedSystemMemory,
+    };
+    Some(description.DedicatedVideoMemory.saturating_add(shared) as u64)
 }
 
 /// Allows experimental features of wgpu, if they are wanted.

@@ -4,6 +4,7 @@ use inferno_backend::{Batch, SequenceState};
 
 use super::allocation::{Allocation, Binding};
 use crate::backend::GpuBackend;
+use crate::pass::GpuPass;
 
 /// The index arrays of a batch, next to one another in one buffer of `u32`, and the batch itself.
 #[derive(Debug, Default)]
@@ -49,11 +50,9 @@ pub(crate) const TILE_ROWS: [usize; 3] = [2, 4, 8];
 pub(crate) const STATE_VALUES: usize = 3;
 
 impl GpuBatch {
-    /// The buffer with the arrays.
-    ///
-    /// **Panics** before the first upload.
-    pub(crate) fn binding(&self) -> Binding<'_> {
-        self.memory.as_ref().expect("a batch was uploaded").into()
+    /// The buffer with the arrays; another one if the upload failed, since the pass will not run then.
+    pub(crate) fn binding<'b, 'a: 'b>(&'b self, pass: &GpuPass<'a>) -> Binding<'b> {
+        pass.optional(self.memory.as_ref())
     }
 
     /// The index of the first rows of tiles of `rows` rows, and their number; each row is a tile if `rows` is 1.
@@ -137,7 +136,7 @@ fn state_values(state: Option<SequenceState>) -> [u32; STATE_VALUES] {
 }
 
 impl GpuBackend {
-    /// Copies `batch` to the device. A failed allocation is reported by the next pass.
+    /// Copies `batch` to the device. If there is no memory for it, the next pass fails.
     pub(crate) fn write_batch(&self, batch: &Batch, target: &mut GpuBatch) {
         target.collect(batch);
         let bytes: &[u8] = bytemuck::cast_slice(&target.values);
@@ -146,7 +145,10 @@ impl GpuBackend {
             let room = bytes.len().next_power_of_two().max(MIN_BYTES);
             match self.allocate(room, "a batch") {
                 Ok(memory) => target.memory = Some(memory),
-                Err(error) => return self.health.fail(error.to_string()),
+                Err(error) => {
+                    target.memory = None;
+                    return self.defer(error);
+                }
             }
         }
         if let Some(memory) = &target.memory {

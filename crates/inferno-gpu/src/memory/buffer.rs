@@ -90,26 +90,45 @@ impl GpuBackend {
         if size > self.limits.max_buffer_size {
             return Err(out_of_memory());
         }
-        let filters = [
-            wgpu::ErrorFilter::Internal,
-            wgpu::ErrorFilter::Validation,
-            wgpu::ErrorFilter::OutOfMemory,
-        ];
-        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(what),
-            size: size.max(MIN_BYTES),
-            usage: wgpu::BufferUsages::STORAGE
-                | wgpu::BufferUsages::COPY_SRC
-                | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
+        let usage = wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST;
+        let buffer = self.create_buffer(size.max(MIN_BYTES), usage, what)?;
+        Ok(self.registry.register(buffer))
+    }
+
+    /// Creates a buffer of `size` bytes. A failure affects nothing else.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn create_buffer(
+        &self,
+        size: u64,
+        usage: wgpu::BufferUsages,
+        what: &'static str,
+    ) -> Result<wgpu::Buffer, BackendError> {
+        let create = || {
+            let filters = [
+                wgpu::ErrorFilter::Internal,
+                wgpu::ErrorFilter::Validation,
+                wgpu::ErrorFilter::OutOfMemory,
+            ];
+            let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(what),
+                size,
+                usage,
+                mapped_at_creation: false,
+            });
+            let [outer, middle, inner] = scopes.map(Some);
+            let errors = [inner, middle, outer].map(|scope| pollster::block_on(scope?.pop()));
+            errors.into_iter().flatten().next().is_none().then_some(buffer)
+        };
+        let buffer = create().or_else(|| {
+            // The memory of buffers that were dropped is released once the device is idle.
+            self.wait();
+            create()
         });
-        let [outer, middle, inner] = scopes.map(Some);
-        let errors = [inner, middle, outer].map(|scope| pollster::block_on(scope?.pop()));
-        match errors.into_iter().flatten().next() {
-            Some(_) => Err(out_of_memory()),
-            None => Ok(self.registry.register(buffer)),
-        }
+        buffer.ok_or(BackendError::OutOfMemory { what, bytes: size as usize })
     }
 
     /// Allocates a zeroed matrix.
@@ -160,42 +179,80 @@ impl GpuBackend {
     /// Copies `source` from `offset` on to `bytes`; the offset and the length are multiples of 4. Waits for the passes that
     /// were submitted.
     ///
-    /// **Errors**: [`BackendError::Device`].
+    /// **Errors**: [`BackendError::Device`], [`BackendError::OutOfMemory`].
     pub(crate) fn read(
         &self,
         source: &Allocation,
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<(), BackendError> {
-        self.count(GpuCounters { downloaded_bytes: bytes.len() as u64, ..Default::default() });
-        let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, bytes) in bytes.chunks_mut(TRANSFER_BYTES).enumerate() {
-            let part = bytes.len() as u64;
-            let staging = target.take().filter(|staging| staging.size() >= part);
-            let staging = staging.unwrap_or_else(|| {
-                self.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("download"),
-                    size: part.next_power_of_two(),
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            });
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            let from = offset + (number * TRANSFER_BYTES) as u64;
-            encoder.copy_buffer_to_buffer(source.buffer(), from, &staging, 0, part);
-            self.queue.submit([encoder.finish()]);
-            let slice = staging.slice(..part);
-            slice.map_async(wgpu::MapMode::Read, |_| ());
-            self.wait();
-            self.health.check()?;
-            let view = slice.get_mapped_range().map_err(|error| BackendError::Device {
-                reason: format!("results cannot be read: {error}"),
-            })?;
-            bytes.copy_from_slice(&view);
-            drop(view);
-            staging.unmap();
-            *target = Some(staging);
+        self.read_all(std::iter::once((source, offset, bytes.len())), bytes)
+    }
+
+    /// Copies parts of buffers, given by their offset and length, to `bytes`, one after the other. Waits once for each
+    /// [`TRANSFER_BYTES`].
+    ///
+    /// **Errors**: as [`read`](Self::read).
+    pub(crate) fn read_all<'s>(
+        &self,
+        sources: impl Iterator<Item = (&'s Allocation, u64, usize)>,
+        mut bytes: &mut [u8],
+    ) -> Result<(), BackendError> {
+        let mut parts = Vec::new();
+        let mut num_bytes = 0;
+        for (source, mut offset, mut len) in sources {
+            while len > 0 {
+                let part = len.min(TRANSFER_BYTES - num_bytes);
+                parts.push((source, offset, part));
+                (offset, len, num_bytes) = (offset + part as u64, len - part, num_bytes + part);
+                if num_bytes == TRANSFER_BYTES {
+                    let target = bytes.split_off_mut(..num_bytes).expect("room for the sources");
+                    self.transfer(&parts, target)?;
+                    parts.clear();
+                    num_bytes = 0;
+                }
+            }
         }
+        if num_bytes > 0 {
+            self.transfer(&parts, &mut bytes[..num_bytes])?;
+        }
+        Ok(())
+    }
+
+    /// Copies parts of buffers to `bytes`, which they fill.
+    fn transfer(
+        &self,
+        parts: &[(&Allocation, u64, usize)],
+        bytes: &mut [u8],
+    ) -> Result<(), BackendError> {
+        let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = bytes.len() as u64;
+        self.count(GpuCounters { downloaded_bytes: size, ..Default::default() });
+        let staging = match target.take().filter(|staging| staging.size() >= size) {
+            Some(staging) => staging,
+            None => {
+                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+                self.create_buffer(size.next_power_of_two(), usage, "a download")?
+            }
+        };
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut at = 0;
+        for &(source, offset, len) in parts {
+            encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
+            at += len as u64;
+        }
+        self.queue.submit([encoder.finish()]);
+        let slice = staging.slice(..size);
+        slice.map_async(wgpu::MapMode::Read, |_| ());
+        self.wait();
+        self.health.check()?;
+        let view = slice.get_mapped_range().map_err(|error| BackendError::Device {
+            reason: format!("results cannot be read: {error}"),
+        })?;
+        bytes.copy_from_slice(&view);
+        drop(view);
+        staging.unmap();
+        *target = Some(staging);
         Ok(())
     }
 

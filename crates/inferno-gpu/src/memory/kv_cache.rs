@@ -215,19 +215,27 @@ impl GpuBackend {
         part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        let mut encoded: Vec<u32> = Vec::new();
-        for layer in cache.layers_of(part) {
+        self.check()?;
+        let num_bytes = |layer: &LayerCache| layer.shape.num_bytes();
+        let total: usize = cache.layers_of(part).map(num_bytes).sum();
+        let mut encoded: Vec<u32> = vec![0; total / size_of::<u32>()];
+        let sources = cache.layers_of(part).map(|layer| {
             let (memory, offset) = layer.block(cache.place(layer, block));
-            encoded.resize(layer.shape.num_bytes() / size_of::<u32>(), 0);
-            self.read(memory, offset, bytemuck::cast_slice_mut(&mut encoded))?;
-            layer.shape.save(&encoded, bytes);
+            (memory, offset, num_bytes(layer))
+        });
+        self.read_all(sources, bytemuck::cast_slice_mut(&mut encoded))?;
+        let mut rest = &encoded[..];
+        for layer in cache.layers_of(part) {
+            let (words, others) = rest.split_at(num_bytes(layer) / size_of::<u32>());
+            layer.shape.save(words, bytes);
+            rest = others;
         }
         Ok(())
     }
 
     /// Fills a block with the result of [`save_block`](Self::save_block).
     ///
-    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`].
+    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`], [`BackendError::DeviceLost`].
     pub(crate) fn restore_block(
         &self,
         cache: &mut GpuKvCache,
@@ -249,6 +257,6 @@ impl GpuBackend {
             let (memory, offset) = layer.block(cache.place(layer, block));
             self.write(memory, offset, bytemuck::cast_slice(&words));
         }
-        Ok(())
+        self.check()
     }
 }

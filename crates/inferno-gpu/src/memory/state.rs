@@ -84,7 +84,7 @@ impl GpuState {
             pass.dispatch(variant(), [memory.into()], &params, workgroups);
         }
         if let Err(error) = pass.start() {
-            backend.health.fail(error.to_string());
+            backend.defer(error);
         }
     }
 
@@ -97,18 +97,19 @@ impl GpuState {
         slot: StateSlot,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        backend.health.check()?;
-        self.buffers().try_for_each(|(memory, values)| {
+        backend.check()?;
+        let first = bytes.len();
+        bytes.resize(first + self.layout.slot_bytes(), 0);
+        let sources = self.buffers().map(|(memory, values)| {
             let len = values * size_of::<f32>();
-            let first = bytes.len();
-            bytes.resize(first + len, 0);
-            backend.read(memory, (slot.0 as usize * len) as u64, &mut bytes[first..])
-        })
+            (memory, (slot.0 as usize * len) as u64, len)
+        });
+        backend.read_all(sources, &mut bytes[first..])
     }
 
     /// Fills a slot with the result of [`read`](Self::read).
     ///
-    /// **Errors**: [`BackendError::StateSize`].
+    /// **Errors**: [`BackendError::StateSize`], [`BackendError::DeviceLost`].
     pub(crate) fn write(
         &mut self,
         backend: &GpuBackend,
@@ -124,6 +125,6 @@ impl GpuState {
             backend.write(memory, (slot.0 as usize * part.len()) as u64, part);
             bytes = rest;
         }
-        Ok(())
+        backend.check()
     }
 }

@@ -3,7 +3,11 @@
 //! A pass reads a few rows of a table, decodes them and copies them to the device: a token's row has a few thousand values,
 //! whereas a table has as many bytes as several layers.
 
+use std::sync::{Mutex, PoisonError};
+
 use inferno_backend::{BackendError, WeightPart};
+
+use crate::parallel;
 
 /// A table for row lookups.
 #[derive(Debug)]
@@ -19,22 +23,20 @@ impl GpuTable {
         /// Below this, starting a thread takes longer than the work.
         const MIN_THREAD_VALUES: usize = 1 << 18;
         let mut values = vec![0.0; selected.len() * width];
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let min_rows = MIN_THREAD_VALUES.div_ceil(width.max(1));
-        let share = selected.len().div_ceil(threads).max(min_rows);
-        let mut shares = selected.chunks(share).zip(values.chunks_mut((share * width).max(1)));
-        let decode = |(selected, values): (&[u32], &mut [f32])| {
+        let share = MIN_THREAD_VALUES.div_ceil(width.max(1));
+        let shares = selected.chunks(share).zip(values.chunks_mut((share * width).max(1)));
+        let failure = Mutex::new(None);
+        parallel::for_each(shares.collect(), |(selected, values)| {
             let mut rows = selected.iter().zip(values.chunks_exact_mut(width.max(1)));
-            rows.try_for_each(|(&row, values)| self.part.decode_row(0, row as usize, values))
-        };
-        std::thread::scope(|scope| {
-            let first = shares.next();
-            let decode = &decode;
-            let others: Vec<_> = shares.map(|share| scope.spawn(move || decode(share))).collect();
-            first.map_or(Ok(()), decode)?;
-            let mut others = others.into_iter();
-            others.try_for_each(|thread| thread.join().expect("decoding does not panic"))
-        })?;
-        Ok(values)
+            let decoded =
+                rows.try_for_each(|(&row, values)| self.part.decode_row(0, row as usize, values));
+            if let Err(error) = decoded {
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(values),
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::allocation::Allocation;
 use super::buffer::TRANSFER_BYTES;
 use crate::backend::GpuBackend;
 use crate::pack::{WeightFormat, codebook_words, num_units};
+use crate::parallel;
 
 /// The weights of a matrix product.
 #[derive(Debug)]
@@ -201,30 +202,22 @@ fn pack_rows(stack: Stack<'_>, rows: Range<usize>, row: RowBytes) -> [Vec<u32>; 
     let (format, units) = (WeightFormat::of(stack[0].dtype()), num_units(stack[0].cols()));
     let row_words = [row.codes / 4, row.side / 4];
     let mut packed = row_words.map(|words| vec![0_u32; rows.len() * words]);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let min_rows = MIN_THREAD_BYTES.div_ceil(row.codes.max(1));
-    let share = rows.len().div_ceil(threads).max(min_rows);
-    let pack_share = |start: usize, [codes, side]: [&mut [u32]; 2]| {
-        let count = share.min(rows.end - start);
-        for i in 0..count {
+    let share = MIN_THREAD_BYTES.div_ceil(row.codes.max(1));
+    let [mut codes, mut side] = packed.each_mut().map(Vec::as_mut_slice);
+    let mut tasks = Vec::with_capacity(rows.len().div_ceil(share));
+    for start in rows.clone().step_by(share) {
+        let rows = start..rows.end.min(start + share);
+        let own = [(&mut codes, row_words[0]), (&mut side, row_words[1])];
+        let own = own.map(|(rest, words)| {
+            rest.split_off_mut(..rows.len() * words).expect("words for every row")
+        });
+        tasks.push((rows, own));
+    }
+    parallel::for_each(tasks, |(rows, [codes, side])| {
+        for (i, row) in rows.enumerate() {
             let [code_range, side_range] = row_words.map(|words| i * words..(i + 1) * words);
-            let source = stacked_row(stack, start + i);
+            let source = stacked_row(stack, row);
             format.pack(source, units, &mut codes[code_range], &mut side[side_range]);
-        }
-    };
-    std::thread::scope(|scope| {
-        let [mut codes, mut side] = packed.each_mut().map(Vec::as_mut_slice);
-        for start in rows.clone().step_by(share) {
-            let count = share.min(rows.end - start);
-            let (my_codes, other_codes) = codes.split_at_mut(count * row_words[0]);
-            let (my_side, other_side) = side.split_at_mut(count * row_words[1]);
-            (codes, side) = (other_codes, other_side);
-            match start + count == rows.end {
-                true => pack_share(start, [my_codes, my_side]),
-                false => {
-                    scope.spawn(move || pack_share(start, [my_codes, my_side]));
-                }
-            }
         }
     });
     packed

@@ -259,7 +259,7 @@ impl Inputs<'_> {
         let variant = heads.variant(tile, params.sinks.is_some(), is_split);
         let tiles = arguments.num_tiles as usize * heads.head_tiles(tile);
         let workgroups = fold(tiles * arguments.num_parts as usize);
-        let head = [batch.binding(), (*qkv).into(), out, sinks, places];
+        let head = [batch.binding(pass), (*qkv).into(), out, sinks, places];
         let parts = part_bindings(cache, params.layer);
         let bindings = head.into_iter().chain(parts);
         let num_bindings = variant.kernel.access.len();
@@ -295,8 +295,12 @@ impl Inputs<'_> {
                 first_part,
                 num_parts,
             };
-            let bindings =
-                [batch.binding(), (&*partials).into(), (&*out).into(), pass.optional(params.sinks)];
+            let bindings = [
+                batch.binding(pass),
+                (&*partials).into(),
+                (&*out).into(),
+                pass.optional(params.sinks),
+            ];
             let variant = merge_variant(heads.value_dim, params.sinks.is_some());
             let workgroups = fold(self.num_rows() * heads.num_heads);
             pass.dispatch(variant, bindings, &arguments, workgroups);

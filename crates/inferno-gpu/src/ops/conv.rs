@@ -87,7 +87,7 @@ pub(crate) fn causal_conv(
     let tail = &state.layer(conv.layer).conv;
     let workgroups = |rows: usize| fold((rows * conv.channels).div_ceil(LANES as usize));
     let bindings = [
-        batch.binding(),
+        batch.binding(pass),
         x.into(),
         weights.taps.into(),
         pass.optional(weights.bias),
@@ -96,7 +96,7 @@ pub(crate) fn causal_conv(
     ];
     pass.dispatch(outputs(), bindings, &params, workgroups(rows));
     if conv.taps > 1 {
-        let bindings = [batch.binding(), x.into(), tail.into()];
+        let bindings = [batch.binding(pass), x.into(), tail.into()];
         pass.dispatch(tails(), bindings, &params, workgroups(sequences));
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn gather_logit_rows(
     let params =
         Params { values: values as u32, cols: x.cols() as u32, rows_at: batch.arrays.logit_rows };
     let workgroups = fold(values.div_ceil(LANES as usize));
-    let bindings = [batch.binding(), x.into(), out.into()];
+    let bindings = [batch.binding(pass), x.into(), out.into()];
     pass.dispatch(lanes(&GATHER_ROWS), bindings, &params, workgroups);
 }
 

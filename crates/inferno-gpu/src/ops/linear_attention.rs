@@ -107,7 +107,7 @@ pub(crate) fn linear_attention(
         max_rows: batch.longest_chunk() as u32,
     };
     let bindings = [
-        batch.binding(),
+        batch.binding(pass),
         weights.rates.into(),
         pass.optional(weights.skip),
         projected.into(),

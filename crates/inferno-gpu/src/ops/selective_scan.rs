@@ -52,7 +52,7 @@ pub(crate) fn selective_scan(
     let params =
         Params { arrays: batch.into(), sequences: sequences as u32, channels: channels as u32 };
     let bindings = [
-        batch.binding(),
+        batch.binding(pass),
         weights.rates.into(),
         weights.skip.into(),
         rows.values.into(),

@@ -128,7 +128,7 @@ pub(crate) fn store_kv(
             .map_or(0, |rotation| u32::from(rotation.pairing == RopePairing::Interleaved)),
     };
     let head = [
-        batch.binding(),
+        batch.binding(pass),
         qkv.into(),
         cache.places(layer).unwrap_or(pass.nothing()),
         pass.optional(angles),

@@ -32,6 +32,23 @@ fn a_pass_is_one_submission() {
 }
 
 #[test]
+fn a_flushed_pass_continues() {
+    let Some(backend) = adapter() else { return };
+    let mut x = backend.alloc(1, 2).expect("memory");
+    backend.upload(&[1.0, 2.0], &mut x);
+    let mut pass = backend.begin();
+    for factor in [3.0, 5.0] {
+        pass.apply(1, Function::Scale { factor }, &mut x);
+        pass.flush().expect("a device that works");
+    }
+    assert_eq!(backend.download(&x, 2, &mut Vec::new()).expect("it works"), [15.0, 30.0]);
+    backend.upload(&[7.0], &mut x);
+    pass.apply(1, Function::Scale { factor: 2.0 }, &mut x);
+    pass.submit().expect("a device that works");
+    assert_eq!(backend.download(&x, 2, &mut Vec::new()).expect("it works"), [14.0, 60.0]);
+}
+
+#[test]
 fn a_dropped_pass_does_not_run() {
     let Some(backend) = adapter() else { return };
     let mut x = backend.alloc(1, 2).expect("memory");

@@ -180,7 +180,7 @@ impl GenerationCore {
     /// [`EngineError::EngineStopped`], a device that fails.
     pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
         let mut state = self.lock()?;
-        saved_prefixes::save(&mut state, path.as_ref())
+        self.observed(saved_prefixes::save(&mut state, path.as_ref()))
     }
 
     /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`.
@@ -195,13 +195,13 @@ impl GenerationCore {
     ///
     /// **Errors**: [`EngineError::StateIo`], [`EngineError::StateUnknown`],
     /// [`EngineError::StateDamaged`], [`EngineError::StateTruncated`], [`EngineError::StateVersion`],
-    /// [`EngineError::StateOfAnotherModel`] (also for another format of the KV cache),
+    /// [`EngineError::StateOfAnotherModel`], [`EngineError::StateOfAnotherFormat`],
     /// [`EngineError::EngineStopped`]. Nothing of the file is used then.
     pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
         let mut state = self.lock()?;
         let loaded = saved_prefixes::load(&mut state, path.as_ref());
         *self.shared.snapshot.lock() = state.snapshot();
-        loaded
+        self.observed(loaded)
     }
 
     /// Prepares a constraint for a generation.
@@ -221,6 +221,14 @@ impl GenerationCore {
     /// Whether a step panicked or the device is lost.
     pub(crate) fn is_broken(&self) -> bool {
         self.shared.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Returns `result`; every later use of the core fails if the device is lost.
+    pub(crate) fn observed<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if result.as_ref().is_err_and(EngineError::is_device_lost) {
+            self.shared.is_broken.store(true, Ordering::Relaxed);
+        }
+        result
     }
 
     /// Waits for the step in progress and locks the state.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use inferno_backend::BackendError;
+use inferno_backend::{BackendError, KvDType};
 use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 use inferno_tokenizer::TokenizerError;
@@ -324,6 +324,18 @@ pub enum EngineError {
         expected: u64,
         /// Fingerprint in the file.
         found: u64,
+    },
+    /// The saved state has another KV cache format.
+    #[error(
+        "the saved state {path:?} has a KV cache in {found}, but the model was loaded with one in {expected}; use --kv-dtype {found} (the default is i16 on a CPU and f16 on a GPU)"
+    )]
+    StateOfAnotherFormat {
+        /// The file.
+        path: PathBuf,
+        /// Format of this runner.
+        expected: KvDType,
+        /// Format in the file.
+        found: KvDType,
     },
     /// The saved state is longer than the context.
     #[error(

@@ -19,6 +19,8 @@ pub use memory::{peak_resident_bytes, resident_bytes};
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(into = "report::Report")]
 pub struct Metrics {
+    /// Descriptions of the devices that compute, in the order of the layers.
+    pub devices: Vec<String>,
     /// Duration of loading the model, if known.
     pub load_time: Option<Duration>,
     /// Tokens of the prompt.
@@ -114,6 +116,9 @@ impl fmt::Display for Metrics {
             Some(rate) => format!(", {rate:.1} tokens/s"),
             None => String::new(),
         };
+        if !self.devices.is_empty() {
+            writeln!(f, "device       {}", self.devices.join(", "))?;
+        }
         if let Some(time) = self.load_time {
             writeln!(f, "load         {}", seconds(time))?;
         }

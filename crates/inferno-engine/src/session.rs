@@ -80,12 +80,13 @@ impl Session {
     pub fn new(core: GenerationCore, options: SessionOptions) -> Result<Self, EngineError> {
         core.info().check_cache()?;
         let sequence = core.lock()?.open(options.kv_cache);
+        let devices = core.info().devices.clone();
         Ok(Self {
             core,
             sequence,
             tokens: Vec::new(),
             kv_cache: options.kv_cache,
-            metrics: Metrics { load_time: options.load_time, ..Metrics::default() },
+            metrics: Metrics { devices, load_time: options.load_time, ..Metrics::default() },
         })
     }
 
@@ -201,7 +202,7 @@ impl Session {
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
     /// [`EngineError::EngineStopped`], a device that fails.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EngineError> {
-        saved_state::save(self, path.as_ref())
+        self.core.observed(saved_state::save(self, path.as_ref()))
     }
 
     /// Checks that [`save`](Self::save) may write to `path`, before there is anything to lose.
@@ -215,11 +216,12 @@ impl Session {
     ///
     /// **Errors**: [`EngineError::StateIo`]; [`EngineError::StateDamaged`] and
     /// [`EngineError::StateTruncated`]; [`EngineError::StateVersion`];
-    /// [`EngineError::StateOfAnotherModel`]; [`EngineError::StateTooLong`] for this context. The
+    /// [`EngineError::StateOfAnotherModel`]; [`EngineError::StateOfAnotherFormat`]; [`EngineError::StateTooLong`] for this context. The
     /// session is unchanged by these. A file or device that fails while blocks are copied leaves it
     /// empty.
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), EngineError> {
-        saved_state::load(self, path.as_ref())
+        let loaded = saved_state::load(self, path.as_ref());
+        self.core.observed(loaded)
     }
 
     fn info(&self) -> &ModelInfo {
@@ -272,8 +274,8 @@ impl Session {
     }
 
     fn start_metrics(&mut self, prompt_tokens: usize) {
-        let load_time = self.metrics.load_time;
-        self.metrics = Metrics { load_time, prompt_tokens, ..Metrics::default() };
+        let Metrics { devices, load_time, .. } = std::mem::take(&mut self.metrics);
+        self.metrics = Metrics { devices, load_time, prompt_tokens, ..Metrics::default() };
     }
 
     fn record_pass(&mut self, pass: PassRecord) {

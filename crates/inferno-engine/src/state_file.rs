@@ -1,13 +1,15 @@
 //! The common format of files that hold keys and values.
 //!
-//! All numbers are little-endian. A header of 56 bytes: the magic, the format's version (u32), four
-//! zero bytes, then as u64 the fingerprint of model and cache format, two counts that depend on the kind,
+//! All numbers are little-endian. A header of 56 bytes: the magic, the format's version (u32), the number of the cache's
+//! format among [`KvDType::ALL`] from 1 on (u32; older files have 0), then as u64 the fingerprint of model and cache format, two counts that depend on the kind,
 //! the bytes of a block, and the length of the whole file. Then the payload, and the CRC-32 of
 //! everything before it (u32).
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use inferno_backend::KvDType;
 
 use crate::{EngineError, PrivateFile};
 
@@ -26,6 +28,8 @@ pub(crate) struct Kind {
 /// The numbers of the header, after magic and version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
+    /// Format of the cache; `None` in files that do not name it.
+    pub(crate) kv_dtype: Option<KvDType>,
     pub(crate) fingerprint: u64,
     /// Their meaning depends on the kind.
     pub(crate) counts: [u64; 2],
@@ -38,6 +42,8 @@ impl Header {
         let mut bytes = [0; HEADER_BYTES as usize];
         bytes[..8].copy_from_slice(&kind.magic);
         bytes[8..12].copy_from_slice(&kind.version.to_le_bytes());
+        let number = KvDType::ALL.iter().position(|dtype| self.kv_dtype == Some(*dtype));
+        bytes[12..16].copy_from_slice(&number.map_or(0, |index| index as u32 + 1).to_le_bytes());
         let [one, other] = self.counts;
         let numbers = [self.fingerprint, one, other, self.block_bytes, self.file_bytes];
         for (place, number) in bytes[16..].chunks_exact_mut(8).zip(numbers) {
@@ -51,7 +57,9 @@ impl Header {
             .chunks_exact(8)
             .map(|place| u64::from_le_bytes(place.try_into().expect("chunks of eight")));
         let mut next = || numbers.next().expect("five numbers in forty bytes");
+        let kv_dtype = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
         Self {
+            kv_dtype: KvDType::ALL.get((kv_dtype as usize).wrapping_sub(1)).copied(),
             fingerprint: next(),
             counts: [next(), next()],
             block_bytes: next(),
@@ -145,7 +153,7 @@ impl<'a> Input<'a> {
     pub(crate) fn open(
         path: &'a Path,
         kind: &Kind,
-        fingerprint: u64,
+        (fingerprint, kv_dtype): (u64, KvDType),
         file_bytes: impl FnOnce(&Header) -> Result<u64, EngineError>,
     ) -> Result<Self, EngineError> {
         let failed =
@@ -177,10 +185,16 @@ impl<'a> Input<'a> {
             return truncated(header.file_bytes, found);
         }
         if header.fingerprint != fingerprint {
-            return Err(EngineError::StateOfAnotherModel {
-                path: path.to_owned(),
-                expected: fingerprint,
-                found: header.fingerprint,
+            let path = path.to_owned();
+            return Err(match header.kv_dtype.filter(|found| *found != kv_dtype) {
+                Some(found) => {
+                    EngineError::StateOfAnotherFormat { path, expected: kv_dtype, found }
+                }
+                None => EngineError::StateOfAnotherModel {
+                    path,
+                    expected: fingerprint,
+                    found: header.fingerprint,
+                },
             });
         }
         if file_bytes(&header)? != header.file_bytes {

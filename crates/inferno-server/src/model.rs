@@ -36,6 +36,8 @@ pub struct ServedModel {
     pub(crate) file: ModelFile,
     /// File that stores the prefix cache across restarts.
     prefix_cache_file: Option<PathBuf>,
+    /// Memory of GPUs that the model occupies, in bytes.
+    pub(crate) gpu_bytes: u64,
 }
 
 impl ServedModel {
@@ -54,6 +56,7 @@ impl ServedModel {
             template: None,
             file: ModelFile::default(),
             prefix_cache_file: None,
+            gpu_bytes: 0,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
             reasoning: None,
@@ -65,6 +68,12 @@ impl ServedModel {
     /// Answers requests for any model name, instead of only its own names.
     pub fn with_any_name(mut self) -> Self {
         self.accepts_any_name = true;
+        self
+    }
+
+    /// Sets the memory of GPUs that the model occupies, in bytes.
+    pub fn with_gpu_bytes(mut self, gpu_bytes: u64) -> Self {
+        self.gpu_bytes = gpu_bytes;
         self
     }
 
@@ -105,8 +114,9 @@ impl ServedModel {
         self
     }
 
-    /// Stores the prefix cache in this file: loads it now, and saves it when the server stops. A file that is damaged, or of
-    /// another model or cache format, is reported in the log and overwritten at the end.
+    /// Stores the prefix cache in this file: loads it now, and saves it when the server stops. A file that is damaged or of
+    /// another model is reported in the log and overwritten at the end. One with another cache format, as that of another
+    /// device, is reported and left unchanged.
     ///
     /// **Errors**: a file that is not a prefix cache, or that cannot be read or written.
     pub fn with_prefix_cache_file(mut self, path: PathBuf) -> Result<Self, Box<EngineError>> {
@@ -115,6 +125,10 @@ impl ServedModel {
         if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
             match self.handle.load_prefixes(&path) {
                 Ok(blocks) => tracing::info!(?path, blocks, "prefix cache loaded"),
+                Err(error @ EngineError::StateOfAnotherFormat { .. }) => {
+                    tracing::warn!(%error, "failed to load the prefix cache; the file is left unchanged");
+                    return Ok(self);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "failed to load the prefix cache; starting with an empty one")
                 }

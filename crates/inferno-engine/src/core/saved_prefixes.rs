@@ -106,6 +106,7 @@ pub(super) fn save(core: &mut CoreState, path: &Path) -> Result<usize, EngineErr
         num_states: states.len() as u64,
     };
     let header = Header {
+        kv_dtype: Some(runner.kv_layout().dtype),
         fingerprint: runner.fingerprint().0,
         counts: sizes.header_counts(counts),
         block_bytes: sizes.block_bytes,
@@ -143,7 +144,8 @@ pub(super) fn save(core: &mut CoreState, path: &Path) -> Result<usize, EngineErr
 pub(super) fn load(core: &mut CoreState, path: &Path) -> Result<usize, EngineError> {
     let sizes = PartSizes::of(&*core.runner)?;
     let counts_of = |header: &Header| sizes.counts_of(header).map_err(|why| damaged(path, why));
-    let mut input = Input::open(path, &SAVED_PREFIXES, core.runner.fingerprint().0, |header| {
+    let identity = (core.runner.fingerprint().0, core.runner.kv_layout().dtype);
+    let mut input = Input::open(path, &SAVED_PREFIXES, identity, |header| {
         let file_bytes = sizes.file_bytes(counts_of(header)?);
         file_bytes.ok_or_else(|| damaged(path, "inconsistent sizes"))
     })?;

@@ -9,6 +9,7 @@ use super::{FinishReason, Metrics, Passes, peak_resident_bytes};
 /// [`Metrics`] with derived values; durations in seconds.
 #[derive(Serialize)]
 pub(super) struct Report {
+    devices: Vec<String>,
     load_seconds: Option<f64>,
     prompt_tokens: usize,
     generated_tokens: usize,
@@ -38,7 +39,10 @@ pub(super) struct PassesReport {
 
 impl From<Metrics> for Report {
     fn from(metrics: Metrics) -> Self {
+        let rates = [metrics.prefill_tokens_per_second(), metrics.decode_tokens_per_second()];
+        let [prefill_tokens_per_second, decode_tokens_per_second] = rates;
         Self {
+            devices: metrics.devices,
             load_seconds: metrics.load_time.map(|time| time.as_secs_f64()),
             prompt_tokens: metrics.prompt_tokens,
             generated_tokens: metrics.generated_tokens,
@@ -46,8 +50,8 @@ impl From<Metrics> for Report {
             accepted_tokens: metrics.accepted_tokens,
             finish_reason: metrics.finish_reason.map(FinishReason::name),
             time_to_first_token_seconds: metrics.time_to_first_token.map(|time| time.as_secs_f64()),
-            prefill_tokens_per_second: metrics.prefill_tokens_per_second(),
-            decode_tokens_per_second: metrics.decode_tokens_per_second(),
+            prefill_tokens_per_second,
+            decode_tokens_per_second,
             prefill_passes: metrics.prefill_passes,
             decode_passes: metrics.decode_passes,
             peak_resident_bytes: peak_resident_bytes(),

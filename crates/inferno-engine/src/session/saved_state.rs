@@ -70,6 +70,7 @@ fn write(
     let payload_bytes =
         4 * num_tokens + info.layout.saved_bytes(num_computed)? as u64 + state_bytes;
     let header = Header {
+        kv_dtype: Some(info.layout.dtype),
         fingerprint: info.fingerprint.0,
         counts: [num_tokens, num_computed as u64],
         block_bytes,
@@ -101,7 +102,8 @@ pub(super) fn load(session: &mut Session, path: &Path) -> Result<(), EngineError
     let Session { core, sequence, tokens, .. } = session;
     let info = core.info();
     let file_bytes = |header: &Header| file_bytes(info, header, path);
-    let mut input = Input::open(path, &SAVED_SESSION, info.fingerprint.0, file_bytes)?;
+    let identity = (info.fingerprint.0, info.layout.dtype);
+    let mut input = Input::open(path, &SAVED_SESSION, identity, file_bytes)?;
     // The header was checked against the context and the file's length, so these are small.
     let [num_tokens, num_computed] = input.header.counts;
     let mut loaded = vec![0; num_tokens as usize];

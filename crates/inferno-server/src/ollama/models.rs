@@ -49,7 +49,7 @@ pub(crate) struct OllamaRunningModel {
     model: OllamaModel,
     /// In RFC 3339; a century from now, as the model stays loaded.
     expires_at: String,
-    /// Always 0: the model is in main memory.
+    /// Estimated memory of GPUs that the model occupies, in bytes; 0 on a processor.
     size_vram: u64,
     /// Context length: the maximum number of tokens of a prompt and its answer.
     context_length: usize,
@@ -138,7 +138,7 @@ pub(crate) async fn running(
     let running = OllamaRunningModel {
         model: OllamaModel::new(&model, model.name()),
         expires_at: Timestamp::now().checked_add(CENTURY).unwrap_or(Timestamp::MAX).to_string(),
-        size_vram: 0,
+        size_vram: model.gpu_bytes,
         context_length: model.handle.context_length(),
     };
     Ok(Json(OllamaRunningModels { models: vec![running] }))

@@ -23,6 +23,16 @@ export async function listModels(key) {
   return data;
 }
 
+/** Descriptions of the devices that the model runs on; none if a router answers instead of the server. */
+export async function listDevices(key) {
+  try {
+    const response = await ask('server_info', { headers: headers(key) });
+    return (await response.json()).devices ?? [];
+  } catch {
+    return [];
+  }
+}
+
 /**
  * The chunks of a streamed chat completion.
  *

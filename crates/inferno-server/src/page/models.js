@@ -1,6 +1,6 @@
 // The served models, and which of them answers.
 
-import { listModels } from './api.js';
+import { listDevices, listModels } from './api.js';
 import { element } from './element.js';
 import { apiKey, askForKey } from './key.js';
 import { read, write } from './store.js';
@@ -14,6 +14,7 @@ const context = document.getElementById('context');
 const demo = document.getElementById('demo');
 
 let models = [];
+let devices = [];
 let chosen = null;
 
 /** The model that answers: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`; null before it is known. */
@@ -45,6 +46,7 @@ export async function findModels({ onModel, report }) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
+  devices = await listDevices(apiKey());
   chooser.replaceChildren(...models.map(({ id }) => element('option', {}, id)));
   onModel(choose(read('model', null)));
 }
@@ -57,7 +59,8 @@ function choose(id) {
   chooser.hidden = isOnly;
   chooser.value = chosen.id;
   document.title = `${chosen.id} · inferno`;
-  context.textContent = `${chosen.max_model_len.toLocaleString('en')} tokens of context`;
+  const length = `${chosen.max_model_len.toLocaleString('en')} tokens of context`;
+  context.textContent = [length, devices.join(', ')].filter((part) => part !== '').join(' · ');
   demo.hidden = chosen.id !== DEMO;
   return chosen;
 }

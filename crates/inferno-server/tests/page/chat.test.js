@@ -29,7 +29,7 @@ test('a message is answered, with statistics', async () => {
   assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
   assert.match(await page.locator('.figures').innerText(), /^\d+ tokens · [\d.]+ tokens\/s · first after \d+ ms$/);
   assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'ember');
-  assert.match(await page.locator('#context').innerText(), /^1,024 tokens/);
+  assert.match(await page.locator('#context').innerText(), /^1,024 tokens of context · cpu \(/);
   const [request] = line.requests;
   assert.deepEqual(request.messages, [{ role: 'user', content: CAPITAL }]);
   assert.deepEqual(request.chat_template_kwargs, { enable_thinking: false });

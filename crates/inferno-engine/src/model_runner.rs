@@ -185,7 +185,7 @@ impl Runner for ModelRunner {
     }
 
     fn devices(&self) -> Vec<String> {
-        self.stages.iter().map(|stage| stage.device()).collect()
+        self.stages.iter().flat_map(|stage| stage.devices()).collect()
     }
 
     fn kv_layout(&self) -> &KvLayout {

@@ -12,8 +12,8 @@ pub(crate) trait Stage: Send {
     /// The part of the cache that belongs to the stage's layers.
     fn layout(&self) -> &CacheLayout;
 
-    /// A description of the device.
-    fn device(&self) -> String;
+    /// Descriptions of the devices.
+    fn devices(&self) -> Vec<String>;
 
     /// Starts a pass through the layers; `residual` is that of the stage before, if there is one.
     fn submit(
@@ -77,8 +77,8 @@ impl<B: Backend> Stage for ModelStage<B> {
         &self.layout
     }
 
-    fn device(&self) -> String {
-        self.model.backend().describe()
+    fn devices(&self) -> Vec<String> {
+        self.model.devices()
     }
 
     fn submit(

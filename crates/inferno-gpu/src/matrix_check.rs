@@ -37,7 +37,7 @@ impl GpuBackend {
             let mut pass = inferno_backend::Backend::begin(self);
             pass.linear(rows, &x, &weight, None, &mut out)?;
             pass.submit()?;
-            Ok(self.download(&out, rows * HEIGHT, &mut Vec::new())?.to_vec())
+            Ok(self.download(&out, 0..rows * HEIGHT, &mut Vec::new())?.to_vec())
         };
         Ok([products(1)?, products(ROWS)?])
     }

@@ -140,8 +140,8 @@ impl<B: Backend> Model<B> {
         if let Some(residual) = residual {
             backend.upload(residual, &mut workspace.x);
         }
-        let mut context =
-            ForwardContext::<B> { pass: backend.begin(), rotaries, rows: batch.num_tokens() };
+        let (pass, rows) = (backend.begin(), batch.num_tokens());
+        let mut context = ForwardContext::<B> { pass, backend, rotaries, rows };
         match (&self.input, residual) {
             (Some(input), None) => input.embed(&mut context, workspace),
             (None, Some(_)) => {}

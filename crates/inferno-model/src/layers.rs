@@ -12,7 +12,9 @@ mod norm;
 mod output;
 mod recurrent;
 mod residual;
+mod routed_experts;
 mod selective_scan;
+mod separate_experts;
 mod streams;
 
 use inferno_backend::{Backend, Function, Pass};
@@ -35,6 +37,8 @@ use norm::input_rows;
 pub(crate) use output::Output;
 use recurrent::RecurrentMixer;
 use residual::Residual;
+pub use separate_experts::SeparateExperts;
+pub(crate) use separate_experts::{ExpertExecutor, ExpertLayers};
 pub(crate) use streams::Streams;
 use streams::{LayerStreams, LowRank};
 

@@ -68,6 +68,7 @@ pub use arch::{ARCHITECTURES, Architecture, architecture};
 pub use cache_layout::{CacheLayout, CacheUse};
 pub use error::ModelError;
 pub use footprint::Footprint;
+pub use layers::SeparateExperts;
 pub use loader::LoadProgress;
 pub use model::Model;
 pub use model_cache::ModelCache;

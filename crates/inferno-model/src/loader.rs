@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::spec::UnusedTensors;
 use crate::spec::scales::TensorScales;
 use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
-use crate::{ModelError, Requantize};
+use crate::{ModelError, Requantize, SeparateExperts};
 
 /// Progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,12 +49,24 @@ impl<'a, B: Backend> Loader<'a, B> {
         Self { checkpoint, backend, requantize, on_progress, progress, loaded: HashSet::new() }
     }
 
+    /// Counts the tensors that were loaded with `experts`.
+    pub(crate) fn after(self, experts: &SeparateExperts) -> Self {
+        let names = experts.loaded.iter().filter_map(|name| self.checkpoint.tensor(name));
+        let loaded = names.map(TensorInfo::name).collect();
+        Self { loaded, progress: experts.progress, ..self }
+    }
+
+    /// The names of the tensors that were loaded, and the progress of the load.
+    pub(crate) fn into_progress(self) -> (HashSet<String>, LoadProgress) {
+        (self.loaded.into_iter().map(str::to_owned).collect(), self.progress)
+    }
+
     /// Starts reading a layer's tensors from disk while the layer before it is packed.
     pub(crate) fn preload_layer(&self, layer: usize) {
         let prefix = format!("blk.{layer}.");
         let tensors = self.checkpoint.tensors().iter();
         tensors
-            .filter(|info| info.name().starts_with(&prefix))
+            .filter(|info| info.name().starts_with(&prefix) && !self.loaded.contains(info.name()))
             .for_each(|info| self.checkpoint.preload(info));
     }
 

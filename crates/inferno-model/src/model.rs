@@ -5,11 +5,11 @@ use std::sync::Arc;
 use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
-use crate::layers::{DecoderLayer, Input, LayerEmbeddings, Output, Streams};
+use crate::layers::{DecoderLayer, ExpertLayers, Input, LayerEmbeddings, Output, Streams};
 use crate::loader::{LoadProgress, Loader};
 use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
-use crate::{ModelError, ModelSpec, Requantize};
+use crate::{ModelError, ModelSpec, Requantize, SeparateExperts};
 
 /// The weights of a language model, or of a stage of one, on a backend, and its forward pass.
 ///
@@ -23,6 +23,8 @@ pub struct Model<B: Backend> {
     pub(crate) layer_embeddings: Option<LayerEmbeddings<B>>,
     pub(crate) layers: Vec<DecoderLayer<B>>,
     pub(crate) output: Option<Output<B>>,
+    /// The experts on another device.
+    separate_experts: Option<Arc<dyn ExpertLayers>>,
 }
 
 impl<B: Backend> Model<B> {
@@ -40,21 +42,26 @@ impl<B: Backend> Model<B> {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, ModelError> {
         let spec = ModelSpec::from_checkpoint(checkpoint)?;
-        Self::load_stage(spec, checkpoint, backend, requantize, on_progress)
+        Self::load_stage(spec, None, checkpoint, backend, requantize, on_progress)
     }
 
     /// Loads the weights that a [stage](ModelSpec::stage) of `checkpoint` needs, as [`load`](Self::load) does those of the
-    /// whole model.
+    /// whole model. `experts` are those that were [separated](ModelSpec::separate_experts) from the stage.
     ///
     /// **Errors**: as [`load`](Self::load).
     pub fn load_stage(
         spec: ModelSpec,
+        experts: Option<SeparateExperts>,
         checkpoint: &Gguf,
         backend: Arc<B>,
         requantize: Option<Requantize>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, ModelError> {
         let mut loader = Loader::new(checkpoint, &*backend, requantize, on_progress);
+        if let Some(experts) = &experts {
+            loader = loader.after(experts);
+        }
+        let separate_experts = experts.map(|experts| experts.layers);
 
         // The head is loaded first: it is the largest tensor, and memory peaks at what has been
         // packed so far plus the tensor being packed.
@@ -85,7 +92,17 @@ impl<B: Backend> Model<B> {
             spec.rotaries.iter().map(|rotary| RotaryFrequencies::load(&mut loader, rotary));
         let rotaries = rotaries.collect::<Result<Vec<_>, _>>()?;
         loader.finish(&spec.unused_tensors)?;
-        Ok(Self { backend, spec, rotaries, input, streams, layer_embeddings, layers, output })
+        Ok(Self {
+            backend,
+            spec,
+            rotaries,
+            input,
+            streams,
+            layer_embeddings,
+            layers,
+            output,
+            separate_experts,
+        })
     }
 
     /// The description of the model.
@@ -108,6 +125,14 @@ impl<B: Backend> Model<B> {
     ///
     /// **Errors**: out of memory.
     pub fn workspace(&self, limits: BatchLimits) -> Result<Workspace<B>, ModelError> {
-        Ok(Workspace::new(&*self.backend, &self.spec, limits)?)
+        Workspace::new(&*self.backend, &self.spec, limits, self.separate_experts.as_ref())
+    }
+
+    /// Returns descriptions of the devices that hold the weights: that of the [`backend`](Self::backend), then that of
+    /// separate experts.
+    pub fn devices(&self) -> Vec<String> {
+        let experts = self.separate_experts.as_ref().map(|layers| layers.device());
+        let experts = experts.map(|device| format!("{device} for experts"));
+        std::iter::once(self.backend.describe()).chain(experts).collect()
     }
 }

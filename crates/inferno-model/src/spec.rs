@@ -8,6 +8,7 @@ pub(crate) mod layer;
 pub(crate) mod recurrent;
 mod rotary;
 pub(crate) mod scales;
+mod separate;
 mod stage;
 pub(crate) mod streams;
 pub(crate) mod tensors;
@@ -188,6 +189,16 @@ impl ModelSpec {
         let layers: Vec<_> = own.map(kv_layer).collect();
         let num_blocks = num_tokens.div_ceil(block_tokens);
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
+    }
+
+    /// Number of layers with attention.
+    pub fn num_attention_layers(&self) -> usize {
+        self.attentions().count()
+    }
+
+    /// Number of layers with a recurrent state. Layers may have attention as well.
+    pub fn num_recurrent_layers(&self) -> usize {
+        self.layers.iter().filter_map(LayerSpec::recurrent).count()
     }
 
     /// The attention of each layer.

@@ -1,16 +1,21 @@
 //! The buffers of a forward pass, allocated once.
 
+mod experts;
 mod latent;
 mod recurrent;
 mod streams;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use inferno_backend::{Backend, BackendError, ExpertParams};
+use inferno_backend::{Backend, BackendError};
 
-use crate::ModelSpec;
 use crate::forward::SubmittedPass;
+use crate::layers::ExpertLayers;
 use crate::spec::layer::LayerSpec;
+use crate::{ModelError, ModelSpec};
+use experts::ExpertBufferShapes;
+pub(crate) use experts::{ExpertBuffers, RoutedBuffers, SeparateBuffers};
 use latent::LatentBufferShapes;
 pub(crate) use latent::LatentBuffers;
 use recurrent::RecurrentBufferShapes;
@@ -67,21 +72,6 @@ pub struct Workspace<B: Backend> {
     pub(crate) host_rows: Vec<f32>,
 }
 
-/// Additional buffers of a mixture of experts.
-pub(crate) struct ExpertBuffers<B: Backend> {
-    pub(crate) router_logits: B::Buffer,
-    pub(crate) routing: B::Routing,
-    /// Inputs of the experts' down projections.
-    pub(crate) hidden: B::Buffer,
-    pub(crate) out: B::Buffer,
-    /// Rows of the width that experts read and write, if it is not that of the residual stream.
-    pub(crate) projected: Option<B::Buffer>,
-    /// Gates of the shared expert.
-    pub(crate) shared_gates: Option<B::Buffer>,
-    /// The sum of a dense block and of experts next to it.
-    pub(crate) sum: Option<B::Buffer>,
-}
-
 /// Additional buffers of layers with embeddings of their own.
 pub(crate) struct LayerEmbeddingBuffers<B: Backend> {
     /// Values per token of all layers.
@@ -119,19 +109,12 @@ impl<B: Backend> Workspace<B> {
         backend: &B,
         spec: &ModelSpec,
         limits: BatchLimits,
-    ) -> Result<Self, BackendError> {
+        separate_experts: Option<&Arc<dyn ExpertLayers>>,
+    ) -> Result<Self, ModelError> {
         let shapes = BufferShapes::new(spec, limits);
         let alloc = |BufferShape { rows, cols }: BufferShape| backend.alloc(rows, cols);
         let experts = match shapes.experts {
-            Some(experts) => Some(ExpertBuffers {
-                router_logits: alloc(experts.router_logits)?,
-                routing: backend.alloc_routing(limits.max_num_tokens, &experts.params)?,
-                hidden: alloc(experts.hidden)?,
-                out: alloc(experts.out)?,
-                projected: experts.projected.map(alloc).transpose()?,
-                shared_gates: experts.shared_gates.map(alloc).transpose()?,
-                sum: experts.sum.map(alloc).transpose()?,
-            }),
+            Some(experts) => Some(experts.alloc(backend, limits, separate_experts)?),
             None => None,
         };
         let latent = match shapes.latent {
@@ -187,11 +170,6 @@ impl<B: Backend> Workspace<B> {
     /// Number of floats in a workspace for `spec`, on the device and the host together.
     pub(crate) fn num_floats(spec: &ModelSpec, limits: BatchLimits) -> usize {
         let shapes = BufferShapes::new(spec, limits);
-        let experts = shapes.experts.map(|experts| {
-            let shared_gates = experts.shared_gates.unwrap_or_default();
-            let [projected, sum] = [experts.projected, experts.sum].map(Option::unwrap_or_default);
-            [experts.router_logits, experts.hidden, experts.out, projected, shared_gates, sum]
-        });
         let layer_embeddings = shapes.layer_embeddings.map(|[all, own]| [all, all, own, own]);
         [shapes.x, shapes.x, shapes.logits, shapes.logits]
             .into_iter()
@@ -202,7 +180,7 @@ impl<B: Backend> Workspace<B> {
             // All angles on the device, those of one embedding on the host.
             .chain(shapes.angles.iter().max_by_key(|shape| shape.cols).copied())
             .chain(shapes.angles)
-            .chain(experts.into_iter().flatten())
+            .chain(shapes.experts.iter().flat_map(ExpertBufferShapes::all))
             .chain(shapes.recurrent.iter().flat_map(RecurrentBufferShapes::all))
             .chain(shapes.streams.iter().flat_map(StreamBufferShapes::all))
             .chain(shapes.low_rank.iter().flat_map(LowRankBufferShapes::all))
@@ -237,16 +215,6 @@ struct BufferShapes {
     logits: BufferShape,
 }
 
-struct ExpertBufferShapes {
-    params: ExpertParams,
-    router_logits: BufferShape,
-    hidden: BufferShape,
-    out: BufferShape,
-    projected: Option<BufferShape>,
-    shared_gates: Option<BufferShape>,
-    sum: Option<BufferShape>,
-}
-
 impl BufferShapes {
     fn new(spec: &ModelSpec, limits: BatchLimits) -> Self {
         let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
@@ -279,24 +247,5 @@ impl BufferShapes {
             experts: ExpertBufferShapes::new(spec, limits),
             logits: BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },
         }
-    }
-}
-
-impl ExpertBufferShapes {
-    fn new(spec: &ModelSpec, limits: BatchLimits) -> Option<Self> {
-        // All mixtures of a model have the same shape.
-        let experts = spec.layers.iter().find_map(LayerSpec::experts)?;
-        let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
-        let slots = limits.max_num_tokens.saturating_mul(experts.params.num_experts_used);
-        let width = experts.projections.as_ref().map(|projections| projections.width());
-        Some(Self {
-            params: experts.params,
-            router_logits: tokens(experts.params.num_experts),
-            hidden: BufferShape { rows: slots, cols: experts.intermediate_size },
-            out: BufferShape { rows: slots, cols: width.unwrap_or(spec.hidden_size) },
-            projected: width.map(tokens),
-            shared_gates: spec.layers.iter().any(LayerSpec::has_shared_gate).then(|| tokens(1)),
-            sum: experts.beside_dense.as_ref().map(|_| tokens(spec.hidden_size)),
-        })
     }
 }

@@ -3,9 +3,10 @@
 mod choice;
 mod description;
 #[cfg(feature = "gpu")]
+mod division;
+#[cfg(feature = "gpu")]
 mod gpu;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
@@ -36,15 +37,14 @@ impl Device {
     /// **Errors**: [`Error::BackendNotBuilt`], [`Error::BackendOption`]; an instruction set or threads that the machine
     /// does not have.
     pub(crate) fn open(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
-        let &LoadOptions { backend, num_threads, isa, gpu, gpu_layers, .. } = options;
+        let &LoadOptions { backend, num_threads, isa, gpu, gpu_layers, cpu_experts, .. } = options;
         let unsupported = |option| Err(Error::BackendOption { option, backend: backend.name() });
-        let may_be_gpu =
-            matches!(backend, BackendChoice::Auto | BackendChoice::Gpu | BackendChoice::Metal);
-        match (gpu, gpu_layers) {
-            _ if may_be_gpu => {}
-            (Some(_), _) => return unsupported("--device"),
-            (None, Some(1..)) => return unsupported("--gpu-layers"),
-            (None, _) => {}
+        match (gpu, gpu_layers, cpu_experts) {
+            _ if backend.may_be_gpu() => {}
+            (Some(_), ..) => return unsupported("--device"),
+            (None, Some(1..), _) => return unsupported("--gpu-layers"),
+            (None, _, Some(1..)) => return unsupported("--cpu-experts"),
+            (None, ..) => {}
         }
         let cpu =
             |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
@@ -69,12 +69,12 @@ impl Device {
     /// given.
     #[cfg(feature = "gpu")]
     fn preferred_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
-        let LoadOptions { num_threads, isa, gpu, gpu_layers, .. } = options;
+        let LoadOptions { num_threads, isa, gpu, gpu_layers, cpu_experts, .. } = options;
         if gpu.is_some() || matches!(gpu_layers, Some(1..)) && has_preferred_gpu() {
             return Self::gpu(options).map(Some);
         }
-        let is_for_cpu = num_threads.is_some() || isa.is_some() || gpu_layers.is_some();
-        if is_for_cpu {
+        let has_cpu_options = num_threads.is_some() || isa.is_some();
+        if gpu_layers.is_some() || has_cpu_options && !matches!(cpu_experts, Some(1..)) {
             return Ok(None);
         }
         Ok(gpu::GpuDevice::open_if_it_holds(checkpoint, options).map(Self::Gpu))
@@ -114,6 +114,15 @@ impl Device {
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => device.runner(checkpoint, options, on_progress),
+        }
+    }
+
+    /// Returns why the model was loaded on another device than planned, after [`runner`](Self::runner).
+    pub(crate) fn fallback(&self) -> Option<&str> {
+        match self {
+            Self::Cpu(_) | Self::Reference(_) => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => device.fallback(),
         }
     }
 
@@ -207,7 +216,7 @@ impl Part<'_> {
         let context_length = context_length(spec, options)?;
         let cache_use = options.runner(context_length).cache_use(context_length);
         let cache = spec.cache_layout(cache_use);
-        let footprint = self.footprint(backend, 0..spec.num_layers())?;
+        let footprint = self.footprint(backend, spec)?;
         let token_cost = TokenCost::estimate(spec, backend, options.requantize, cache.kv.dtype)?;
         Ok(LoadEstimate {
             footprint,
@@ -225,14 +234,13 @@ impl Part<'_> {
         })
     }
 
-    /// Estimates the memory of some of its layers.
-    fn footprint<B: Backend>(self, backend: &B, layers: Range<usize>) -> Result<Footprint, Error> {
+    /// Estimates the memory of a stage of it.
+    fn footprint<B: Backend>(self, backend: &B, stage: &ModelSpec) -> Result<Footprint, Error> {
         let Self { checkpoint, spec, options } = self;
         let context_length = context_length(spec, options)?;
         let cache = spec.cache_layout(options.runner(context_length).cache_use(context_length));
-        let stage = spec.stage(layers)?;
         let (requantize, limits) = (options.requantize, options.limits);
         let cache = stage.stage_cache(&cache);
-        Ok(Footprint::estimate(checkpoint, &stage, backend, requantize, &cache, limits)?)
+        Ok(Footprint::estimate(checkpoint, stage, backend, requantize, &cache, limits)?)
     }
 }

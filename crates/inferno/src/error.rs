@@ -155,7 +155,10 @@ pub enum Error {
     #[error("no model specified; pass -m FILE or -m hf:OWNER/REPO")]
     NoModel,
     /// There is no backend with this name.
-    #[error("unknown backend {found:?}; expected one of {}", BackendChoice::ALL.map(BackendChoice::name).join(", "))]
+    #[error(
+        "unknown backend {found:?}; expected one of {}. NVIDIA, AMD and Intel GPUs are used through Vulkan or DX12: use gpu",
+        BackendChoice::ALL.map(BackendChoice::name).join(", ")
+    )]
     UnknownBackend {
         /// The name.
         found: String,
@@ -166,6 +169,19 @@ pub enum Error {
          run on the processor"
     )]
     NoGpu,
+    /// The layers that were chosen for a GPU do not fit in its memory.
+    #[error(
+        "the layers on the GPU need {}, but its memory has {}; reduce --gpu-layers or the context, or use --cpu-experts for a \
+         mixture of experts",
+        BinaryBytes(*needed_bytes),
+        BinaryBytes(*memory_bytes)
+    )]
+    GpuTooSmall {
+        /// Required memory, in bytes.
+        needed_bytes: u64,
+        /// Memory of the GPU, in bytes.
+        memory_bytes: u64,
+    },
     /// This build does not include the backend.
     #[error("this build has no {backend} backend; use --backend parallel to run on the CPU")]
     BackendNotBuilt {

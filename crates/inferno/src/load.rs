@@ -25,6 +25,9 @@ pub struct LoadOptions {
     pub gpu: Option<usize>,
     /// Number of layers that the GPU computes, the last ones; `None` for as many as fit in its memory.
     pub gpu_layers: Option<usize>,
+    /// Number of layers, the first ones, whose experts the CPU computes while the GPU computes the rest of them, for mixtures
+    /// of experts; `None` for as few as let all layers fit in the GPU's memory, and for none if `gpu_layers` is set.
+    pub cpu_experts: Option<usize>,
     /// Number of threads; `None` for the backend's default.
     pub num_threads: Option<usize>,
     /// Instruction set; `None` for the backend's default.
@@ -60,6 +63,7 @@ impl Default for LoadOptions {
             backend: BackendChoice::default(),
             gpu: None,
             gpu_layers: None,
+            cpu_experts: None,
             num_threads: None,
             isa: None,
             requantize: None,
@@ -84,7 +88,8 @@ impl LoadOptions {
     /// Whether a device that was opened for these options serves `other` ones too.
     pub(crate) fn has_device_of(&self, other: &Self) -> bool {
         let device = |options: &Self| {
-            (options.backend, options.gpu, options.gpu_layers, options.num_threads, options.isa)
+            let Self { backend, gpu, gpu_layers, cpu_experts, num_threads, isa, .. } = *options;
+            (backend, gpu, gpu_layers, cpu_experts, num_threads, isa)
         };
         device(self) == device(other)
     }
@@ -141,6 +146,8 @@ pub struct LoadEstimate {
 pub struct GpuEstimate {
     /// The layers that it computes; the CPU computes those before them.
     pub layers: Range<usize>,
+    /// Number of layers of the model, the first ones, whose experts the CPU computes.
+    pub cpu_experts: usize,
     /// Memory of the GPU.
     pub footprint: Footprint,
     /// Size of its memory, in bytes, if the driver reports it.

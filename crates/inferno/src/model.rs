@@ -143,6 +143,11 @@ impl Model {
         self.device()?.runner(&self.checkpoint, &self.options, on_progress)
     }
 
+    /// Returns why the model was loaded on another device than planned; `None` before it is loaded and if it was not.
+    pub fn fallback(&self) -> Option<&str> {
+        self.device.get().and_then(Device::fallback)
+    }
+
     /// Loads the weights, once for any number of sessions and engines.
     ///
     /// **Errors**: as [`runner`](Self::runner) and [`tokenizer`](Self::tokenizer).

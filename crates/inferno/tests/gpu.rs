@@ -114,13 +114,43 @@ fn devices_are_listed_and_selected() {
         "gpu",
     ]);
     assert!(plan.contains("the last 2 layers; the processor runs the first"), "{plan}");
+    assert!(plan.contains("  weights ") && plan.contains("  workspace "), "{plan}");
     let plan = stdout(&["generate", "--dry-run", "--device", "cpu"]);
     assert!(plan.contains("cpu (") && !plan.contains("GPU"), "{plan}");
+
+    let numbered = format!("{}0", listed[1]["api"].as_str().expect("an interface"));
+    let plan = stdout(&["generate", "--dry-run", "-dev", &numbered, "-ngl", "all"]);
+    assert!(plan.contains("GPU  ") && plan.contains("all layers"), "{plan}");
 
     let missing = inferno(&["generate", "--device", "99", ""]).output().expect("it starts");
     assert_eq!(missing.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&missing.stderr).into_owned();
     assert!(stderr.contains("expected cpu or one of the GPUs: 0 ("), "{stderr}");
+}
+
+/// A mixture of experts, the only model of the tests whose experts can be on another device.
+fn mixture() -> String {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+    models.join("qwen3moe.gguf").to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn the_experts_of_a_mixture_can_stay_on_the_processor() {
+    if !has_gpu() {
+        return;
+    }
+    let model = mixture();
+    let bench = ["bench", "-m", &model, "-p", "8", "-n", "2", "-r", "1", "--device", "0"];
+    for (option, experts) in [
+        ("--cpu-experts", "the processor runs the experts"),
+        ("--cpu-moe", "the processor runs the experts"),
+        ("--n-cpu-moe=1", "the processor runs the experts of the first 1"),
+        ("-cmoe", "the processor runs the experts"),
+    ] {
+        let plan = stdout(&[&bench[..], &["--dry-run", option]].concat());
+        assert!(plan.contains(experts) && plan.contains("for experts"), "{option}: {plan}");
+    }
+    stdout(&[&bench[..], &["--cpu-experts"]].concat());
 }
 
 /// A server, which ends with the test.
@@ -199,4 +229,7 @@ fn a_server_answers_on_a_gpu() {
     assert!(!text.is_empty() && expected.starts_with(text), "{text}");
     let metrics = server.request("GET", "/metrics", "");
     assert!(metrics.contains("gpu ("), "{metrics}");
+    let running: Value = serde_json::from_str(&server.request("GET", "/api/ps", "")).expect("JSON");
+    let size = running["models"][0]["size_vram"].as_u64().expect("a size");
+    assert!(size > 1 << 20, "{running}");
 }

@@ -26,7 +26,7 @@ fn divided(checkpoint: &Gguf, cut: usize) -> Result<Session, ModelError> {
     for layers in [0..cut, cut..spec.num_layers()].into_iter().filter(|layers| !layers.is_empty()) {
         let stage = spec.stage(layers)?;
         let backend = Arc::new(ReferenceBackend::new());
-        let model = Model::load_stage(stage, checkpoint, backend, None, &mut |_| ())?;
+        let model = Model::load_stage(stage, None, checkpoint, backend, None, &mut |_| ())?;
         runner = runner.with_stage(model).expect("room for it");
     }
     Ok(Session::new(core(runner), SessionOptions::default()).expect("a cache"))

@@ -7,6 +7,8 @@ use crate::rope::RotaryFrequencies;
 /// The pass in progress, and what it needs besides weights and buffers.
 pub(crate) struct ForwardContext<'a, B: Backend> {
     pub(crate) pass: B::Pass<'a>,
+    /// The device that computes.
+    pub(crate) backend: &'a B,
     /// The rotary embeddings, in the order of their angles in the workspace.
     pub(crate) rotaries: &'a [RotaryFrequencies],
     /// Number of tokens in the batch.

@@ -62,6 +62,28 @@ pub(crate) struct ExpertsSpec {
     pub(crate) shared: Option<SharedExpertSpec>,
     /// Norms around experts that are added to a dense block, which has the norms of the layer.
     pub(crate) beside_dense: Option<ExpertNormsSpec>,
+    /// The number of this layer in the [separate experts](super::ModelSpec::separate_experts), if they include its router
+    /// and the experts that tokens choose from.
+    pub(crate) separate_layer: Option<usize>,
+}
+
+impl ExpertsSpec {
+    /// Every product but those of the shared expert's own block.
+    pub(super) fn linears(&self) -> impl Iterator<Item = &LinearSpec> {
+        let routed = [&self.router, &self.up, &self.down].into_iter();
+        let routed = routed.chain(self.projections.iter().flat_map(ExpertProjectionsSpec::linears));
+        let shared_gate = self.shared.iter().filter_map(|shared| shared.gate.as_ref());
+        routed.filter(|_| self.separate_layer.is_none()).chain(shared_gate)
+    }
+
+    /// Every vector but the biases of products.
+    pub(super) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        let norms = self.beside_dense.iter();
+        let routed = self.selection_bias.iter();
+        let routed = routed.chain(norms.clone().flat_map(ExpertNormsSpec::input_vectors));
+        let routed = routed.filter(|_| self.separate_layer.is_none());
+        routed.chain(norms.flat_map(ExpertNormsSpec::output_vectors))
+    }
 }
 
 /// Projections around all experts, which read and write rows of another width than the residual stream's.
@@ -77,7 +99,7 @@ impl ExpertProjectionsSpec {
         self.up.weight.cols
     }
 
-    pub(super) fn linears(&self) -> [&LinearSpec; 2] {
+    fn linears(&self) -> [&LinearSpec; 2] {
         [&self.down, &self.up]
     }
 }
@@ -111,8 +133,11 @@ impl MlpSpec {
 }
 
 impl ExpertNormsSpec {
-    pub(super) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
-        let norms = [&self.router, &self.input, &self.output, &self.dense_output];
-        norms.into_iter().flat_map(NormSpec::vectors)
+    fn input_vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        [&self.router, &self.input].into_iter().flat_map(NormSpec::vectors)
+    }
+
+    fn output_vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        [&self.output, &self.dense_output].into_iter().flat_map(NormSpec::vectors)
     }
 }

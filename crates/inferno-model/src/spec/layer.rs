@@ -2,9 +2,7 @@
 
 use inferno_backend::{AttentionWindow, Function, NormKind, QkvLayout};
 
-use super::feed_forward::{
-    ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec,
-};
+use super::feed_forward::{ExpertsSpec, FeedForwardSpec, MlpSpec};
 use super::recurrent::RecurrentSpec;
 use super::streams::{LayerStreamsSpec, LowRankSpec};
 use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
@@ -57,6 +55,11 @@ pub(crate) struct BlockSpec<T> {
 }
 
 impl<T> BlockSpec<T> {
+    /// A block whose output is added as it is.
+    pub(super) fn plain(norm: Option<NormSpec>, block: T) -> Self {
+        Self { norm, block, post_norm: None, residual_scale: 1.0 }
+    }
+
     fn has_branch(&self) -> bool {
         self.post_norm.is_some() || self.residual_scale != 1.0
     }
@@ -184,11 +187,7 @@ impl LayerSpec {
         linears.extend(self.streams.iter().flat_map(LayerStreamsSpec::linears));
         let embedding = self.embedding.iter();
         linears.extend(embedding.flat_map(|embedding| [&embedding.gate, &embedding.projection]));
-        if let Some(experts) = self.experts() {
-            linears.extend([&experts.router, &experts.up, &experts.down]);
-            linears.extend(experts.projections.iter().flat_map(ExpertProjectionsSpec::linears));
-            linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
-        }
+        linears.extend(self.experts().into_iter().flat_map(ExpertsSpec::linears));
         linears
     }
 
@@ -199,10 +198,7 @@ impl LayerSpec {
         norms.extend(feed_forward.iter().flat_map(|block| [&block.norm, &block.post_norm]));
         let mut vectors: Vec<_> = norms.into_iter().flatten().flat_map(NormSpec::vectors).collect();
         vectors.extend(mixers.block.iter().flat_map(MixerSpec::vectors));
-        if let Some(experts) = self.experts() {
-            vectors.extend(&experts.selection_bias);
-            vectors.extend(experts.beside_dense.iter().flat_map(ExpertNormsSpec::vectors));
-        }
+        vectors.extend(self.experts().into_iter().flat_map(ExpertsSpec::vectors));
         vectors.extend(self.low_rank.iter().flat_map(LowRankSpec::vectors));
         vectors.extend(self.streams.iter().flat_map(LayerStreamsSpec::vectors));
         vectors.extend(self.embedding.iter().flat_map(|embedding| embedding.post_norm.vectors()));

@@ -1,12 +1,13 @@
 //! The layers of a model that one device computes.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use inferno_backend::KvLayout;
 
+use super::ModelSpec;
 use super::layer::{LayerSpec, MixerSpec};
 use super::recurrent::{RecurrentSpec, ScanSpec};
-use super::{ModelSpec, UnusedTensors};
 use crate::{CacheLayout, ModelError};
 
 impl ModelSpec {
@@ -52,18 +53,20 @@ impl ModelSpec {
                 }
             }
         }
-        let others = self.tensor_names().map(|name| name.trim_end_matches("weight").to_owned());
-        Ok(Self {
+        let mut stage = Self {
             layers: own,
             first_layer: layers.start,
             input: self.input.clone().filter(|_| layers.start == 0),
             output: self.output.clone().filter(|_| layers.end == num_layers),
-            unused_tensors: UnusedTensors {
-                of_other_stages: others.collect(),
-                ..self.unused_tensors.clone()
-            },
             ..self.clone()
-        })
+        };
+        let beginnings = |spec: &Self| -> HashSet<String> {
+            spec.tensor_names().map(|name| name.trim_end_matches("weight").to_owned()).collect()
+        };
+        let own = beginnings(&stage);
+        let others = beginnings(self).into_iter().filter(|name| !own.contains(name));
+        stage.unused_tensors.of_other_stages = others.collect();
+        Ok(stage)
     }
 
     /// The part of the whole model's cache that belongs to this stage.

@@ -551,3 +551,26 @@ fn heads_that_a_gpu_cannot_compute_are_an_error_that_names_the_layer() {
     assert!(message.starts_with("layer 2 "), "{message}");
     spec.check_support(&ReferenceBackend::new(), None, KvDType::F16).expect("no limit");
 }
+
+#[test]
+fn a_stage_rejects_unknown_tensors_of_its_own_layers() {
+    let source = Gguf::open(fixtures().join("llama.gguf")).expect("the fixture");
+    let mut writer = GgufWriter::new(source.metadata()).expect("valid metadata");
+    for info in source.tensors() {
+        writer.add_tensor(info.name(), info.dims(), info.ggml_type()).expect("a valid tensor");
+    }
+    let surplus = "blk.0.attn_q.surplus";
+    writer.add_tensor(surplus, &[2], GgmlType::F32).expect("a valid tensor");
+    let mut payloads = writer.in_memory();
+    for info in source.tensors() {
+        payloads.write_tensor(info.name(), &source.data(info)).expect("the same payload");
+    }
+    payloads.write_tensor(surplus, &[0; 8]).expect("its size");
+    let checkpoint = Gguf::from_bytes(payloads.finish().expect("all payloads")).expect("a file");
+    let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a sound model");
+    let stage = spec.stage(0..1).expect("layers that can be divided");
+    let backend = Arc::new(ReferenceBackend::new());
+    let error = Model::load_stage(stage, None, &checkpoint, backend, None, &mut |_| ()).err();
+    let Some(ModelError::UnusedTensors { names }) = error else { panic!("{error:?}") };
+    assert_eq!(names, [surplus]);
+}

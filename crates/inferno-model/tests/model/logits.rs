@@ -13,16 +13,16 @@ use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_gpu::GpuBackend;
 
 /// Norm of the difference relative to the norm of the expected row, the project's error bound.
-const MAX_RELATIVE_ERROR: f64 = 1e-4;
+pub const MAX_RELATIVE_ERROR: f64 = 1e-4;
 
 /// The bound for quantized weights on the CPU, which multiplies them with activations of 8 bits, as llama.cpp does.
-const MAX_QUANTIZED_ERROR: f64 = 4e-2;
+pub const MAX_QUANTIZED_ERROR: f64 = 4e-2;
 
 /// The bound for cooperative matrices of a GPU, whose inputs are rounded to f16.
 const MAX_MATRIX_ERROR: f64 = 1e-2;
 
 /// The difference of `found` from the reference if it exceeds `bound`.
-fn deviation(bound: f64, answer: &ReferenceLogits, found: &[Vec<f32>]) -> Option<String> {
+pub fn deviation(bound: f64, answer: &ReferenceLogits, found: &[Vec<f32>]) -> Option<String> {
     let (mut difference, mut norm) = (0.0, 0.0);
     assert_eq!(found.len(), answer.logits.len(), "positions");
     for (position, (expected, found)) in answer.logits.iter().zip(found).enumerate() {
@@ -52,7 +52,7 @@ fn check_all(models: &[PathBuf]) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-fn cpu(isa: Isa) -> Arc<CpuBackend> {
+pub fn cpu(isa: Isa) -> Arc<CpuBackend> {
     let options = CpuOptions { isa: Some(isa), threads: Some(2) };
     Arc::new(CpuBackend::new(options).expect("an available level"))
 }
@@ -105,7 +105,7 @@ fn every_oracle_model_matches_transformers_for_every_chunking() {
 }
 
 /// The models of the folder of reference answers that are supported.
-fn oracle_models() -> Vec<PathBuf> {
+pub fn oracle_models() -> Vec<PathBuf> {
     let Some(oracle) = oracle() else { return Vec::new() };
     let mut models = models_under(&oracle.join("logits"));
     models.retain(|path| is_supported(path));

@@ -7,5 +7,6 @@ mod mutations;
 mod parallel_steps;
 mod requantize;
 mod scales;
+mod separate_experts;
 mod support;
 mod token_cost;

@@ -64,20 +64,37 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
 
 /// Prints what is on the GPU.
 fn report_gpu(gpu: &GpuEstimate, output: &mut Output) -> Result<(), Failure> {
-    let GpuEstimate { layers, footprint, memory_bytes } = gpu;
+    let GpuEstimate { layers, cpu_experts, footprint, memory_bytes } = gpu;
     let needed = BinaryBytes(footprint.device_bytes() as u64).to_string();
     let of = match memory_bytes {
         Some(bytes) => format!(" of {}", BinaryBytes(*bytes)),
         None => String::new(),
     };
-    let what = match (layers.start, layers.len()) {
+    let mut what = match (layers.start, layers.len()) {
         (_, 0) => "no layers".to_owned(),
         (0, _) => "all layers".to_owned(),
         (start, number) => {
             format!("the last {}; the processor runs the first {start}", count(number, "layer"))
         }
     };
-    Ok(output.line(format_args!("GPU           {needed:>12}{of}  {what}"))?)
+    if !layers.is_empty() && *cpu_experts > layers.start {
+        what += &match *cpu_experts >= layers.end {
+            true => "; the processor runs the experts".to_owned(),
+            false => format!("; the processor runs the experts of the first {cpu_experts}"),
+        };
+    }
+    output.line(format_args!("GPU           {needed:>12}{of}  {what}"))?;
+    let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, .. } = *footprint;
+    let parts = [
+        ("weights", weight_bytes),
+        ("KV cache", kv_cache_bytes),
+        ("state", state_bytes),
+        ("workspace", workspace_bytes),
+    ];
+    for (name, bytes) in parts.into_iter().filter(|(_, bytes)| *bytes > 0) {
+        output.line(format_args!("  {name:<11} {:>12}", BinaryBytes(bytes as u64).to_string()))?;
+    }
+    Ok(())
 }
 
 /// How many tokens layers with a sliding window have memory for, if these are fewer.

@@ -38,6 +38,20 @@ impl BackendChoice {
         Self::Reference,
     ];
 
+    /// Returns the other names on the command line.
+    pub(crate) fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Parallel => &["cpu"],
+            Self::Gpu => &["vulkan", "dx12"],
+            _ => &[],
+        }
+    }
+
+    /// Returns whether a GPU may compute.
+    pub(crate) fn may_be_gpu(self) -> bool {
+        matches!(self, Self::Auto | Self::Gpu | Self::Metal)
+    }
+
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -61,13 +75,16 @@ impl fmt::Display for BackendChoice {
 impl FromStr for BackendChoice {
     type Err = Error;
 
-    /// Parses a [`name`](Self::name), ignoring case.
+    /// Parses a [`name`](Self::name) or one of the [`aliases`](Self::aliases), ignoring case.
     ///
     /// **Errors**: [`Error::UnknownBackend`].
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL
             .into_iter()
-            .find(|choice| choice.name().eq_ignore_ascii_case(text))
+            .find(|choice| {
+                let mut names = [choice.name()].into_iter().chain(choice.aliases().iter().copied());
+                names.any(|name| name.eq_ignore_ascii_case(text))
+            })
             .ok_or_else(|| Error::UnknownBackend { found: text.to_owned() })
     }
 }

@@ -1,16 +1,16 @@
 //! Models on a GPU, or divided between a GPU and the CPU.
 
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use inferno_backend::{Backend, KvDType};
+use inferno_backend::{Backend, BackendError};
 use inferno_cpu::{CpuBackend, CpuOptions};
-use inferno_engine::{Fingerprint, ModelRunner, Runner};
+use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner};
 use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
-use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
+use inferno_model::{Footprint, LoadProgress, Model, ModelError, SeparateExperts, TokenCost};
 
-use super::Part;
+use super::division::{Division, Parts};
+use super::{Part, runner_on};
 use crate::bench::GpuWork;
 use crate::load::context_length;
 use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
@@ -18,12 +18,20 @@ use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
 /// The share of a GPU's memory that a model may occupy: others use it too, and drivers need some.
 const USABLE_SHARE: f64 = 0.9;
 
-/// An open GPU, and the CPU for layers that it does not compute.
+/// The share of the memory that could not be allocated that the next attempt may occupy.
+const RETRY_SHARE: f64 = 0.75;
+
+/// Attempts to load a model on a GPU that was not named.
+const MAX_ATTEMPTS: usize = 3;
+
+/// An open GPU, and the CPU for what it does not compute.
 #[derive(Clone)]
 pub(crate) struct GpuDevice {
     gpu: Arc<GpuBackend>,
     /// Opened when it is first needed.
     cpu: OnceLock<Arc<CpuBackend>>,
+    /// Why less of the model is on the GPU than was estimated to fit.
+    fallback: Arc<OnceLock<String>>,
 }
 
 impl GpuDevice {
@@ -35,18 +43,29 @@ impl GpuDevice {
             Some(index) => GpuAdapter::at(index)?,
             None => GpuAdapter::preferred().ok_or(Error::NoGpu)?,
         };
-        Ok(Self { gpu: Arc::new(GpuBackend::new(adapter)?), cpu: OnceLock::new() })
+        Self::on(adapter)
     }
 
-    /// Opens the preferred GPU if there is one whose memory holds the whole model.
+    fn on(adapter: &GpuAdapter) -> Result<Self, Error> {
+        let gpu = Arc::new(GpuBackend::new(adapter)?);
+        Ok(Self { gpu, cpu: OnceLock::new(), fallback: Arc::default() })
+    }
+
+    /// Opens the preferred GPU if there is one whose memory holds the model, except perhaps experts.
     pub(super) fn open_if_it_holds(checkpoint: &Gguf, options: &LoadOptions) -> Option<Self> {
         GpuAdapter::preferred()?;
         let device = Self::open(options).ok()?;
         let division = device.division(checkpoint, options).ok()?;
-        (division.on_cpu.is_empty()).then_some(device)
+        division.has_all_layers_on_gpu().then_some(device)
     }
 
-    /// Loads the weights and allocates the KV cache and buffers.
+    /// Why less of the model is on the GPU than was estimated to fit, once it is loaded.
+    pub(super) fn fallback(&self) -> Option<&str> {
+        self.fallback.get().map(String::as_str)
+    }
+
+    /// Loads the weights and allocates the KV cache and buffers. If the memory of a GPU that no option names turns out to
+    /// be too small, fewer layers or none are loaded there.
     ///
     /// **Errors**: as [`Model::load`].
     pub(super) fn runner(
@@ -55,21 +74,74 @@ impl GpuDevice {
         options: &LoadOptions,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
-        let Division { spec, on_cpu, on_gpu, options } = self.division(checkpoint, options)?;
-        let context_length = context_length(&spec, &options)?;
-        let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-        let mut runner = ModelRunner::divided(&spec, fingerprint, options.runner(context_length))?;
+        let is_chosen = options.gpu.is_some() || options.gpu_layers.is_some();
+        let is_automatic = options.backend == BackendChoice::Auto;
+        let mut division = self.division(checkpoint, options)?;
+        let mut reason = None;
+        for attempt in 1..=MAX_ATTEMPTS {
+            let error = match self.load(&division, checkpoint, on_progress) {
+                Err(error) if !is_chosen && !division.is_on_cpu() && is_gpu_failure(&error) => {
+                    error
+                }
+                loaded => return Ok(self.note_fallback(reason, loaded?)),
+            };
+            let is_lost = self.gpu.check().is_err();
+            if !is_automatic && (is_lost || attempt == MAX_ATTEMPTS) {
+                return Err(error);
+            }
+            reason.get_or_insert(error);
+            let usable_bytes = (division.gpu_bytes as f64 * RETRY_SHARE) as usize;
+            division = Division::new(checkpoint, options, &self.gpu, Some(usable_bytes))?;
+            if is_automatic && (is_lost || !division.has_all_layers_on_gpu()) {
+                break;
+            }
+        }
+        let cpu = Arc::clone(self.cpu(options)?);
+        let runner = runner_on(cpu, checkpoint, options, on_progress)?;
+        Ok(self.note_fallback(reason, runner))
+    }
+
+    /// Records where a model runs, and why if it was meant to run elsewhere.
+    fn note_fallback(&self, reason: Option<Error>, runner: Box<dyn Runner>) -> Box<dyn Runner> {
+        if let Some(reason) = reason {
+            let devices = runner.devices().join(", ");
+            let note = format!(
+                "failed to load the model on the GPU as planned: {reason}; running on {devices}"
+            );
+            // A model that is loaded several times has the same reason each time.
+            self.fallback.get_or_init(|| note);
+        }
+        runner
+    }
+
+    fn load(
+        &self,
+        division: &Division,
+        checkpoint: &Gguf,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        let Division { spec, options, .. } = division;
+        let Parts { cpu, gpu, cpu_experts } = division.split.parts(spec)?;
+        let context_length = context_length(spec, options)?;
         let requantize = options.requantize;
-        if !on_cpu.is_empty() {
-            let stage = spec.stage(on_cpu)?;
-            let cpu = Arc::clone(self.cpu(&options)?);
-            let model = Model::load_stage(stage, checkpoint, cpu, requantize, on_progress)?;
+        let fingerprint = Fingerprint::of_model(checkpoint, requantize);
+        let mut runner = ModelRunner::divided(spec, fingerprint, options.runner(context_length))?;
+        if let Some(stage) = cpu {
+            let cpu = Arc::clone(self.cpu(options)?);
+            let model = Model::load_stage(stage, None, checkpoint, cpu, requantize, on_progress)?;
             runner = runner.with_stage(model)?;
         }
-        if !on_gpu.is_empty() {
-            let stage = spec.stage(on_gpu)?;
+        if let Some(stage) = gpu {
+            let experts = match cpu_experts {
+                Some(experts) => {
+                    let cpu = Arc::clone(self.cpu(options)?);
+                    Some(SeparateExperts::load(experts, checkpoint, cpu, requantize, on_progress)?)
+                }
+                None => None,
+            };
             let gpu = Arc::clone(&self.gpu);
-            let model = Model::load_stage(stage, checkpoint, gpu, requantize, on_progress)?;
+            let model =
+                Model::load_stage(stage, experts, checkpoint, gpu, requantize, on_progress)?;
             runner = runner.with_stage(model)?;
         }
         Ok(Box::new(runner.with_watch(checkpoint.watch())))
@@ -83,28 +155,39 @@ impl GpuDevice {
         checkpoint: &Gguf,
         options: &LoadOptions,
     ) -> Result<LoadEstimate, Error> {
-        let Division { spec, on_cpu, on_gpu, options } = self.division(checkpoint, options)?;
+        let Division { spec, split, options, .. } = self.division(checkpoint, options)?;
+        let parts = split.parts(&spec)?;
         let part = Part { checkpoint, spec: &spec, options: &options };
         let mut estimate = part.estimate(&*self.gpu)?;
-        let footprint = match on_gpu.is_empty() {
-            true => Footprint::default(),
-            false => part.footprint(&*self.gpu, on_gpu.clone())?,
-        };
+        let on_gpu = parts.gpu.map(|stage| part.footprint(&*self.gpu, &stage)).transpose()?;
+        let on_gpu = on_gpu.unwrap_or_default();
         estimate.choice = BackendChoice::Gpu;
         // Tables for lookups are read in main memory.
-        let Footprint { mapped_bytes, .. } = footprint;
+        let Footprint { mapped_bytes, .. } = on_gpu;
         estimate.footprint = Footprint { mapped_bytes, ..Footprint::default() };
-        if !on_cpu.is_empty() {
+        if let Some(stage) = parts.cpu {
             let cpu = self.cpu(&options)?;
-            estimate.footprint = part.footprint(&**cpu, on_cpu.clone())?;
+            estimate.footprint = part.footprint(&**cpu, &stage)?;
             estimate.token_cost =
                 TokenCost::estimate(&spec, &**cpu, options.requantize, estimate.cache.kv.dtype)?;
-            estimate.isa = Some(cpu.isa());
-            estimate.num_threads = cpu.num_threads();
+            estimate.use_cpu(cpu);
             estimate.backend = format!("{}, then {}", cpu.describe(), self.gpu.describe());
         }
-        let memory_bytes = self.gpu.adapter().memory_bytes();
-        estimate.gpu = Some(GpuEstimate { layers: on_gpu, footprint, memory_bytes });
+        if let Some(experts) = parts.cpu_experts {
+            let cpu = self.cpu(&options)?;
+            let Footprint { weight_bytes, workspace_bytes, .. } =
+                part.footprint(&**cpu, &experts)?;
+            estimate.footprint.weight_bytes += weight_bytes;
+            estimate.footprint.workspace_bytes += workspace_bytes;
+            estimate.use_cpu(cpu);
+            estimate.backend = format!("{}, {} for experts", estimate.backend, cpu.describe());
+        }
+        estimate.gpu = Some(GpuEstimate {
+            layers: split.first_on_gpu..spec.num_layers(),
+            cpu_experts: split.cpu_experts.min(spec.num_layers()),
+            footprint: on_gpu,
+            memory_bytes: self.gpu.adapter().memory_bytes(),
+        });
         Ok(estimate)
     }
 
@@ -115,38 +198,18 @@ impl GpuDevice {
 
     /// Returns what the GPU has done since it was opened.
     pub(super) fn work(&self) -> GpuWork {
-        let GpuCounters { dispatches, submissions, weight_bytes, busy } = self.gpu.counters();
+        let GpuCounters { dispatches, submissions, weight_bytes, busy, .. } = self.gpu.counters();
         GpuWork { dispatches, submissions, weight_bytes, busy }
     }
 
-    /// Divides the layers: the first ones on the CPU, as many of the last ones as possible or chosen on the GPU.
     fn division(&self, checkpoint: &Gguf, options: &LoadOptions) -> Result<Division, Error> {
-        let spec = ModelSpec::from_checkpoint(checkpoint)?;
-        let options = LoadOptions {
-            // The CPU's default has no advantage on a GPU.
-            kv_dtype: options.kv_dtype.or(Some(KvDType::F16)),
-            ..*options
-        };
-        let num_layers = spec.num_layers();
-        let first = match (options.gpu_layers, self.gpu.adapter().memory_bytes()) {
-            (Some(number), _) => num_layers - number.min(num_layers),
-            (None, None) => 0,
-            (None, Some(memory_bytes)) => {
-                let usable = (memory_bytes as f64 * USABLE_SHARE) as usize;
-                let part = Part { checkpoint, spec: &spec, options: &options };
-                let fits = |first: &usize| {
-                    let footprint = part.footprint(&*self.gpu, *first..num_layers);
-                    footprint.is_ok_and(|footprint| footprint.device_bytes() <= usable)
-                };
-                (0..num_layers).find(fits).unwrap_or(num_layers)
-            }
-        };
-        if first < num_layers {
-            let stage = spec.stage(first..num_layers)?;
-            let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
-            stage.check_support(&*self.gpu, options.requantize, kv_dtype)?;
-        }
-        Ok(Division { on_cpu: 0..first, on_gpu: first..num_layers, spec, options })
+        Division::new(checkpoint, options, &self.gpu, self.usable_bytes())
+    }
+
+    /// The memory of the GPU that a model may occupy, in bytes, if its size is known.
+    fn usable_bytes(&self) -> Option<usize> {
+        let memory_bytes = self.gpu.adapter().memory_bytes()?;
+        Some((memory_bytes as f64 * USABLE_SHARE) as usize)
     }
 
     fn cpu(&self, options: &LoadOptions) -> Result<&Arc<CpuBackend>, Error> {
@@ -159,11 +222,111 @@ impl GpuDevice {
     }
 }
 
-/// Which layers are computed where.
-struct Division {
-    spec: ModelSpec,
-    on_cpu: Range<usize>,
-    on_gpu: Range<usize>,
-    /// With a format of the KV cache.
-    options: LoadOptions,
+impl LoadEstimate {
+    fn use_cpu(&mut self, cpu: &CpuBackend) {
+        self.isa = Some(cpu.isa());
+        self.num_threads = cpu.num_threads();
+    }
+}
+
+/// Whether a load failed because of the GPU or its memory.
+fn is_gpu_failure(error: &Error) -> bool {
+    let cause = match error {
+        Error::Backend(cause) => cause,
+        Error::Model(error) => match &**error {
+            ModelError::Backend(cause) => cause,
+            _ => return false,
+        },
+        Error::Engine(error) => match &**error {
+            EngineError::Backend(cause) | EngineError::Model(ModelError::Backend(cause)) => cause,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    matches!(
+        cause,
+        BackendError::OutOfMemory { .. }
+            | BackendError::Device { .. }
+            | BackendError::DeviceLost { .. }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use inferno_backend::KvDType;
+    use inferno_model::ModelSpec;
+
+    use super::*;
+    use crate::device::division::Split;
+
+    /// The first GPU, even if it is a software one; `None`, and prints so, without any.
+    fn device() -> Option<GpuDevice> {
+        let adapter = GpuAdapter::all().first();
+        if adapter.is_none() {
+            println!("skipped: no GPU adapter");
+        }
+        adapter.map(|adapter| GpuDevice::on(adapter).expect("a device that can be opened"))
+    }
+
+    fn checkpoint(name: &str) -> Gguf {
+        let fixtures =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+        Gguf::open(fixtures.join(name)).expect("a sound file")
+    }
+
+    #[test]
+    fn a_model_that_the_gpu_cannot_allocate_runs_on_the_cpu_unless_the_gpu_was_chosen() {
+        let Some(device) = device() else { return };
+        let checkpoint = checkpoint("qwen3.gguf");
+        let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a sound model");
+        let layout = spec.kv_layout(1, KvDType::F16);
+        let block_bytes = layout.block_bytes().expect("a supported format") / layout.layers.len();
+        // More than the buffers of a layer hold, which the estimate does not know.
+        let max_binding_bytes = device.gpu.adapter().max_binding_bytes() as usize;
+        let num_blocks = 4 * (max_binding_bytes / block_bytes) + 1;
+        let cache_tokens = Some(num_blocks * layout.block_tokens);
+        let options = LoadOptions { cache_tokens, ..LoadOptions::default() };
+        let division = device.division(&checkpoint, &options).expect("a sound model");
+        if !division.has_all_layers_on_gpu() {
+            println!("skipped: the memory is smaller than two layers' largest caches");
+            return;
+        }
+        let runner = device.runner(&checkpoint, &options, &mut |_| ()).expect("room on the CPU");
+        assert!(runner.devices().iter().all(|device| device.starts_with("cpu")));
+        let fallback = device.fallback().expect("a reason");
+        assert!(fallback.contains("not enough memory for the KV cache"), "{fallback}");
+        assert!(fallback.contains("running on cpu"), "{fallback}");
+
+        let chosen = LoadOptions { gpu: Some(device.gpu.adapter().index()), ..options };
+        let error = device.runner(&checkpoint, &chosen, &mut |_| ()).err().expect("no room");
+        assert!(is_gpu_failure(&error), "{error}");
+    }
+
+    #[test]
+    fn experts_leave_the_gpu_before_layers() {
+        let Some(device) = device() else { return };
+        let options = LoadOptions::default();
+        let divided = |name, options: &LoadOptions, usable_bytes| {
+            let division = Division::new(&checkpoint(name), options, &device.gpu, usable_bytes);
+            division.expect("a sound model")
+        };
+        let mixture = |usable_bytes| divided("qwen3moe.gguf", &options, usable_bytes);
+        let whole = mixture(None);
+        assert_eq!(whole.split, Split { first_on_gpu: 0, cpu_experts: 0 });
+        let less = mixture(Some(whole.gpu_bytes - 1));
+        assert!(less.has_all_layers_on_gpu() && less.split.cpu_experts > 0, "{:?}", less.split);
+        assert!(less.gpu_bytes < whole.gpu_bytes);
+        let num_layers = whole.spec.num_layers();
+        let without_experts = LoadOptions { cpu_experts: Some(usize::MAX), ..options };
+        let least = divided("qwen3moe.gguf", &without_experts, None).gpu_bytes;
+        let split = mixture(Some(least - 1)).split;
+        assert_eq!(split, Split { first_on_gpu: 1, cpu_experts: num_layers });
+        assert!(mixture(Some(0)).is_on_cpu());
+
+        let dense = divided("qwen3.gguf", &options, None);
+        let less = divided("qwen3.gguf", &options, Some(dense.gpu_bytes - 1));
+        assert_eq!(less.split, Split { first_on_gpu: 1, cpu_experts: 0 });
+    }
 }

@@ -80,7 +80,7 @@ fn a_saved_session_continues_the_text() {
         Run::inferno().args(["generate", "--kv-dtype", "f16", "--load-session"]).args([&file]);
     let refused = other.args(["-m"]).args([model()]).args([""]).failure(1);
     assert!(
-        refused.stderr.contains("belongs to a different model or KV cache format"),
+        refused.stderr.contains("has a KV cache in f32, but the model was loaded with one in f16"),
         "{}",
         refused.stderr
     );

@@ -176,6 +176,7 @@ impl SpecBuilder<'_> {
                 true => Some(self.expert_norms(tensors)?),
                 false => None,
             },
+            separate_layer: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Options that choose how the model computes.
 
+use clap::builder::PossibleValue;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_gguf::{Gguf, TensorInfo};
@@ -20,7 +21,7 @@ pub(crate) struct ComputeArgs {
     /// (one thread, portable code), simd (one thread, best instruction set), parallel (all threads, best instruction
     /// set), gpu (also called metal) or reference (slow, for tests)
     #[arg(long, value_name = "BACKEND", default_value_t, ignore_case = true)]
-    #[arg(value_parser = one_of::<BackendChoice>(BackendChoice::ALL.map(BackendChoice::name)))]
+    #[arg(value_parser = one_of::<BackendChoice>(backend_values()))]
     backend: BackendChoice,
     /// Device to run on: cpu, or the index of a GPU or a part of its name, as listed by inferno devices
     #[arg(long, value_name = "DEVICE")]
@@ -29,6 +30,13 @@ pub(crate) struct ComputeArgs {
     /// for as many as fit in its memory
     #[arg(long, value_name = "N", allow_negative_numbers = true, visible_alias = "n-gpu-layers")]
     gpu_layers: Option<GpuLayers>,
+    /// Run the experts of a mixture-of-experts model on the processor, and the rest of it on the GPU [default: those of as
+    /// few layers as make the rest fit in the GPU's memory]
+    #[arg(long, visible_alias = "cpu-moe")]
+    cpu_experts: bool,
+    /// Run the experts of the first N layers on the processor, as --cpu-experts does those of all layers
+    #[arg(long, value_name = "N", visible_alias = "n-cpu-moe", conflicts_with = "cpu_experts")]
+    cpu_expert_layers: Option<usize>,
     /// Number of threads to use [default: all cores; 1 for scalar and simd]
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
@@ -65,6 +73,7 @@ impl ComputeArgs {
             backend,
             gpu,
             gpu_layers,
+            cpu_experts: self.cpu_expert_layers().filter(|_| backend.may_be_gpu()),
             num_threads: self.threads,
             isa: self.isa,
             requantize: self.requantize,
@@ -78,6 +87,11 @@ impl ComputeArgs {
 }
 
 impl ComputeArgs {
+    /// The number of layers whose experts the processor computes.
+    fn cpu_expert_layers(&self) -> Option<usize> {
+        if self.cpu_experts { Some(usize::MAX) } else { self.cpu_expert_layers }
+    }
+
     /// The backend, the index of the GPU and the number of layers on it, which `--backend`, `--device` and `--gpu-layers`
     /// select together.
     fn device(&self) -> (BackendChoice, Option<usize>, Option<usize>) {
@@ -110,6 +124,16 @@ impl ComputeArgs {
             None => (self.backend, None, layers),
         }
     }
+}
+
+/// Backends of other programs, which are rejected with what to use instead.
+const OTHER_BACKENDS: [&str; 4] = ["cuda", "rocm", "hip", "sycl"];
+
+/// The names of backends as the values of an option, with their aliases.
+fn backend_values() -> impl Iterator<Item = PossibleValue> {
+    let own = BackendChoice::ALL.into_iter();
+    let own = own.map(|backend| PossibleValue::new(backend.name()).aliases(backend.aliases()));
+    own.chain(OTHER_BACKENDS.into_iter().map(|name| PossibleValue::new(name).hide(true)))
 }
 
 /// Float weights of at least this size take long to quantize, in bytes.

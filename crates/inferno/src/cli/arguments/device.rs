@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::device::gpu_named;
-use crate::gpus;
+use crate::{GpuDescription, gpus};
 
 /// A device that a command line names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub(crate) enum DeviceArg {
 impl FromStr for DeviceArg {
     type Err = String;
 
-    /// Parses `cpu`, the index of a GPU or a part of its name.
+    /// Parses `cpu`, the index of a GPU or a part of its name, or a name such as `Vulkan0` that llama.cpp gives it.
     fn from_str(text: &str) -> Result<Self, String> {
         let name = text.trim();
         if ["cpu", "none"].into_iter().any(|cpu| name.eq_ignore_ascii_case(cpu)) {
             return Ok(Self::Cpu);
         }
-        gpu_named(name).map(Self::Gpu).ok_or_else(|| {
+        gpu_named(name).or_else(|| numbered_gpu(name)).map(Self::Gpu).ok_or_else(|| {
             let names: Vec<String> =
                 gpus().iter().map(|gpu| format!("{} ({})", gpu.index, gpu.name)).collect();
             match names.is_empty() {
@@ -32,6 +32,23 @@ impl FromStr for DeviceArg {
             }
         })
     }
+}
+
+/// Returns the index of the GPU with a name such as `Vulkan0`: an interface, and a number among the GPUs that it reaches. Under
+/// the names of interfaces that are not used, the GPUs are numbered by their indexes.
+fn numbered_gpu(name: &str) -> Option<usize> {
+    const OTHERS: [&str; 6] = ["gpu", "cuda", "rocm", "hip", "sycl", "opencl"];
+    let lower = name.to_lowercase();
+    let interface = lower.trim_end_matches(|character: char| character.is_ascii_digit());
+    let number = match &lower[interface.len()..] {
+        "" => 0,
+        digits => digits.parse().ok()?,
+    };
+    let has_interface = |gpu: &GpuDescription| {
+        OTHERS.contains(&interface)
+            || gpu.api == if interface == "mtl" { "metal" } else { interface }
+    };
+    gpus().into_iter().filter(has_interface).nth(number).map(|gpu| gpu.index)
 }
 
 /// A number of layers that a GPU computes.

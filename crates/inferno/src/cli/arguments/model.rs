@@ -10,7 +10,7 @@ use inferno_model::LoadProgress;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::{DelayedBar, DownloadBars};
-use crate::{Error, HubError, HubReference, ModelSource, embedded};
+use crate::{Error, HubError, HubReference, Model, ModelSource, embedded};
 
 /// The model to use.
 #[derive(clap::Args)]
@@ -147,8 +147,19 @@ pub(crate) fn locate(source: &ModelSource) -> Result<PathBuf, Error> {
     source.locate(&mut |progress| bars.show(progress))
 }
 
-/// Runs `load` with a progress bar.
-pub(crate) fn with_loading_bar<T>(load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> T) -> T {
+/// Runs `load`, which loads `model`, with a progress bar, and reports if it runs elsewhere than planned.
+pub(crate) fn with_loading_bar<T>(
+    model: &Model,
+    load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> T,
+) -> T {
     let bar = DelayedBar::bytes("loading");
-    load(&mut |progress| bar.show(progress.loaded_bytes as u64, progress.total_bytes as u64))
+    let show = |progress: LoadProgress| {
+        bar.show(progress.loaded_bytes as u64, progress.total_bytes as u64)
+    };
+    let loaded = load(&mut { show });
+    drop(bar);
+    if let Some(fallback) = model.fallback() {
+        print_note(&format!("warning: {fallback}"));
+    }
+    loaded
 }

@@ -3,16 +3,16 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Returns a parser that accepts these names in any case, and lists them in help and completions.
 pub(crate) fn one_of<T>(
-    names: impl IntoIterator<Item = &'static str>,
+    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync> + Clone + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(names).try_map(|name| name.parse())
+    PossibleValuesParser::new(names.into_iter().map(Into::into)).try_map(|name| name.parse())
 }
 
 /// Parses a number of at least 1.

@@ -184,7 +184,8 @@ impl ChatOptions {
         };
         let template = self.setup.template(metadata)?;
         let model_name = metadata.optional::<String>("general.name").ok().flatten();
-        let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
+        let session =
+            with_loading_bar(&model, |on_progress| model.session_with(true, on_progress))?;
         let max_context_length = model.spec()?.context_length;
         let reasoning_budget = self.setup.reasoning_budget();
         let requirements = AnswerOptions { format, reasoning_budget, ..AnswerOptions::default() };

@@ -225,7 +225,7 @@ impl GenerateArgs {
             }
         };
         let mut session =
-            with_loading_bar(|on_progress| model.session_with(!self.no_kv, on_progress))?;
+            with_loading_bar(&model, |on_progress| model.session_with(!self.no_kv, on_progress))?;
         if let Some(path) = &self.load_session {
             session.load(path)?;
         }

@@ -63,7 +63,7 @@ impl LogitsArgs {
         if self.compute.dry_run {
             return dry_run::report(&model, "pass fewer --tokens");
         }
-        let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+        let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
         let mut output = Output::new();
         write_logits(&mut *runner, &tokens, rows, &mut output)?;
         output.flush()?;

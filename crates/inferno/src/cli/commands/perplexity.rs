@@ -66,7 +66,7 @@ impl PerplexityArgs {
         let tokens = model
             .tokenizer()?
             .encode(&text, EncodeOptions { add_special: false, parse_special: true });
-        let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+        let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
 
         let bar = DelayedBar::steps("scoring");
         let options = PerplexityOptions { window: self.context, stride: self.stride };

@@ -6,6 +6,7 @@ pub(super) const MISSING: &str = "options follow a command, for example inferno 
 /// Names of commands, and what to use instead.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["version", "-v"], "inferno --version prints the version"),
+    (&["--list-devices"], "inferno devices lists the devices"),
     (&["ps"], "one program runs one model; GET /v1/models of a running server names it"),
     (&["stop", "unload"], "press Ctrl-C in the terminal of the server, or send it SIGTERM"),
     (

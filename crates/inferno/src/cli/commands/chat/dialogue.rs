@@ -61,6 +61,11 @@ impl Dialogue {
         self.session.context_length()
     }
 
+    /// Returns descriptions of the devices that compute.
+    pub(super) fn devices(&self) -> String {
+        self.session.metrics().devices.join(", ")
+    }
+
     /// Returns the metrics of the last reply; `None` before the first.
     pub(super) fn statistics(&self) -> Option<&Metrics> {
         (self.num_replies > 0).then(|| self.session.metrics())

@@ -30,9 +30,9 @@ impl Chat {
         first: Option<String>,
     ) -> Result<(), Failure> {
         let context_length = self.dialogue.context_length();
-        let name = &self.model_name;
+        let (name, devices) = (&self.model_name, self.dialogue.devices());
         self.display.remark(&format!(
-            "{name}, context {context_length} tokens. /help lists commands, Ctrl-D exits."
+            "{name} on {devices}, context {context_length} tokens. /help lists commands, Ctrl-D exits."
         ));
         let is_terminal = reader.is_terminal();
         let mut failed = false;

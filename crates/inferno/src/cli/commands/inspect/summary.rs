@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use inferno_gguf::{GgmlType, Gguf};
-use inferno_model::TensorScales;
+use inferno_model::{ModelSpec, TensorScales};
 use inferno_tokenizer::{SpecialTokens, Tokenizer};
 
 /// The contents of a file in numbers.
@@ -53,7 +53,7 @@ impl FileSummary {
     pub(super) fn of(gguf: &Gguf) -> Self {
         let text = |key: &str| gguf.metadata().optional::<String>(key).ok().flatten();
         let architecture = text("general.architecture");
-        let shape = match &architecture {
+        let mut shape: Vec<_> = match &architecture {
             Some(architecture) => SHAPE_KEYS
                 .iter()
                 .filter_map(|(label, key)| {
@@ -64,6 +64,7 @@ impl FileSummary {
                 .collect(),
             None => Vec::new(),
         };
+        shape.extend(mixer_counts(gguf));
         let mut types = BTreeMap::<GgmlType, TypeShare>::new();
         let bytes = gguf.tensors().iter().filter(|info| info.ggml_type() == GgmlType::I8);
         let scales: HashSet<String> =
@@ -95,6 +96,18 @@ impl FileSummary {
         (self.num_parameters > 0)
             .then(|| self.tensor_bytes as f64 * 8.0 / self.num_parameters as f64)
     }
+}
+
+/// Returns the numbers of layers with attention and with a recurrent state, if some have the latter.
+fn mixer_counts(gguf: &Gguf) -> impl Iterator<Item = (&'static str, u64)> {
+    let spec = ModelSpec::from_checkpoint(gguf).ok();
+    let spec = spec.filter(|spec| spec.num_recurrent_layers() > 0);
+    spec.into_iter().flat_map(|spec| {
+        [
+            ("attention layers", spec.num_attention_layers() as u64),
+            ("recurrent layers", spec.num_recurrent_layers() as u64),
+        ]
+    })
 }
 
 impl TokenizerSummary {

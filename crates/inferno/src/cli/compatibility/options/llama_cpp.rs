@@ -25,6 +25,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     // Devices and memory
     (&["-ngl", "--num-gpu"], &[], SameAs("--gpu-layers")),
     (&["-dev", "-mg", "--main-gpu"], &[], SameAs("--device")),
+    (&["-cmoe"], &[], SameAs("--cpu-experts")),
+    (&["-ncmoe"], &[], SameAs("--cpu-expert-layers")),
+    (&["--list-devices"], &[], Advice("inferno devices lists the devices")),
     (
         &[
             "-sm",
@@ -33,8 +36,6 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--tensor-split",
             "-ot",
             "--override-tensor",
-            "-ncmoe",
-            "--n-cpu-moe",
             "-fit",
             "--fit",
             "-fitt",
@@ -46,7 +47,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: NO_SPLIT, has_value: true },
     ),
     (
-        &["-cmoe", "--cpu-moe", "-nkvo", "--no-kv-offload", "-kvo", "--kv-offload"],
+        &["-nkvo", "--no-kv-offload", "-kvo", "--kv-offload"],
         &[],
         NoEffect { reason: NO_SPLIT, has_value: false },
     ),

@@ -1,6 +1,7 @@
 //! The engine on fake runners without a model, and on real models.
 
 mod cores;
+mod devices;
 mod fake_runner;
 mod models;
 mod perplexity;

@@ -71,11 +71,11 @@ fn events(mut stream: EventStream) -> Vec<Event> {
 }
 
 /// The result of a request with one choice.
-fn only(stream: EventStream) -> (Completion, Finished) {
+pub fn only(stream: EventStream) -> (Completion, Finished) {
     put_together(&events(stream), 0)
 }
 
-fn submit(engine: &Engine, prompt: &[u32], params: &GenerationParams) -> EventStream {
+pub fn submit(engine: &Engine, prompt: &[u32], params: &GenerationParams) -> EventStream {
     let request = Request::new(prompt.to_vec(), params.clone());
     engine.handle().submit(request).expect("a sound request")
 }

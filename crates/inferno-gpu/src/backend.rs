@@ -266,7 +266,7 @@ mod tests {
             let mut pass = backend.begin();
             pass.gather_logit_rows(&batch, &x, &mut out);
             pass.submit()?;
-            backend.download(&out, 4, &mut Vec::new()).map(<[f32]>::to_vec)
+            backend.download(&out, 0..4, &mut Vec::new()).map(<[f32]>::to_vec)
         };
         let largest = std::mem::replace(&mut backend.limits.max_buffer_size, 64);
         let failed = gather(&backend);

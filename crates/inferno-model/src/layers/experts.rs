@@ -99,7 +99,7 @@ impl<B: Backend> MixtureOfExperts<B> {
                 let SeparateBuffers { executor, staging, combined, row_len } = separate;
                 let rows = context.rows;
                 context.pass.flush()?;
-                let sent = context.backend.download(x, rows * *row_len, staging)?;
+                let sent = context.backend.download(x, 0..rows * *row_len, staging)?;
                 // The device computes the shared expert in the meantime.
                 self.expand_shared(context, input_rows(norm, x), shared_buffers)?;
                 context.pass.flush()?;

@@ -130,6 +130,6 @@ impl<B: Backend> ExpertExecutor for Executor<B> {
         experts.expand(&mut context, norm.as_ref(), (residual, normed), buffers)?;
         experts.combine(&mut context, buffers, false, residual)?;
         context.pass.submit()?;
-        Ok(backend.download(residual, x.len(), host_rows)?)
+        Ok(backend.download(residual, 0..x.len(), host_rows)?)
     }
 }

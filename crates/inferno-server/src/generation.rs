@@ -147,6 +147,7 @@ impl RunningRequest {
             }
             Some(Event::Prompt(prompt)) => Ok(GenerationEvent::Prompt(prompt)),
             Some(Event::Embedding(values)) => Ok(GenerationEvent::Embedding(values)),
+            Some(Event::Logits(_)) => Err(unexpected_event()),
             Some(Event::Token(token)) => {
                 self.record.token(&token);
                 Ok(GenerationEvent::Token(token))

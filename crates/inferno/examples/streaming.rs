@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     println!("{}\n[{tokens} tokens, {reason}]\n", end.text);
                 }
                 Event::Failed(error) => return Err(error.into()),
-                Event::Progress(_) | Event::Prompt(_) | Event::Embedding(_) => {}
+                Event::Progress(_) | Event::Prompt(_) | Event::Embedding(_) | Event::Logits(_) => {}
             }
             stdout().flush()?;
         }

@@ -15,6 +15,8 @@ pub enum Event {
     Prompt(PromptEvent),
     /// The embedding of a text, if it was requested; the end follows.
     Embedding(Vec<f32>),
+    /// The logits of a prompt, if they were requested, one row of `vocab_size` values after another; the end follows.
+    Logits(Vec<f32>),
     /// One more token of a choice.
     Token(TokenEvent),
     /// The end of a choice: once for each choice, unless the request failed.

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::embedding::EmbeddingTask;
 use super::event_sender::EventSender;
 use super::generation::GenerationTask;
+use super::logits::LogitsTask;
 use crate::scheduler::Continuation;
 use crate::{EngineError, FinishReason, Row};
 
@@ -14,6 +15,8 @@ pub(crate) enum SequenceTask {
     Generation(Box<GenerationTask>),
     /// The embedding of a text.
     Embedding(EmbeddingTask),
+    /// The logits of a prompt.
+    Logits(LogitsTask),
     /// Keys and values alone.
     Prefill(EventSender),
 }
@@ -23,6 +26,7 @@ impl SequenceTask {
         match self {
             Self::Generation(task) => &task.sender,
             Self::Embedding(task) => &task.sender,
+            Self::Logits(task) => &task.sender,
             Self::Prefill(sender) => sender,
         }
     }
@@ -31,6 +35,7 @@ impl SequenceTask {
         match self {
             Self::Generation(task) => &mut task.sender,
             Self::Embedding(task) => &mut task.sender,
+            Self::Logits(task) => &mut task.sender,
             Self::Prefill(sender) => sender,
         }
     }
@@ -44,7 +49,7 @@ impl SequenceTask {
     pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
         match self {
             Self::Generation(task) => task.draft(tokens, room),
-            Self::Embedding(_) | Self::Prefill(_) => &[],
+            Self::Embedding(_) | Self::Logits(_) | Self::Prefill(_) => &[],
         }
     }
 
@@ -52,16 +57,16 @@ impl SequenceTask {
     pub(super) fn num_candidates(&self) -> Option<usize> {
         match self {
             Self::Generation(task) => task.num_candidates(),
-            Self::Embedding(_) => None,
+            Self::Embedding(_) | Self::Logits(_) => None,
             Self::Prefill(_) => Some(1),
         }
     }
 
-    /// Reads the rows of a chunk, of which the first belongs to `position`: logits for a generation,
-    /// hidden states for an embedding. The continuation counts if the last row is the sequence's last. Waits for a
+    /// Reads the rows of a chunk, of which the first belongs to `position`: hidden states for an
+    /// embedding, logits otherwise. The continuation counts if the last row is the sequence's last. Waits for a
     /// constraint until `deadline` at most; if that is not enough, the task [is held](Self::is_held).
     ///
-    /// **Errors**: as [`GenerationTask::read`] and [`EmbeddingTask::read`].
+    /// **Errors**: as [`GenerationTask::read`], [`EmbeddingTask::read`] and [`LogitsTask::read`].
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
@@ -71,6 +76,7 @@ impl SequenceTask {
         match self {
             Self::Generation(task) => return task.read(position, rows, deadline),
             Self::Embedding(task) => task.read(position, rows)?,
+            Self::Logits(task) => task.read(position, rows)?,
             Self::Prefill(sender) => {
                 if position + rows.count() == sender.prompt_tokens() {
                     sender.finish(FinishReason::Length, String::new());
@@ -91,7 +97,7 @@ impl SequenceTask {
     pub(super) fn resume(&mut self, deadline: Instant) -> Result<Option<u32>, EngineError> {
         match self {
             Self::Generation(task) => task.resume(deadline),
-            Self::Embedding(_) | Self::Prefill(_) => Ok(None),
+            Self::Embedding(_) | Self::Logits(_) | Self::Prefill(_) => Ok(None),
         }
     }
 
@@ -99,7 +105,9 @@ impl SequenceTask {
     pub(super) fn end(self, reason: FinishReason) {
         match self {
             Self::Generation(task) => task.end(reason),
-            Self::Embedding(EmbeddingTask { mut sender, .. }) | Self::Prefill(mut sender) => {
+            Self::Embedding(EmbeddingTask { mut sender, .. })
+            | Self::Logits(LogitsTask { mut sender, .. })
+            | Self::Prefill(mut sender) => {
                 sender.finish(reason, String::new());
             }
         }

@@ -55,7 +55,11 @@ impl EventStream {
     fn note(&mut self, event: Option<Event>) -> Event {
         let event = event.unwrap_or_else(|| Event::Failed(Arc::new(EngineError::EngineStopped)));
         match event {
-            Event::Progress(_) | Event::Prompt(_) | Event::Embedding(_) | Event::Token(_) => {}
+            Event::Progress(_)
+            | Event::Prompt(_)
+            | Event::Embedding(_)
+            | Event::Logits(_)
+            | Event::Token(_) => {}
             Event::Finished(_) => self.num_unfinished -= 1,
             Event::Failed(_) => self.num_unfinished = 0,
         }

@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use super::shared::{Message, Shared, Submission};
 use super::{EmbeddingRequest, EngineOptions, EventStream, Request};
 use crate::core::{
-    EmbeddingTask, EventSender, GenerationTask, ModelInfo, PromptLogprobs, RequestChannel,
-    SequenceTask,
+    EmbeddingTask, EventSender, GenerationTask, LogitsTask, ModelInfo, PromptLogprobs,
+    RequestChannel, SequenceTask,
 };
 use crate::{
     EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, RowRequest, StopParams,
@@ -98,6 +98,25 @@ impl EngineHandle {
         let task = EmbeddingTask::new(self.senders(&events, prompt.len())(0), pooling);
         let (rows, tasks) = (task.rows(), vec![SequenceTask::Embedding(task)]);
         self.send(Submission { prompt, rows, priority, deadline, tasks })?;
+        Ok(EventStream::new(receiver, 1, 0))
+    }
+
+    /// Submits a prompt whose logits are returned: those after its last token or, with `all_positions`, after each token.
+    /// They arrive as [`Event::Logits`], followed by an end with the reason
+    /// [`EndOfGeneration`](crate::FinishReason::EndOfGeneration). Never waits for a forward pass.
+    ///
+    /// **Errors**: as [`embed`](Self::embed).
+    pub fn logits(
+        &self,
+        prompt: Vec<u32>,
+        all_positions: bool,
+    ) -> Result<EventStream, SubmitError> {
+        self.info().check_prompt(&prompt, 0)?;
+        let (events, receiver) = mpsc::unbounded_channel();
+        let sender = self.senders(&events, prompt.len())(0);
+        let rows = if all_positions { RowRequest::All } else { RowRequest::Last };
+        let task = SequenceTask::Logits(LogitsTask::new(sender, rows, self.vocab_size()));
+        self.send(Submission { prompt, rows, priority: 0, deadline: None, tasks: vec![task] })?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 

@@ -5,6 +5,7 @@ mod candidates;
 mod constraints;
 mod embeddings;
 mod endings;
+mod logits;
 mod prompt_logprobs;
 mod same_bits;
 mod saved_prefixes;

@@ -33,7 +33,9 @@ fn scores(events: &[Event], choice: usize) -> Vec<TokenLogprobs> {
         Event::Token(event) => event.choice == choice,
         Event::Finished(event) => event.choice == choice,
         Event::Failed(error) => panic!("the request failed: {error}"),
-        Event::Embedding(_) | Event::Progress(_) => panic!("{event:?} was not requested"),
+        Event::Embedding(_) | Event::Logits(_) | Event::Progress(_) => {
+            panic!("{event:?} was not requested")
+        }
     });
     let Some(Event::Prompt(first)) = of_choice.next() else {
         panic!("they are not the first event")

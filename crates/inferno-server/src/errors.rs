@@ -73,6 +73,12 @@ pub enum ServerError {
         /// The cause.
         message: String,
     },
+    /// A request of the own process is not valid HTTP.
+    #[error("the request is invalid: {message}")]
+    LocalRequest {
+        /// The cause.
+        message: String,
+    },
     /// The model could not be loaded.
     #[error("{0}")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,7 +1,7 @@
 //! The HTTP server: the APIs of OpenAI, Anthropic, Ollama and llama-server over the engine.
 //!
-//! [`Server`] binds an address, answers `/health` while it loads a model, and serves until it is stopped. Each endpoint is one
-//! file; they share:
+//! [`Server`] binds an address, answers `/health` while it loads a model, and serves until it is stopped. [`LocalServer`]
+//! answers requests of its own process. Each endpoint is one file; they share:
 //!
 //! - `request`: bodies, preparation, limits, keys and ids, before an endpoint runs;
 //! - `fields`: the policy on request fields that are unknown or not implemented;
@@ -23,6 +23,7 @@ mod fill_in_the_middle;
 mod generation;
 mod llama_sampling;
 mod llama_server;
+mod local;
 mod model;
 mod model_file;
 mod ollama;
@@ -40,6 +41,7 @@ mod time;
 mod tokens;
 
 pub use errors::ServerError;
+pub use local::{LocalRequest, LocalResponse, LocalServer, ResponsePart};
 pub use model::ServedModel;
 pub use model_file::ModelFile;
 pub use operation::logs::{LogFormat, init_logs, print_line};

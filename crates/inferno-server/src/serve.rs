@@ -10,6 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
@@ -94,13 +95,7 @@ impl Server {
         E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
         F: Future<Output = ()>,
     {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(NUM_HTTP_THREADS)
-            .thread_name("inferno-http")
-            .thread_stack_size(PREPARATION_STACK_BYTES)
-            .enable_all()
-            .build()
-            .map_err(ServerError::Runtime)?;
+        let runtime = runtime()?;
         let traces = self.options.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
         let app = Arc::new(App::new(self.options.clone(), traces));
         let result = runtime.block_on(self.serve(&app, load, stop));
@@ -155,6 +150,19 @@ impl Server {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// Starts the threads that run requests.
+///
+/// **Errors**: [`ServerError::Runtime`].
+pub(crate) fn runtime() -> Result<Runtime, ServerError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(NUM_HTTP_THREADS)
+        .thread_name("inferno-http")
+        .thread_stack_size(PREPARATION_STACK_BYTES)
+        .enable_all()
+        .build()
+        .map_err(ServerError::Runtime)
 }
 
 type LoadResult = Result<ServedModel, Box<dyn StdError + Send + Sync>>;

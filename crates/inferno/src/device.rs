@@ -19,8 +19,7 @@ use crate::bench::{DeviceRoofs, GpuWork};
 use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
 pub use choice::BackendChoice;
-pub(crate) use description::gpu_named;
-pub use description::{GpuDescription, gpus};
+pub use description::{GpuDescription, gpu_named, gpus};
 
 /// An open backend of this build. Clones share it.
 #[derive(Clone)]

@@ -45,7 +45,7 @@ mod plural;
 mod quantize;
 mod source;
 
-pub use device::{BackendChoice, GpuDescription, gpus};
+pub use device::{BackendChoice, GpuDescription, gpu_named, gpus};
 pub use error::Error;
 pub use hub::{
     CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
@@ -55,15 +55,18 @@ pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
     CancelHandle, Completion, ConstraintError, ConstraintState, EmbeddingRequest, Engine,
-    EngineError, EngineHandle, EngineOptions, Event, EventStream, FinishReason, Finished,
-    Generation, GenerationCore, GenerationParams, GenerationStep, Metrics, Passes, Pooling, Prompt,
-    Request, Runner, SamplingParams, Session, StopParams, SubmitError, TokenConstraint, TokenEvent,
-    TokenMask,
+    EngineError, EngineHandle, EngineOptions, EngineSnapshot, Event, EventStream, FinishReason,
+    Finished, Generation, GenerationCore, GenerationParams, GenerationStep, Metrics, Passes,
+    Pooling, Prompt, Request, Runner, SamplingParams, Session, StopParams, SubmitError,
+    TokenConstraint, TokenEvent, TokenLogprobs, TokenMask,
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{
     AttentionCost, BatchLimits, CacheLayout, Footprint, LoadProgress, ProductCost, Requantize,
     TokenCost,
+};
+pub use inferno_server::{
+    LocalRequest, LocalResponse, LocalServer, ResponsePart, ServedModel, ServerOptions,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_chat::{AnswerSetupError, GrammarCompiler, OutputFormat};
-use inferno_engine::{Engine, EngineOptions, GenerationCore, Pooling, Session, SessionOptions};
+use inferno_chat::{AnswerSetupError, ChatTemplate, GrammarCompiler, OutputFormat};
+use inferno_engine::{
+    Engine, EngineOptions, GenerationCore, Pooling, SamplingParams, Session, SessionOptions,
+};
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
+use inferno_server::{ModelFile, ServedModel};
 use inferno_tokenizer::{EncodeOptions, TokenConstraint, Tokenizer};
 
 use crate::constraint::with_grammars;
@@ -151,6 +154,48 @@ impl LoadedModel {
         with_grammars(&self.grammars, |grammars| {
             let compiled = format.compile(grammars).map_err(AnswerSetupError::Format)?;
             Ok(compiled.constraint)
+        })
+    }
+
+    /// Starts an engine and describes the model to a server, which lists it under `names`; responses contain the first
+    /// one. Chat template, sampling defaults and pooling are those of the file.
+    ///
+    /// ```
+    /// use inferno::{EngineOptions, LocalRequest, LocalServer, Model, ResponsePart, ServerOptions};
+    ///
+    /// # if cfg!(not(feature = "embedded-model")) {
+    /// #     return Ok(());
+    /// # }
+    /// let served = Model::embedded()?.load()?.served(EngineOptions::default(), vec!["ember".to_owned()])?;
+    /// let server = LocalServer::start(ServerOptions::default(), served)?;
+    /// let mut response = server.send(LocalRequest {
+    ///     method: "POST".to_owned(),
+    ///     target: "/v1/completions".to_owned(),
+    ///     headers: vec![
+    ///         ("host".to_owned(), b"localhost".to_vec()),
+    ///         ("content-type".to_owned(), b"application/json".to_vec()),
+    ///     ],
+    ///     body: br#"{"prompt": "Once upon a time", "max_tokens": 8}"#.to_vec(),
+    /// })?;
+    /// let Some(ResponsePart::Head { status, .. }) = response.blocking_next() else {
+    ///     panic!("a response begins with its head");
+    /// };
+    /// assert_eq!(status, 200);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// **Errors**: as [`engine`](Self::engine); a file whose template, sampling defaults or pooling are invalid.
+    ///
+    /// **Panics**: if `names` is empty.
+    pub fn served(&self, options: EngineOptions, names: Vec<String>) -> Result<ServedModel, Error> {
+        let metadata = self.checkpoint.metadata();
+        let served = ServedModel::new(self.engine(options)?, names)
+            .with_sampling(SamplingParams::recommended(metadata)?)
+            .with_pooling(Pooling::recommended(metadata)?.unwrap_or_default())
+            .with_file(ModelFile::of(&self.checkpoint));
+        Ok(match ChatTemplate::from_metadata(metadata)? {
+            Some(template) => served.with_chat_template(template),
+            None => served,
         })
     }
 

@@ -32,14 +32,15 @@ pub fn gpus() -> Vec<GpuDescription> {
     gpus
 }
 
-/// The index of the GPU whose index, or else part of whose name, is `wanted`, regardless of case.
+/// Returns the index of the GPU whose index, or else part of whose name, is `wanted`, regardless of case.
 #[cfg(feature = "gpu")]
-pub(crate) fn gpu_named(wanted: &str) -> Option<usize> {
+pub fn gpu_named(wanted: &str) -> Option<usize> {
     inferno_gpu::GpuAdapter::named(wanted).map(inferno_gpu::GpuAdapter::index)
 }
 
+/// Returns `None`, since this build supports no GPUs.
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn gpu_named(_wanted: &str) -> Option<usize> {
+pub fn gpu_named(_wanted: &str) -> Option<usize> {
     None
 }
 

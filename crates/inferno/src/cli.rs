@@ -11,6 +11,7 @@ mod failure;
 mod input;
 mod terminal;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,7 +21,7 @@ use commands::{
     bench, chat, completions, devices, generate, inspect, logits, models, perplexity, pull,
     quantize, serve, template, tokenize, tokenizer_demo,
 };
-use failure::Failure;
+use failure::{EXIT_SUCCESS, Failure};
 
 /// Run large language models from GGUF files
 #[derive(Parser)]
@@ -104,7 +105,13 @@ impl Inferno {
 
 /// Runs the `inferno` command with the arguments of the process.
 pub fn inferno() -> ExitCode {
-    finish(configuration::parse::<Inferno>().and_then(Inferno::run))
+    inferno_with(std::env::args_os()).into()
+}
+
+/// Runs the `inferno` command with `arguments`, of which the first is the name of the program, and returns the exit code.
+pub fn inferno_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = arguments.into_iter().collect();
+    finish(configuration::parse::<Inferno>(arguments).and_then(Inferno::run))
 }
 
 /// Runs the `gguf-inspect` command: `inferno inspect --tensors`.
@@ -113,6 +120,7 @@ pub fn gguf_inspect() -> ExitCode {
         configuration::parse_alone::<inspect::GgufInspect>("inspect")
             .and_then(inspect::GgufInspect::run),
     )
+    .into()
 }
 
 /// Runs the `tokenizer-demo` command, which shows how a text is split into tokens.
@@ -121,6 +129,7 @@ pub fn tokenizer_demo() -> ExitCode {
         configuration::parse_alone::<tokenizer_demo::TokenizerDemo>("tokenize")
             .and_then(tokenizer_demo::TokenizerDemo::run),
     )
+    .into()
 }
 
 /// Runs the `model-generate` command: `inferno generate`, greedy and without a KV cache by default.
@@ -129,11 +138,12 @@ pub fn model_generate() -> ExitCode {
         configuration::parse_alone::<generate::ModelGenerate>("generate")
             .and_then(generate::ModelGenerate::run),
     )
+    .into()
 }
 
-fn finish(result: Result<(), Failure>) -> ExitCode {
+fn finish(result: Result<(), Failure>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => EXIT_SUCCESS,
         Err(failure) => failure.report(),
     }
 }

@@ -3,7 +3,6 @@
 use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use inferno_backend::BackendError;
 use inferno_engine::EngineError;
@@ -17,6 +16,7 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable_lines;
 use crate::{Error, HubError};
 
+pub(super) const EXIT_SUCCESS: u8 = 0;
 const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 /// 128 plus the number of SIGINT, by shell convention.
@@ -42,8 +42,8 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Prints the error to standard error, and returns the exit code.
-    pub(super) fn report(self) -> ExitCode {
-        let code = match self {
+    pub(super) fn report(self) -> u8 {
+        match self {
             Self::CommandLine(error) => {
                 // There is nowhere left to report a failed write.
                 let _ = error.print();
@@ -65,7 +65,7 @@ impl Failure {
             Self::Reported => EXIT_FAILURE,
             Self::Error(error) if matches!(*error, Error::Cancelled) => EXIT_INTERRUPTED,
             // The reader closed the pipe.
-            Self::Error(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
+            Self::Error(error) if is_broken_pipe(&error) => EXIT_SUCCESS,
             Self::Error(error) => {
                 // Messages may quote names from files.
                 print_note(&printable_lines(&with_causes(&*error)));
@@ -82,8 +82,7 @@ impl Failure {
                 }
                 if is_usage(&error) { EXIT_USAGE } else { EXIT_FAILURE }
             }
-        };
-        ExitCode::from(code)
+        }
     }
 }
 

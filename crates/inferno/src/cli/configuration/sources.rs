@@ -45,11 +45,13 @@ const EXCLUSIVE: [(&str, &str); 5] = [
     ("model", "model_option"),
 ];
 
-/// Parses the command line of a program with subcommands, with the environment and the configuration file.
-pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
+/// Parses the command line of a program with subcommands, with the environment and the configuration file. The first of
+/// `arguments` is the name of the program.
+pub(crate) fn parse<P: CommandFactory + FromArgMatches>(
+    arguments: Vec<OsString>,
+) -> Result<P, Failure> {
     let command = P::command().mut_subcommands(with_environment);
     let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env(true));
-    let arguments = std::env::args_os().collect();
     let (arguments, matches) = parse_first(&command, arguments)?;
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);

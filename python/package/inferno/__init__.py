@@ -1,0 +1,57 @@
+"""inferno: run large language models from GGUF files, in this process.
+
+>>> import inferno
+>>> model = inferno.Model()  # the built-in Ember; or a path, or "hf:OWNER/REPO:QUANTIZATION"
+>>> model.generate("Once upon a time", max_tokens=8, temperature=0).text
+' there was a man who could not say'
+"""
+
+from ._inferno import Chunk, Timings, TokenLogprob, Usage, __version__, devices
+from .asgi import AsgiApp, asgi_app
+from .chat import ChatChunk, ChatCompletion, ToolCall, ToolCallDelta
+from .completion import Completion
+from .engine import Engine
+from .errors import (
+    ContextLengthError,
+    DeviceError,
+    EngineStoppedError,
+    HubError,
+    InfernoError,
+    InvalidRequestError,
+    ModelFileError,
+    QueueFullError,
+    SavedStateError,
+)
+from .model import Model
+from .pipelines import TextGenerationPipeline, pipeline
+from .session import Session
+
+__all__ = [
+    "AsgiApp",
+    "ChatChunk",
+    "ChatCompletion",
+    "Chunk",
+    "Completion",
+    "ContextLengthError",
+    "DeviceError",
+    "Engine",
+    "EngineStoppedError",
+    "HubError",
+    "InfernoError",
+    "InvalidRequestError",
+    "Model",
+    "ModelFileError",
+    "QueueFullError",
+    "SavedStateError",
+    "Session",
+    "TextGenerationPipeline",
+    "Timings",
+    "TokenLogprob",
+    "ToolCall",
+    "ToolCallDelta",
+    "Usage",
+    "__version__",
+    "asgi_app",
+    "devices",
+    "pipeline",
+]

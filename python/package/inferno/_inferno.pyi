@@ -1,0 +1,171 @@
+"""The extension module; use the classes of the package instead."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, final
+
+__all__ = [
+    "ChunkStream",
+    "Chunk",
+    "LoadedModel",
+    "Response",
+    "Server",
+    "Session",
+    "Timings",
+    "TokenLogprob",
+    "Usage",
+    "__version__",
+    "devices",
+    "main",
+]
+__version__: str
+
+def main(arguments: Sequence[str]) -> int: ...
+def devices() -> list[dict[str, Any]]:
+    """Lists the GPUs of this machine: `index`, `name`, `api`, `kind`, `driver` and `memory_bytes` of each."""
+
+@final
+class TokenLogprob:
+    """The log-probability of a token, and the most probable tokens at its position."""
+
+    @property
+    def token(self) -> int:
+        """The token."""
+    @property
+    def logprob(self) -> float:
+        """Natural logarithm of its probability."""
+    @property
+    def rank(self) -> int:
+        """How many tokens are more probable, plus one."""
+    @property
+    def top(self) -> list[tuple[int, float]]:
+        """The most probable tokens with their log-probabilities, the most probable first."""
+
+@final
+class Usage:
+    """The number of tokens of a request."""
+
+    def __new__(cls, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> Usage: ...
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt."""
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that were found in the prefix cache."""
+    @property
+    def completion_tokens(self) -> int:
+        """Generated tokens, including one that ended the generation."""
+
+@final
+class Timings:
+    """The times of a request, in seconds."""
+
+    @property
+    def queued(self) -> float:
+        """From the request to its first computation."""
+    @property
+    def time_to_first_token(self) -> float | None:
+        """From the request to the first token; `None` without one."""
+    @property
+    def decode(self) -> float:
+        """From the first token to the last."""
+    @property
+    def total(self) -> float:
+        """From the request to the end."""
+
+@final
+class Chunk:
+    """A part of a generation: a token with the text that it adds, or the end."""
+
+    @property
+    def text(self) -> str:
+        """The text that can now be shown: complete characters, often none."""
+    @property
+    def token(self) -> int | None:
+        """The token; `None` for the end."""
+    @property
+    def logprob(self) -> TokenLogprob | None:
+        """The log-probability of the token, if it was requested."""
+    @property
+    def prompt_logprobs(self) -> list[TokenLogprob] | None:
+        """The log-probabilities of the prompt from its second token on, if they were requested; in a chunk of their own."""
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the generation ended: `stop`, `length`, `context_full`, `cancelled` or `deadline_exceeded`."""
+    @property
+    def usage(self) -> Usage | None:
+        """The number of tokens; at the end."""
+    @property
+    def timings(self) -> Timings | None:
+        """The times of a request; at the end."""
+
+@final
+class ChunkStream:
+    @property
+    def seed(self) -> int: ...
+    def next(self) -> Chunk | None: ...
+    def poll(self, callback: Callable[[], object]) -> list[Chunk] | None: ...
+    def close(self) -> None: ...
+
+@final
+class Response:
+    def next(self) -> bytes | tuple[int, list[tuple[str, bytes]]] | None: ...
+    def poll(
+        self, callback: Callable[[], object]
+    ) -> list[bytes | tuple[int, list[tuple[str, bytes]]]] | None: ...
+    def close(self) -> None: ...
+
+@final
+class Server:
+    @property
+    def max_body_bytes(self) -> int: ...
+    def request(
+        self, method: str, target: str, headers: Sequence[tuple[str, bytes]], body: bytes
+    ) -> Response: ...
+
+@final
+class Session:
+    @property
+    def tokens(self) -> list[int]: ...
+    def submit(self, prompt: str | Sequence[int], options: Mapping[str, Any]) -> ChunkStream: ...
+    def extend(self, prompt: str | Sequence[int]) -> None: ...
+    def truncate(self, num_tokens: int) -> None: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def load(self, path: str | PathLike[str]) -> None: ...
+
+@final
+class LoadedModel:
+    @staticmethod
+    def load(source: str | None, **options: Any) -> LoadedModel: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def context_length(self) -> int: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def hidden_size(self) -> int: ...
+    @property
+    def devices(self) -> list[str]: ...
+    @property
+    def kv_dtype(self) -> str: ...
+    @property
+    def bos_token_id(self) -> int | None: ...
+    @property
+    def eos_token_id(self) -> int | None: ...
+    @property
+    def has_chat_template(self) -> bool: ...
+    @property
+    def max_num_ahead(self) -> int: ...
+    def tokenize(self, text: str, add_special: bool, parse_special: bool) -> list[int]: ...
+    def tokenize_prompt(self, text: str) -> list[int]: ...
+    def detokenize(self, tokens: Sequence[int], skip_special: bool) -> str: ...
+    def submit(self, prompt: Sequence[int], options: Mapping[str, Any]) -> ChunkStream: ...
+    def embed(self, prompts: Sequence[Sequence[int]]) -> bytes: ...
+    def logits(self, prompt: Sequence[int], all_positions: bool) -> bytes: ...
+    def metrics(self) -> dict[str, int | float]: ...
+    def session(self) -> Session: ...
+    def request(
+        self, method: str, target: str, headers: Sequence[tuple[str, bytes]], body: bytes
+    ) -> Response: ...
+    def server(self, **options: Any) -> Server: ...

@@ -1,0 +1,122 @@
+"""The server as an ASGI application, without a socket of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from . import _inferno
+from .model import Model
+from .streams import read_async
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class AsgiApp:
+    """An ASGI application with all routes of `inferno serve`; see `asgi_app`."""
+
+    def __init__(self, server: _inferno.Server) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await self._body(receive)
+        if body is None:
+            return
+        headers = [(name.decode("latin-1"), value) for name, value in scope["headers"]]
+        response = self._server.request(scope["method"], _target(scope), headers, body)
+        answering = asyncio.ensure_future(_send_response(response, send))
+        disconnecting = asyncio.ensure_future(_disconnect(receive))
+        try:
+            await asyncio.wait({answering, disconnecting}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()
+        finally:
+            # A client that disconnects cancels its request.
+            response.close()
+            for task in (answering, disconnecting):
+                task.cancel()
+            await asyncio.gather(answering, disconnecting, return_exceptions=True)
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """Returns the body, cut off after the first byte that the server rejects; `None` if the client disconnected."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            room = self._server.max_body_bytes + 1 - len(body)
+            part: bytes = message.get("body", b"")
+            body += part[:room]
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+def asgi_app(
+    model: Model | None = None,
+    *,
+    api_keys: Sequence[str] = (),
+    allowed_hosts: Sequence[str] = ("*",),
+    allowed_origins: Sequence[str] = (),
+    strict_fields: bool = False,
+) -> AsgiApp:
+    """Returns an ASGI application with the routes of `inferno serve`, such as `/v1/chat/completions` and `/metrics`.
+
+    Any ASGI server can run it, and any framework can mount it. A client that disconnects cancels its request.
+    `allowed_hosts` are the accepted values of the `Host` header, `allowed_origins` the web origins that may call from a
+    browser, in addition to those on this machine.
+
+    >>> import inferno
+    >>> app = inferno.asgi_app(inferno.Model(), api_keys=["secret"])  # uvicorn module:app
+    """
+    model = Model() if model is None else model
+    server = model._model.server(
+        api_keys=list(api_keys),
+        allowed_hosts=list(allowed_hosts),
+        allowed_origins=list(allowed_origins),
+        strict_fields=strict_fields,
+    )
+    return AsgiApp(server)
+
+
+def _target(scope: Scope) -> str:
+    """Returns the path below the application and the query."""
+    path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
+    query = scope.get("query_string", b"").decode("latin-1")
+    return quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+
+
+async def _send_response(response: _inferno.Response, send: Send) -> None:
+    async for part in read_async(response):
+        if isinstance(part, bytes):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        else:
+            status, headers = part
+            pairs = [(name.encode("latin-1"), value) for name, value in headers]
+            await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

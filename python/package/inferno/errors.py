@@ -1,0 +1,71 @@
+"""Exceptions. All of them are `InfernoError`s."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class InfernoError(Exception):
+    """A model could not be loaded, or a request failed.
+
+    `kind` is the name of the engine's error, such as ``"PromptTooLong"``; `fields` are its details.
+
+    >>> import inferno
+    >>> try:
+    ...     inferno.Model().generate("Hello", temperature=-1)
+    ... except inferno.InfernoError as error:
+    ...     print(error, error.kind, error.fields["field"])
+    temperature must be 0 or more, but is -1 ParamOutOfRange temperature
+    """
+
+    kind: str
+    fields: Mapping[str, Any]
+
+    def __init__(self, message: str, kind: str = "", fields: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.fields = fields or {}
+
+
+class ModelFileError(InfernoError):
+    """A model file is missing, damaged or not supported."""
+
+
+class HubError(InfernoError):
+    """A model could not be found or downloaded from the Hugging Face Hub."""
+
+
+class DeviceError(InfernoError):
+    """A device or backend is not available, or it failed."""
+
+
+class SavedStateError(InfernoError):
+    """A saved session could not be written, or does not belong to this model."""
+
+
+class InvalidRequestError(InfernoError, ValueError):
+    """A parameter or a message of a request is invalid."""
+
+
+class ContextLengthError(InvalidRequestError):
+    """A prompt or a requested context is longer than the model supports."""
+
+
+class QueueFullError(InfernoError):
+    """Too many requests are waiting. Retry later."""
+
+
+class EngineStoppedError(InfernoError):
+    """The engine has stopped and accepts no more requests."""
+
+
+def api_error(status: int, error: Mapping[str, Any]) -> InfernoError:
+    """Returns the exception for an error of the server's OpenAI API."""
+    code = error.get("code")
+    classes: dict[int, type[InfernoError]] = {429: QueueFullError, 503: EngineStoppedError}
+    exception = classes.get(status, InvalidRequestError if status < 500 else InfernoError)
+    if code == "context_length_exceeded":
+        exception = ContextLengthError
+    fields = {"status": status, "param": error.get("param"), "code": code}
+    return exception(str(error.get("message", "")), str(code or error.get("type", "")), fields)

@@ -1,0 +1,299 @@
+"""Models: generation, chat, embeddings and logits."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _inferno
+from ._inferno import Chunk
+from .arrays import array
+from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
+from .completion import Completion, complete
+from .errors import InvalidRequestError
+from .session import Session
+from .streams import read
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import GenerationOptions, LoadOptions, Prompt
+
+
+class Model:
+    """A model in memory. All of its requests, from any thread, are computed together.
+
+    `source` is a GGUF file, ``"hf:OWNER/REPO:QUANTIZATION"`` or a short name such as ``"qwen3:0.6b"``; without one, the
+    built-in Ember is loaded. `device` is ``"auto"`` (a discrete or Apple GPU if the model fits in its memory, otherwise
+    the processor), ``"cpu"``, ``"gpu"``, or the index or a part of the name of a GPU that `inferno.devices` lists.
+
+    >>> import inferno
+    >>> model = inferno.Model(context=512)
+    >>> model.name, model.context_length
+    ('ember', 512)
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        device: str | int | None = None,
+        **options: Unpack[LoadOptions],
+    ) -> None:
+        path = None if source is None else os.fspath(source)
+        device = None if device is None else str(device)
+        self._model = _inferno.LoadedModel.load(path, device=device, **options)
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.name
+
+    @property
+    def context_length(self) -> int:
+        """The maximum number of tokens of a prompt and its continuation."""
+        return self._model.context_length
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens that can be generated."""
+        return self._model.vocab_size
+
+    @property
+    def hidden_size(self) -> int:
+        """The number of values in an embedding."""
+        return self._model.hidden_size
+
+    @property
+    def devices(self) -> list[str]:
+        """Descriptions of the devices that compute."""
+        return self._model.devices
+
+    @property
+    def kv_dtype(self) -> str:
+        """The number format of the KV cache."""
+        return self._model.kv_dtype
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """The token at the beginning of a text."""
+        return self._model.bos_token_id
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """The token at the end of a text."""
+        return self._model.eos_token_id
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the model's file has a chat template, which `chat` requires."""
+        return self._model.has_chat_template
+
+    def __repr__(self) -> str:
+        return f"<inferno.Model {self.name!r} on {', '.join(self.devices)}>"
+
+    def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
+        """Splits a text into tokens.
+
+        `add_special` adds the tokens that the model requires around a text, such as BOS; `parse_special` parses control
+        tokens that are spelled out, such as ``<|im_end|>``.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> model.detokenize(model.tokenize("Once upon a time"))
+        'Once upon a time'
+        """
+        return self._model.tokenize(text, add_special, parse_special)
+
+    def detokenize(self, tokens: Sequence[int], *, skip_special: bool = False) -> str:
+        """Converts tokens to text."""
+        return self._model.detokenize(tokens, skip_special)
+
+    @overload
+    def generate(self, prompt: Prompt, **options: Unpack[GenerationOptions]) -> Completion: ...
+    @overload
+    def generate(
+        self, prompt: list[str] | tuple[str, ...], **options: Unpack[GenerationOptions]
+    ) -> list[Completion]: ...
+    def generate(self, prompt: Any, **options: Any) -> Any:
+        """Generates a continuation of a prompt, or of each prompt in a list of strings.
+
+        A prompt is a text or a list of token ids. The prompts of a list are computed together. Ctrl-C cancels the request.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> completion = model.generate("Once upon a time", max_tokens=5, temperature=0)
+        >>> completion.finish_reason, completion.usage.completion_tokens
+        ('length', 5)
+        >>> answer = model.generate("Is the sky blue? ", choice=["yes", "no"], temperature=0)
+        >>> answer.text in ["yes", "no"]
+        True
+        >>> [completion.text for completion in model.generate(["One", "Two"], max_tokens=1, temperature=0)] == [
+        ...     model.generate(prompt, max_tokens=1, temperature=0).text for prompt in ["One", "Two"]
+        ... ]
+        True
+        """
+        if isinstance(prompt, str) or not prompt or isinstance(prompt[0], int):
+            stream = self._submit(prompt, options)
+            return complete(read(stream), stream.seed)
+        return self._generate_all(prompt, options)
+
+    def _generate_all(self, prompts: Sequence[str], options: Mapping[str, Any]) -> list[Completion]:
+        # The queue of the engine is limited, so that only some of many prompts are submitted ahead.
+        completions: list[Completion] = []
+        running: deque[_inferno.ChunkStream] = deque()
+        try:
+            for prompt in prompts:
+                running.append(self._submit(prompt, options))
+                if len(running) > self._model.max_num_ahead:
+                    first = running.popleft()
+                    completions.append(complete(read(first), first.seed))
+            while running:
+                first = running.popleft()
+                completions.append(complete(read(first), first.seed))
+        finally:
+            for stream in running:
+                stream.close()
+        return completions
+
+    def stream(self, prompt: Prompt, **options: Unpack[GenerationOptions]) -> Iterator[Chunk]:
+        """Generates a continuation of a prompt, and yields each token with its text. Closing the iterator cancels it.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> chunks = list(model.stream("Once upon a time", max_tokens=3, temperature=0))
+        >>> [chunk.finish_reason for chunk in chunks]
+        [None, None, None, 'length']
+        """
+        return read(self._submit(prompt, options))
+
+    def _submit(self, prompt: Prompt, options: Mapping[str, Any]) -> _inferno.ChunkStream:
+        return self._model.submit(self._prompt(prompt), dict(options))
+
+    def _prompt(self, prompt: Prompt) -> list[int]:
+        if isinstance(prompt, str):
+            return self._model.tokenize_prompt(prompt)
+        return list(prompt)
+
+    def chat(
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        json_schema: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> ChatCompletion:
+        """Answers a conversation with the model's chat template.
+
+        `messages` and `tools` have OpenAI's format; a string is a message of the user. With `json_schema`, the answer is a
+        JSON value that matches it. `options` are the fields of OpenAI's and vLLM's chat completions, such as
+        `max_tokens`, `temperature`, `tool_choice` and `enable_thinking`. An unknown field is an error.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> answer = model.chat("Name three animals.", temperature=0)
+        >>> answer.finish_reason
+        'stop'
+        """
+        body = request_body(messages, tools, json_schema, False, options)
+        return read_completion(self._model.request("POST", PATH, headers(body), body))
+
+    def stream_chat(
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        json_schema: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Iterator[ChatChunk]:
+        """Answers a conversation as `chat` does, and yields the answer in parts. Closing the iterator cancels it.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> text = "".join(chunk.text for chunk in model.stream_chat("Name three animals.", temperature=0))
+        >>> text == model.chat("Name three animals.", temperature=0).text
+        True
+        """
+        body = request_body(messages, tools, json_schema, True, options)
+        return read_chunks(self._model.request("POST", PATH, headers(body), body))
+
+    def embed(self, text: Prompt | Sequence[str]) -> Any:
+        """Computes the embedding of a text, or one row for each text in a list, normalized to unit length.
+
+        Returns a NumPy array in single precision or, without NumPy, a memory view with the same shape.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> model.embed(["a small boy", "a small girl"]).shape == (2, model.hidden_size)
+        True
+        """
+        if isinstance(text, str) or not text or isinstance(text[0], int):
+            return array(self._model.embed([self._prompt(text)]), self.hidden_size)  # type: ignore[arg-type]
+        prompts = [self._prompt(each) for each in text]  # type: ignore[arg-type]
+        return array(self._model.embed(prompts), len(prompts), self.hidden_size)
+
+    def logits(self, prompt: Prompt, *, last: bool = False) -> Any:
+        """Computes the logits after each token of a prompt, or only after its `last` one.
+
+        Returns a NumPy array of shape (tokens, `vocab_size`), or (`vocab_size`,) for the last token, in single precision
+        or, without NumPy, a memory view with the same shape.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> model.logits([1, 2, 3]).shape == (3, model.vocab_size)
+        True
+        """
+        tokens = self._prompt(prompt)
+        shape = (self.vocab_size,) if last else (len(tokens), self.vocab_size)
+        return array(self._model.logits(tokens, not last), *shape)
+
+    def perplexity(self, text: Prompt, *, window: int | None = None, stride: int | None = None) -> float:
+        """Computes the perplexity of the model on a text; lower is better.
+
+        The text is split into windows of `window` tokens (default: 512, or the maximum, the context length less one), each
+        `stride` tokens after the previous one (default: `window`). The second half of each window is scored, so that every
+        scored token has at least half a window of context.
+
+        >>> import inferno
+        >>> inferno.Model().perplexity("Once upon a time there was a little girl. " * 10, window=32) < 100
+        True
+        """
+        tokens = self.tokenize(text) if isinstance(text, str) else list(text)
+        limit = self.context_length - 1
+        window = min(512, limit) if window is None else window
+        stride = window if stride is None else stride
+        if not 3 <= window <= limit or stride < 1:
+            raise InvalidRequestError(
+                f"window must be from 3 to {limit} tokens and stride at least 1, but they are "
+                f"{window} and {stride}",
+                "Window",
+                {"window": window, "stride": stride, "context_length": self.context_length},
+            )
+        if len(tokens) < window:
+            raise InvalidRequestError(
+                f"the text has {len(tokens)} tokens, but a window requires {window}; use a longer text or a smaller "
+                "window",
+                "TextTooShort",
+                {"found": len(tokens), "window": window},
+            )
+        starts = range(0, len(tokens) - window + 1, stride)
+        scores = [score for start in starts for score in self._scores(tokens[start : start + window])]
+        return math.exp(-math.fsum(scores) / len(scores))
+
+    def _scores(self, window: list[int]) -> list[float]:
+        """The log-probabilities of the second half of a window."""
+        stream = self._model.submit(window, {"max_tokens": 0, "prompt_logprobs": 0})
+        logprobs = complete(read(stream), 0).prompt_logprobs or []
+        # The first token of the window has none.
+        return [each.logprob for each in logprobs[len(window) // 2 :]]
+
+    def session(self) -> Session:
+        """Creates a session: one conversation that prompts and generations extend, and that can be saved."""
+        return Session(self._model.session())
+
+    def metrics(self) -> dict[str, int | float]:
+        """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""
+        return self._model.metrics()

@@ -1,0 +1,86 @@
+"""Keyword arguments of loading and generation, for type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Union
+
+Prompt = Union[str, Sequence[int]]
+"""A text, or the ids of its tokens."""
+
+
+class LoadOptions(TypedDict, total=False):
+    """How a model is loaded. The defaults are those of `inferno serve`."""
+
+    gpu_layers: int
+    """Number of layers on the GPU, the last ones."""
+    threads: int
+    """Number of threads (default: all cores)."""
+    context: int
+    """Maximum number of tokens of a sequence (default: 4096, or the model's limit if that is shorter)."""
+    kv_dtype: str
+    """Number format of the KV cache: `i16`, `f16`, `f32` or `q8_0`."""
+    kv_cache_tokens: int
+    """Size of the KV cache in tokens (default: 4 times the context)."""
+    max_num_seqs: int
+    """Maximum number of sequences in a batch (default: 64)."""
+    max_num_batched_tokens: int
+    """Maximum number of tokens per forward pass (default: 256)."""
+    max_num_waiting: int
+    """Maximum number of waiting requests (default: 256)."""
+    prefix_cache: bool
+    """Reuse cached prompt prefixes (default: true)."""
+    speculate: int
+    """Maximum number of tokens drafted per step (default: 0); outputs are unchanged."""
+    requantize: str
+    """Quantize floating-point weights to this format while loading."""
+    name: str
+    """Name of the model in responses (default: the file name)."""
+
+
+class SamplingOptions(TypedDict, total=False):
+    """How tokens are sampled, and when a generation ends. Defaults come from the model's file."""
+
+    max_tokens: int
+    """Maximum number of tokens to generate (default: the rest of the context)."""
+    min_tokens: int
+    """Minimum number of tokens to generate."""
+    temperature: float
+    """Higher values are more random; 0 selects the most probable token."""
+    top_k: int
+    top_p: float
+    min_p: float
+    typical_p: float
+    repetition_penalty: float
+    frequency_penalty: float
+    presence_penalty: float
+    logit_bias: Mapping[int, float]
+    seed: int
+    """Reproduces the random draws."""
+    logprobs: int
+    """Return the log-probability of each token, and of this many most probable ones."""
+    stop: str | Sequence[str]
+    """Strings that end the text."""
+    stop_token_ids: Sequence[int]
+    ignore_eos: bool
+    include_stop_str_in_output: bool
+    skip_special_tokens: bool
+    json_schema: Mapping[str, Any]
+    """Generate a JSON value that matches this schema."""
+    regex: str
+    """Generate text that fully matches this regular expression."""
+    grammar: str
+    """Generate text that matches this grammar (llama.cpp's GBNF, or llguidance's Lark dialect)."""
+    choice: Sequence[str]
+    """Generate one of these strings."""
+
+
+class GenerationOptions(SamplingOptions, total=False):
+    """The options of a request to the engine."""
+
+    prompt_logprobs: int
+    """Return the log-probability of each prompt token, and of this many most probable ones; `max_tokens` may be 0."""
+    priority: int
+    """Lower values are scheduled first, from -16 to 16."""
+    timeout: float
+    """Finish after this many seconds, with the finish reason `deadline_exceeded`."""

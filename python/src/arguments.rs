@@ -1,0 +1,85 @@
+//! Keyword arguments that are read into structures.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use serde_json::Value;
+
+/// Defines a structure of optional keyword arguments and its method `read`, which rejects unknown names.
+macro_rules! keyword_arguments {
+    (
+        $(#[$attribute:meta])* $structure:ident {
+            $($(#[$field_attribute:meta])* $name:ident: $kind:ty,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Default)]
+        pub(crate) struct $structure {
+            $($(#[$field_attribute])* pub $name: Option<$kind>,)*
+        }
+
+        impl $structure {
+            /// Reads the arguments of a call. `None` selects the default.
+            ///
+            /// **Errors**: `TypeError` for an unknown name or a value of another type, with its name.
+            pub fn read(arguments: Option<&Bound<'_, pyo3::types::PyDict>>) -> PyResult<Self> {
+                let mut read = Self::default();
+                for (key, value) in arguments.into_iter().flatten() {
+                    let key: String = key.extract()?;
+                    match key.as_str() {
+                        $(stringify!($name) => {
+                            let value = value.extract();
+                            read.$name = value.map_err(|error| $crate::arguments::mistyped(&key, &error))?;
+                        })*
+                        _ => return Err($crate::arguments::unknown(&key, &[$(stringify!($name)),*])),
+                    }
+                }
+                Ok(read)
+            }
+        }
+    };
+}
+pub(crate) use keyword_arguments;
+
+pub(crate) fn unknown(name: &str, known: &[&str]) -> PyErr {
+    let known = known.join(", ");
+    PyTypeError::new_err(format!("unknown argument {name:?}; expected one of {known}"))
+}
+
+pub(crate) fn mistyped(name: &str, error: &PyErr) -> PyErr {
+    Python::attach(|py| PyTypeError::new_err(format!("{name}: {}", error.value(py))))
+}
+
+/// A string, or a list of strings.
+#[derive(FromPyObject)]
+pub(crate) enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl From<OneOrMore> for Vec<String> {
+    fn from(strings: OneOrMore) -> Self {
+        match strings {
+            OneOrMore::One(string) => vec![string],
+            OneOrMore::More(strings) => strings,
+        }
+    }
+}
+
+/// A JSON value, from objects that Python's `json` module serializes.
+pub(crate) struct Json(pub Value);
+
+impl<'py> FromPyObject<'_, 'py> for Json {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let dumped = object.py().import("json")?.call_method1("dumps", (object,))?;
+        let text: String = dumped.extract()?;
+        let value = serde_json::from_str(&text);
+        Ok(Self(value.map_err(|error| PyTypeError::new_err(error.to_string()))?))
+    }
+}
+
+/// Converts a JSON value with Python's `json` module.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (value.to_string(),))
+}

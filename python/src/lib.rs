@@ -1,0 +1,40 @@
+//! The extension module of the Python package `inferno-llm`: the engine, its sessions, the server's routes and the
+//! command. The package's Python files wrap it; `_inferno.pyi` describes it.
+
+mod arguments;
+mod command;
+mod errors;
+mod generation;
+mod load;
+mod model;
+mod records;
+mod server;
+mod session;
+mod stream;
+mod wait;
+
+use pyo3::pymodule;
+
+/// The module `inferno._inferno`.
+#[pymodule]
+mod _inferno {
+    #[pymodule_export]
+    use crate::command::{devices, main};
+    #[pymodule_export]
+    use crate::model::LoadedModel;
+    #[pymodule_export]
+    use crate::records::{Chunk, Timings, TokenLogprob, Usage};
+    #[pymodule_export]
+    use crate::server::{Response, Server};
+    #[pymodule_export]
+    use crate::session::Session;
+    #[pymodule_export]
+    use crate::stream::ChunkStream;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,154 @@
+//! Loading a model.
+
+use std::path::Path;
+
+use inferno::{
+    BackendChoice, BatchLimits, EngineOptions, Error, KvDType, LoadOptions, LocalServer, Model,
+    ModelSource, Requantize, ServerOptions, gpu_named,
+};
+use pyo3::prelude::*;
+
+use crate::arguments::keyword_arguments;
+use crate::errors::{exception, invalid};
+
+/// Name of the built-in model.
+const BUILT_IN: &str = "ember";
+/// Size of the KV cache by default, in multiples of the context length.
+const DEFAULT_CONTEXTS: usize = 4;
+/// Maximum number of sequences in a batch by default.
+const DEFAULT_SEQUENCES: usize = 64;
+/// Tokens per forward pass by default.
+const DEFAULT_BATCHED_TOKENS: usize = 256;
+/// Maximum number of sequences in a batch. Each needs a row of logits.
+const MAX_SEQUENCES: usize = 1 << 16;
+
+keyword_arguments! {
+    /// How a model is loaded, as in the options of `inferno serve`.
+    LoadArguments {
+        device: String,
+        gpu_layers: usize,
+        threads: usize,
+        context: usize,
+        kv_dtype: String,
+        kv_cache_tokens: usize,
+        max_num_seqs: usize,
+        max_num_batched_tokens: usize,
+        max_num_waiting: usize,
+        prefix_cache: bool,
+        speculate: usize,
+        requantize: String,
+        name: String,
+    }
+}
+
+/// A model on its device, with the server that passes requests to its engine.
+pub(crate) struct Loaded {
+    pub model: inferno::LoadedModel,
+    pub server: LocalServer,
+    pub name: String,
+    pub engine_options: EngineOptions,
+}
+
+impl LoadArguments {
+    /// Checks the arguments, before anything is downloaded or loaded.
+    ///
+    /// **Errors**: an unknown device or number format, a number out of range.
+    pub fn options(&self) -> PyResult<LoadOptions> {
+        let (backend, gpu) = self.device()?;
+        let kv_dtype = self.kv_dtype.as_deref().map(str::parse::<KvDType>).transpose();
+        let requantize = self.requantize.as_deref().map(str::parse::<Requantize>).transpose();
+        let max_num_seqs = self.max_num_seqs.unwrap_or(DEFAULT_SEQUENCES);
+        if !(1..=MAX_SEQUENCES).contains(&max_num_seqs) {
+            return Err(invalid(format!(
+                "max_num_seqs must be between 1 and {MAX_SEQUENCES}, but is {max_num_seqs}"
+            )));
+        }
+        for (name, value) in [
+            ("threads", self.threads),
+            ("context", self.context),
+            ("kv_cache_tokens", self.kv_cache_tokens),
+            ("max_num_batched_tokens", self.max_num_batched_tokens),
+        ] {
+            if value == Some(0) {
+                return Err(invalid(format!("{name} must be at least 1, but is 0")));
+            }
+        }
+        let batched_tokens = self.max_num_batched_tokens.unwrap_or(DEFAULT_BATCHED_TOKENS);
+        let drafts = self.speculate.unwrap_or_default();
+        Ok(LoadOptions {
+            backend,
+            gpu,
+            gpu_layers: self.gpu_layers,
+            num_threads: self.threads,
+            context_length: self.context,
+            cache_tokens: self.kv_cache_tokens,
+            kv_dtype: kv_dtype.map_err(|error| exception(&error.into()))?,
+            requantize: requantize.map_err(|error| invalid(error.to_string()))?,
+            // One more token keeps a prompt progressing while all sequences decode.
+            limits: BatchLimits {
+                max_num_tokens: batched_tokens.max(max_num_seqs + 1),
+                max_num_logit_rows: max_num_seqs.max(drafts.saturating_add(1).min(MAX_SEQUENCES)),
+            },
+            max_num_sequences: Some(max_num_seqs),
+            prefix_cache: self.prefix_cache.unwrap_or(true),
+            speculation: drafts > 0,
+            ..LoadOptions::default()
+        })
+    }
+
+    fn device(&self) -> PyResult<(BackendChoice, Option<usize>)> {
+        let Some(device) = &self.device else { return Ok((BackendChoice::Auto, None)) };
+        if device.eq_ignore_ascii_case("cpu") {
+            return Ok((BackendChoice::Parallel, None));
+        }
+        if let Ok(backend) = device.parse::<BackendChoice>() {
+            return Ok((backend, None));
+        }
+        match gpu_named(device) {
+            Some(index) => Ok((BackendChoice::Gpu, Some(index))),
+            None => Err(invalid(format!(
+                "unknown device {device:?}; expected auto, cpu, gpu, or the index or a part of the name of a GPU that \
+                 inferno.devices() lists"
+            ))),
+        }
+    }
+
+    /// Loads a model and starts its engine, downloading it first if needed.
+    ///
+    /// **Errors**: those of [`ModelSource::locate`] and [`Model::load`].
+    pub fn load(self, source: Option<String>, options: LoadOptions) -> Result<Loaded, Error> {
+        let is_built_in =
+            |name: &String| name.eq_ignore_ascii_case(BUILT_IN) && !Path::new(name).exists();
+        let source = source.filter(|name| !is_built_in(name));
+        let (model, name) = match source {
+            None => (Model::embedded()?, BUILT_IN.to_owned()),
+            Some(text) => {
+                let source: ModelSource = text.parse()?;
+                let path = source.locate(&mut |_| {})?;
+                let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                let name = match &source {
+                    ModelSource::Hub(reference) => reference.repo().to_owned(),
+                    ModelSource::File(_) => stem.unwrap_or_else(|| "model".to_owned()),
+                };
+                (Model::open(path)?, name)
+            }
+        };
+        let model = model.with_options(options);
+        let one_context = model.context_length()?;
+        let cache_tokens = options.cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one_context);
+        let model = model.with_options(LoadOptions { cache_tokens: Some(cache_tokens), ..options });
+        let defaults = EngineOptions::default();
+        let engine_options = EngineOptions {
+            max_num_waiting: self.max_num_waiting.unwrap_or(defaults.max_num_waiting),
+            num_speculative_tokens: self.speculate.unwrap_or_default(),
+            honor_priority: true,
+        };
+        let name = self.name.unwrap_or(name);
+        let model = model.load()?;
+        let served = model.served(engine_options, vec![name.clone()])?.with_any_name();
+        // A misspelled option of `chat` is an error.
+        let options = ServerOptions { strict_fields: true, ..ServerOptions::default() };
+        let server = LocalServer::start(options, served)?;
+        Ok(Loaded { model, server, name, engine_options })
+    }
+}

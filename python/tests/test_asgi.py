@@ -1,0 +1,107 @@
+"""The server as an ASGI application."""
+
+import asyncio
+import json
+
+import httpx
+import pytest
+
+import inferno
+
+QUESTION = {"messages": [{"role": "user", "content": "Who are you?"}], "temperature": 0, "max_tokens": 12}
+
+
+@pytest.fixture(scope="module")
+def app(model):
+    return inferno.asgi_app(model)
+
+
+def run(app, request, **client):
+    async def main():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://example", **client) as http:
+            return await request(http)
+
+    return asyncio.run(main())
+
+
+def test_routes_answer_as_over_http(app, model):
+    answer = run(app, lambda http: http.post("/v1/chat/completions", json=QUESTION))
+    assert answer.status_code == 200
+    expected = model.chat(QUESTION["messages"], temperature=0, max_tokens=12)
+    assert answer.json()["choices"][0]["message"]["content"] == expected.text
+    models = run(app, lambda http: http.get("/v1/models?limit=1")).json()
+    assert models["data"][0]["id"] == "ember"
+    assert run(app, lambda http: http.get("/nowhere")).status_code == 404
+    assert "vllm:num_requests_running" in run(app, lambda http: http.get("/metrics")).text
+
+
+def test_streams_arrive_event_by_event(app, model):
+    async def request(http):
+        async with http.stream("POST", "/v1/chat/completions", json={**QUESTION, "stream": True}) as answer:
+            return [line async for line in answer.aiter_lines()]
+
+    lines = [line.removeprefix("data: ") for line in run(app, request) if line.startswith("data: ")]
+    assert lines.pop() == "[DONE]"
+    deltas = [json.loads(line)["choices"][0]["delta"].get("content") or "" for line in lines]
+    assert "".join(deltas) == model.chat(QUESTION["messages"], temperature=0, max_tokens=12).text
+
+
+def test_keys_and_hosts_are_checked(model):
+    app = inferno.asgi_app(model, api_keys=["secret"], allowed_hosts=["example"])
+    assert run(app, lambda http: http.get("/v1/models")).status_code == 401
+    headers = {"authorization": "Bearer secret"}
+    assert run(app, lambda http: http.get("/v1/models"), headers=headers).status_code == 200
+    headers["host"] = "elsewhere"
+    assert run(app, lambda http: http.get("/v1/models"), headers=headers).status_code == 403
+
+
+def test_a_body_that_is_too_large_is_rejected(app):
+    answer = run(app, lambda http: http.post("/v1/completions", content=b"x" * (17 << 20)))
+    assert answer.status_code == 413
+
+
+def test_a_client_that_disconnects_cancels_its_request(app, model):
+    body = json.dumps({"prompt": "Once", "ignore_eos": True, "stream": True}).encode()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/v1/completions",
+        "root_path": "/api",
+        "query_string": b"",
+        "headers": [(b"host", b"example"), (b"content-type", b"application/json")],
+    }
+
+    async def main():
+        sent = []
+        incoming = asyncio.Queue()
+        incoming.put_nowait({"type": "http.request", "body": body})
+
+        async def send(message):
+            sent.append(message)
+            if len(sent) == 3:
+                incoming.put_nowait({"type": "http.disconnect"})
+
+        await asyncio.wait_for(app(scope, incoming.get, send), 20)
+        assert sent[0]["status"] == 200
+        deadline = asyncio.get_running_loop().time() + 20
+        while model.metrics()["num_running"] > 0:
+            assert asyncio.get_running_loop().time() < deadline
+            await asyncio.sleep(0.01)
+
+    asyncio.run(main())
+
+
+def test_lifespan_events_are_acknowledged(app):
+    async def main():
+        incoming, sent = asyncio.Queue(), []
+        for event in ["startup", "shutdown"]:
+            incoming.put_nowait({"type": f"lifespan.{event}"})
+
+        async def send(message):
+            sent.append(message["type"])
+
+        await app({"type": "lifespan"}, incoming.get, send)
+        assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+    asyncio.run(main())

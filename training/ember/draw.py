@@ -55,8 +55,14 @@ class Draw:
         return item
 
     def words(self, kind: str, count: int) -> list[str]:
-        """Returns `count` distinct words of a kind."""
-        return self.rng.sample(vocabulary.of_kind(kind, self.split), count)
+        """Returns `count` distinct words of a kind, familiar ones more often."""
+        known = vocabulary.of_kind(kind, self.split)
+        if count > len(known):
+            raise ValueError(f"{count} distinct words of the kind {kind!r}: there are {len(known)}")
+        found: dict[str, None] = {}
+        while len(found) < count:
+            found[self.word(kind)] = None
+        return list(found)
 
     def kind(self, family: str, makers: Mapping[str, tuple[Item, int]]) -> tuple[str, Item]:
         """Returns a kind of a family and its generator, drawn by weight. Held-out kinds are never drawn for training."""

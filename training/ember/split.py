@@ -3,7 +3,7 @@
 Three things are held out, and all three are decided by the material alone, so that no run or seed can leak them:
 
 - whole kinds, by name: `HELD_OUT_KINDS`. No training chat is of such a kind;
-- of the words (names, animals, objects and so on), one in twelve;
+- of the words (names, animals, objects and so on), one in twelve, apart from the familiar ones;
 - of the wordings of a question, one in forty-eight, where a question has several: few, since they are
   often the plainest ones.
 

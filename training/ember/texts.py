@@ -104,5 +104,6 @@ FAMILIES = {
     "continued": (continued_text, 48),
     "short": (short_text, 4),
     "written": (written_text, 3),
-    "repeated": (repeated_text, 5),
+    # Few: a model that often saw whole texts twice loops.
+    "repeated": (repeated_text, 1),
 }

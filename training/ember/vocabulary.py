@@ -150,9 +150,13 @@ KINDS = (
 
 @cache
 def of_kind(kind: str, split: Split) -> tuple[str, ...]:
-    """Returns the words of a kind that belong to a split."""
+    """Returns the words of a kind that belong to a split. Familiar words are never held out, since users mention them most."""
     found = list(_all(kind))
-    return tuple(found if kind in _WHOLE else of_split(found, split))
+    if kind in _WHOLE:
+        return tuple(found)
+    familiar = [word for word in found if is_familiar(word)] if split is Split.TRAIN else []
+    rare = [word for word in found if not is_familiar(word)]
+    return tuple(familiar + of_split(rare, split))
 
 
 @cache

@@ -14,7 +14,7 @@ from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember.draw import Draw  # noqa: E402
 from ember.fill import fill  # noqa: E402
 from ember.grammar import article, listed, number_word, plural, verdict  # noqa: E402
-from ember.kinds import chats, sums  # noqa: E402
+from ember.kinds import chats, sums, tool_specs  # noqa: E402
 from ember.noise import misspelled_word, noisy  # noqa: E402
 from ember.split import HELD_OUT_KINDS, Split  # noqa: E402
 
@@ -142,6 +142,23 @@ class Chats(unittest.TestCase):
     def test_held_out_words_are_not_drawn_in_training(self):
         for kind in ("name", "animal", "object", "word"):
             self.assertFalse(set(vocabulary.of_kind(kind, Split.TRAIN)) & set(vocabulary.of_kind(kind, Split.HELD_OUT)))
+
+    def test_familiar_words_are_not_held_out(self):
+        for kind, word in (("animal", "horse"), ("object", "ball"), ("any", "chocolate")):
+            self.assertIn(word, vocabulary.of_kind(kind, Split.TRAIN))
+            self.assertFalse(any(map(vocabulary.is_familiar, vocabulary.of_kind(kind, Split.HELD_OUT))))
+
+    def test_several_words_are_distinct_and_there_cannot_be_more_than_all(self):
+        draw = Draw(Random(0))
+        self.assertEqual(len(set(draw.words("day", 7))), 7)
+        with self.assertRaises(ValueError):
+            draw.words("day", 8)
+
+    def test_requests_to_invented_tools_are_grammatical(self):
+        draw = Draw(Random(0))
+        for _ in range(500):
+            for ask in tool_specs.made_up(draw).asks:
+                self.assertNotRegex(ask, r"(could you|can you|want you to|now) (how|is|what) |\|")
 
     def test_sums_are_right(self):
         for made in drawn(1_500, seed=10, family="sums"):

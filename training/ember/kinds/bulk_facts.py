@@ -64,7 +64,7 @@ def _of_opposites(_: Draw) -> Made:
 
 
 def _of_plurals(draw: Draw) -> Made:
-    nouns = [*grammar.irregular_nouns(), *draw.words("animal", 12), *draw.words("object", 8), *draw.words("job", 8)]
+    nouns = [*grammar.irregular_nouns(), *draw.words("animal", 10), *draw.words("object", 10), *draw.words("job", 8)]
     return ["the plural of each: {t}", "plurals: {t}", "more than one of each: {t}"], {noun: grammar.plural(noun) for noun in nouns}
 
 

@@ -42,7 +42,7 @@ def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offe
     meant = offer(draw, spec, spec.group == "made up")
     others: list[Offer] = []
     groups = {spec.group}
-    for _ in range(draw.rng.choices((0, 1, 2, 3), (35, 40, 18, 7))[0]):
+    for _ in range(draw.rng.choices((0, 1, 2, 3, 4), (22, 34, 24, 13, 7))[0]):
         other = made_up(draw) if draw.chance(0.3) else draw.choice(known)
         if other.group == "made up" and other.about[0].split()[0] in {one.about.split()[0] for one in [meant, *others]}:
             continue

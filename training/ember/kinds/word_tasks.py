@@ -360,10 +360,10 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
 
 _MAKERS = {
     "say": (say, 20),
-    "case": (case, 24),
+    "case": (case, 32),
     "spell": (spell, 30),
     "reverse": (reverse, 5),
-    "letters": (letters, 16),
+    "letters": (letters, 20),
     "forms": (forms, 20),
     "sorting": (sorting, 12),
     "replaced": (replaced, 6),

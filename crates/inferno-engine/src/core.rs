@@ -36,10 +36,11 @@ use std::time::Duration;
 
 use inferno_tokenizer::Tokenizer;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::mpsc;
 
 use crate::{
-    EngineError, FinishReason, Runner, Scheduler, SchedulerLimits, SequenceId, TokenConstraint,
-    state_file,
+    CacheEvent, EngineError, FinishReason, Runner, Scheduler, SchedulerLimits, SequenceId,
+    TokenConstraint, state_file,
 };
 use constraint::Constraint;
 use constraint_workers::ConstraintWorkers;
@@ -202,8 +203,19 @@ impl GenerationCore {
     pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
         let mut state = self.lock()?;
         let loaded = saved_prefixes::load(&mut state, path.as_ref());
+        state.send_cache_events();
         *self.shared.snapshot.lock() = state.snapshot();
         self.observed(loaded)
+    }
+
+    /// Returns a channel that receives the changes of the prefix cache after each step, starting with the blocks that it has.
+    /// There is one such channel: a later call ends it.
+    ///
+    /// **Errors**: [`EngineError::EngineStopped`].
+    pub fn cache_events(&self) -> Result<mpsc::UnboundedReceiver<Vec<CacheEvent>>, EngineError> {
+        let (observer, events) = mpsc::unbounded_channel();
+        self.lock()?.observe_cache(observer);
+        Ok(events)
     }
 
     /// Prepares a constraint for a generation.
@@ -252,6 +264,7 @@ impl GenerationCore {
         if state.is_device_lost() {
             self.shared.is_broken.store(true, Ordering::Relaxed);
         }
+        state.send_cache_events();
         *self.shared.snapshot.lock() = state.snapshot();
     }
 

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod block_pool;
+mod cache_events;
 mod core;
 mod engine;
 mod error;
@@ -39,6 +40,7 @@ mod stop;
 mod window_blocks;
 
 pub use block_pool::BlockPool;
+pub use cache_events::{BlockHash, CacheEvent};
 pub use core::{
     CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
     ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,

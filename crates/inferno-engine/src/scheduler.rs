@@ -46,7 +46,7 @@ pub use row_request::RowRequest;
 pub(crate) use speculation::max_num_drafting;
 pub use state_slots::StateUsage;
 
-use crate::WindowUpdate;
+use crate::{CacheEvent, WindowUpdate};
 use kv_blocks::KvBlocks;
 use scheduled::{Retention, Scheduled};
 
@@ -160,6 +160,16 @@ impl Scheduler {
     /// Returns the counters.
     pub fn counts(&self) -> SchedulerCounts {
         self.counts
+    }
+
+    /// Begins to record the changes of the prefix cache, starting with its blocks.
+    pub(crate) fn record_cache_events(&mut self) {
+        self.blocks.record_cache_events();
+    }
+
+    /// Returns the changes of the prefix cache since the last call.
+    pub(crate) fn take_cache_events(&mut self) -> Vec<CacheEvent> {
+        self.blocks.take_cache_events()
     }
 
     /// Returns how the blocks of the cache are used.

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use inferno_backend::Batch;
+use tokio::sync::mpsc;
 
 use super::event_sender::{EventQueue, EventSender};
 use super::prefill_pacing::PrefillPacing;
 use super::snapshot::EngineSnapshot;
 use super::task::SequenceTask;
 use crate::scheduler::{Continuation, Plan, RowRequest, Scheduler, SequenceId};
-use crate::{EngineError, FinishReason, Runner};
+use crate::{CacheEvent, EngineError, FinishReason, Runner};
 
 /// How long a step waits for constraints, at least: in most cases they are ready, or will be in a moment.
 const MIN_CONSTRAINT_WAIT: Duration = Duration::from_millis(1);
@@ -34,6 +35,8 @@ pub(crate) struct CoreState {
     held: Vec<SequenceId>,
     pacing: PrefillPacing,
     is_device_lost: bool,
+    /// Receives the changes of the prefix cache.
+    cache_observer: Option<mpsc::UnboundedSender<Vec<CacheEvent>>>,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
     counters: EngineSnapshot,
 }
@@ -57,6 +60,7 @@ impl CoreState {
             held: Vec::new(),
             pacing: PrefillPacing::new(target_itl),
             is_device_lost: false,
+            cache_observer: None,
             counters,
         }
     }
@@ -158,6 +162,23 @@ impl CoreState {
         for (id, task) in self.tasks.extract_if(|_, task| is_selected(task.sender())) {
             self.scheduler.remove(id);
             task.end(reason);
+        }
+    }
+
+    /// Sends the changes of the prefix cache to `observer` from now on, starting with its blocks.
+    pub(super) fn observe_cache(&mut self, observer: mpsc::UnboundedSender<Vec<CacheEvent>>) {
+        self.scheduler.record_cache_events();
+        self.cache_observer = Some(observer);
+        self.send_cache_events();
+    }
+
+    /// Sends the changes of the prefix cache since the last call.
+    pub(super) fn send_cache_events(&mut self) {
+        let Some(observer) = &self.cache_observer else { return };
+        let events = self.scheduler.take_cache_events();
+        if !events.is_empty() {
+            // The observer is gone when a server stops.
+            let _ = observer.send(events);
         }
     }
 

@@ -11,6 +11,7 @@ use super::SchedulerLimits;
 use super::checkpoints::ScheduledState;
 use super::scheduled::{Retention, Scheduled};
 use super::state_slots::StateSlots;
+use crate::cache_events::{CacheEvent, CacheEventLog};
 use crate::prefix_cache::{PrefixCache, PrefixNode};
 use crate::window_blocks::WindowBlocks;
 use crate::{BlockPool, Sequence};
@@ -54,6 +55,8 @@ pub(super) struct KvBlocks {
     block_tokens: usize,
     pool: BlockPool,
     cache: PrefixCache,
+    /// The changes of `cache`, if they are observed.
+    events: Option<CacheEventLog>,
     pub(super) windows: WindowBlocks,
     /// Whether blocks are shared.
     shares: bool,
@@ -67,7 +70,7 @@ impl KvBlocks {
         let (pool, cache) = (BlockPool::new(num_blocks), PrefixCache::new(block_tokens));
         let states = StateSlots::new(limits.num_state_slots);
         let windows = WindowBlocks::new(window, block_tokens);
-        Self { num_blocks, block_tokens, pool, cache, windows, shares, states }
+        Self { num_blocks, block_tokens, pool, cache, events: None, windows, shares, states }
     }
 
     pub(super) fn usage(&self) -> BlockUsage {
@@ -234,7 +237,7 @@ impl KvBlocks {
         tokens: &[u32],
     ) -> Option<(PrefixNode, Option<BlockId>)> {
         let block = self.pool.allocate()?;
-        let (node, is_new) = self.cache.insert(parent, tokens, block);
+        let (node, is_new) = self.insert(parent, tokens, block);
         if !is_new {
             self.pool.release(block);
         }
@@ -250,9 +253,52 @@ impl KvBlocks {
         while !are_filled && self.evict() {}
     }
 
+    /// Begins to record the changes of the prefix cache, starting with its blocks.
+    pub(super) fn record_cache_events(&mut self) {
+        let log = self.events.insert(CacheEventLog::default());
+        for node in self.cache.by_recency() {
+            log.stored(self.cache.parent(node), node, self.cache.tokens(node));
+        }
+    }
+
+    /// Returns the changes of the prefix cache since the last call; none if they are not recorded.
+    pub(super) fn take_cache_events(&mut self) -> Vec<CacheEvent> {
+        self.events.as_mut().map(CacheEventLog::take).unwrap_or_default()
+    }
+
+    /// Adds a block to the prefix cache, as [`PrefixCache::insert`] does.
+    fn insert(
+        &mut self,
+        parent: Option<PrefixNode>,
+        tokens: &[u32],
+        block: BlockId,
+    ) -> (PrefixNode, bool) {
+        let (node, is_new) = self.cache.insert(parent, tokens, block);
+        if is_new && let Some(log) = &mut self.events {
+            log.stored(parent, node, tokens);
+        }
+        (node, is_new)
+    }
+
+    /// Removes a block from the prefix cache if nothing else uses it, as [`PrefixCache::withdraw`] does.
+    fn withdraw(&mut self, node: PrefixNode) -> bool {
+        let is_removed = self.cache.withdraw(node);
+        if is_removed {
+            self.record_removal(node);
+        }
+        is_removed
+    }
+
+    fn record_removal(&mut self, node: PrefixNode) {
+        if let Some(log) = &mut self.events {
+            log.removed(node);
+        }
+    }
+
     /// Frees the least recently used block of the prefix cache, and its checkpoint; false if all are in use.
     fn evict(&mut self) -> bool {
         let Some((node, block)) = self.cache.evict() else { return false };
+        self.record_removal(node);
         self.states.detach(node);
         self.pool.release(block);
         true
@@ -296,7 +342,7 @@ impl KvBlocks {
             let start = index * self.block_tokens;
             let tokens = &sequence.tokens()[start..start + self.block_tokens];
             let own = sequence.block_table()[index];
-            let (node, is_new) = self.cache.insert(path.last().copied(), tokens, own);
+            let (node, is_new) = self.insert(path.last().copied(), tokens, own);
             if !is_new {
                 let shared = self.cache.block(node);
                 sequence.replace_block(index, shared);
@@ -337,7 +383,7 @@ impl KvBlocks {
             let is_partial = !num_computed.is_multiple_of(self.block_tokens);
             for (index, node) in path.drain(num_whole..).enumerate().rev() {
                 // The block of an only user becomes its own.
-                let keeps = index == 0 && is_partial && self.cache.withdraw(node);
+                let keeps = index == 0 && is_partial && self.withdraw(node);
                 if !keeps {
                     sequence.split_blocks(num_whole + index);
                     self.cache.release(&[node]);

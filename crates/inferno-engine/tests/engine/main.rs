@@ -1,5 +1,6 @@
 //! The engine on fake runners without a model, and on real models.
 
+mod cache_events;
 mod cores;
 mod devices;
 mod fake_runner;

@@ -62,6 +62,16 @@ pub enum ServerError {
         /// The endpoint.
         endpoint: String,
     },
+    /// The endpoint of cache events cannot be bound.
+    #[error(
+        "failed to publish cache events on {endpoint:?}: {message}; use a free address such as tcp://*:5557"
+    )]
+    CacheEventEndpoint {
+        /// The endpoint.
+        endpoint: String,
+        /// The cause.
+        message: String,
+    },
     /// The operating system provided no threads or sockets.
     #[error("failed to start the server's threads: {0}")]
     Runtime(#[source] io::Error),

@@ -7,6 +7,7 @@
 //! - `fields`: the policy on request fields that are unknown or not implemented;
 //! - `chat`: conversations, rendered for the model, and answers, split into reasoning, text and tool calls;
 //! - `generation`: requests in the engine, measured and logged;
+//! - `cache_events`: the changes of the prefix cache, published for routers;
 //! - `openai`, `anthropic`, `ollama`, `llama_server`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
 //! Invariants: every field of a request is honored, ignored with a report, or rejected by name; a client that disconnects aborts its request;
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod anthropic;
+mod cache_events;
 mod chat;
 mod embedding;
 mod errors;
@@ -40,6 +42,7 @@ mod state;
 mod time;
 mod tokens;
 
+pub use cache_events::{CacheEventOptions, Protocol};
 pub use errors::ServerError;
 pub use local::{LocalRequest, LocalResponse, LocalServer, ResponsePart};
 pub use model::ServedModel;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::ScriptedAnswers;
+use crate::{CacheEventOptions, ScriptedAnswers};
 
 /// Options of a server, without its model.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct ServerOptions {
     /// Address of an OpenTelemetry collector that receives a span for each request, with OTLP over HTTP; `/v1/traces` is added to
     /// addresses without a path.
     pub otlp_endpoint: Option<String>,
+    /// Whether and where changes of the prefix cache are published.
+    pub cache_events: CacheEventOptions,
     /// Rejects fields that the API does not define, instead of ignoring and reporting them.
     pub strict_fields: bool,
     /// Generates these answers to conversations, to test clients.
@@ -71,6 +73,7 @@ impl Default for ServerOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             otlp_endpoint: None,
+            cache_events: CacheEventOptions::default(),
             strict_fields: false,
             scripted: None,
             limits: Limits::default(),

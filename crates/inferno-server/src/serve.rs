@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use crate::cache_events::CacheEventPublisher;
 use crate::operation::logs;
 use crate::operation::traces::Traces;
 use crate::request::PREPARATION_STACK_BYTES;
@@ -119,6 +121,7 @@ impl Server {
     {
         let listener =
             tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Runtime)?;
+        let publisher = CacheEventPublisher::bind(&self.options.cache_events).await?;
         let (closing, is_closing) = watch::channel(false);
         let connections = Arc::new(Connections::new(
             router(Arc::clone(app)),
@@ -128,12 +131,16 @@ impl Server {
         ));
         let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
 
+        let mut publishing = JoinSet::new();
         tokio::select! {
             result = load_model(load)? => {
                 let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
                 let model = model.map_err(ServerError::Load)?;
                 let kv_dtype = model.handle.kv_dtype();
                 tracing::info!(address = %self.address, model = model.name(), %kv_dtype, "ready");
+                if let Some(publisher) = publisher {
+                    publishing = publisher.start(&model.handle);
+                }
                 app.publish(model);
             }
             () = stop() => {
@@ -147,6 +154,7 @@ impl Server {
         let _ = closing.send(true);
         connections.closed(CLOSING_TIMEOUT).await;
         accepting.abort();
+        publishing.shutdown().await;
         tracing::info!("stopped");
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod anthropic;
+mod cache_events;
 mod chat;
 mod client;
 mod completions;

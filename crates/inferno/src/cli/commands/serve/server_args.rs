@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inferno_server::{Limits, ScriptedAnswers, ServerOptions, TlsFiles};
+use inferno_server::{CacheEventOptions, Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
 use super::access::{host_of, origin_of};
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive, whole};
@@ -44,6 +44,11 @@ pub(super) struct ServerArgs {
     /// Send a trace span for each request to this OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<String>,
+    /// Publish the changes of the prefix cache over ZeroMQ for routers, as vLLM does, such as
+    /// {"enable_kv_cache_events": true, "endpoint": "tcp://*:5557", "replay_endpoint": "tcp://*:5558"}. The events contain the
+    /// tokens of prompts, and subscribers need no key
+    #[arg(long, value_name = "JSON", value_parser = cache_event_options)]
+    kv_events_config: Option<CacheEventOptions>,
     /// Generate the answers in this JSON file instead of the model's own, to test clients
     #[arg(long, value_name = "FILE", hide = true)]
     scripted_answers: Option<PathBuf>,
@@ -82,6 +87,15 @@ pub(super) struct ServerArgs {
 /// Parses a port.
 fn port(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+}
+
+/// Parses the options of cache events.
+fn cache_event_options(text: &str) -> Result<CacheEventOptions, String> {
+    serde_json::from_str(text).map_err(|error| {
+        format!(
+            "{error}; expected JSON such as {{\"enable_kv_cache_events\": true, \"endpoint\": \"tcp://*:5557\"}}"
+        )
+    })
 }
 
 /// Splits `HOST:PORT`. An IPv6 address with a port is in brackets.
@@ -153,6 +167,7 @@ impl ServerArgs {
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.cors_origin.clone(),
             otlp_endpoint: self.otlp_endpoint.clone(),
+            cache_events: self.kv_events_config.clone().unwrap_or_default(),
             strict_fields: self.strict_fields,
             scripted: self.scripted()?,
             limits: Limits {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use inferno_server::{CacheEventOptions, ServerOptions};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, SubSocket, ZmqMessage};
+use zeromq::{DealerSocket, Socket, SocketRecv, SocketSend, SubSocket, ZmqMessage};
 
 use crate::client::post;
 use crate::server::start;
@@ -29,13 +29,16 @@ fn decoded(frames: &[impl AsRef<[u8]>]) -> (u64, Value) {
 
 /// The messages from `first` on, as a router requests them that missed some.
 async fn replay(port: u16, first: u64) -> Vec<(u64, Value)> {
-    let mut socket = ReqSocket::new();
+    // A REQ socket would accept only one of the answers.
+    let mut socket = DealerSocket::new();
     socket.connect(&format!("tcp://127.0.0.1:{port}")).await.expect("a server");
-    socket.send(first.to_be_bytes().to_vec().into()).await.expect("a connected socket");
+    let mut request = ZmqMessage::from(Vec::new());
+    request.push_back(first.to_be_bytes().to_vec().into());
+    socket.send(request).await.expect("a connected socket");
     let mut messages = Vec::new();
     loop {
         let message = receive(&mut socket).await.into_vec();
-        let (number, events) = decoded(&message);
+        let (number, events) = decoded(&message[1..]);
         if number == u64::MAX {
             return messages;
         }

@@ -241,7 +241,7 @@ impl<'a> GpuPass<'a> {
         if memory.steps.is_empty() {
             return Ok(());
         }
-        backend.submit_steps(&memory);
+        backend.submit_steps(memory);
         backend.count(GpuCounters {
             dispatches: memory.steps.len() as u64,
             submissions: 1,

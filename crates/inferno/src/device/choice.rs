@@ -75,7 +75,7 @@ impl fmt::Display for BackendChoice {
 impl FromStr for BackendChoice {
     type Err = Error;
 
-    /// Parses a [`name`](Self::name) or one of the [`aliases`](Self::aliases), ignoring case.
+    /// Parses a [`name`](Self::name) or one of the aliases, ignoring case.
     ///
     /// **Errors**: [`Error::UnknownBackend`].
     fn from_str(text: &str) -> Result<Self, Error> {

@@ -126,7 +126,7 @@ def test_a_tool_is_called_and_its_result_read(claude, conversations):
 def test_a_tool_is_called_where_it_must_be(claude, conversations, choice):
     expected = conversations["tool_call"]
     choice = choice | {"disable_parallel_tool_use": True}
-    ask = expected.claude(messages=[{"role": "user", "content": "Hello!"}], tool_choice=choice, max_tokens=80)
+    ask = expected.claude(messages=[{"role": "user", "content": "I am in Berlin."}], tool_choice=choice, max_tokens=80)
     message = claude.messages.create(**ask)
     (call,) = message.content
     assert set(call.input) == {"city"} and message.stop_reason == "tool_use"

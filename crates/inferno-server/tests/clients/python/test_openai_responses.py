@@ -130,7 +130,7 @@ def test_an_answer_with_thoughts_goes_back_as_it_came(client, conversations):
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "get_weather"}])
 def test_a_tool_is_called_where_it_must_be(client, conversations, choice):
     expected = conversations["tool_call"]
-    arguments = ask(expected, input="Hello!", tool_choice=choice, parallel_tool_calls=False, max_output_tokens=80)
+    arguments = ask(expected, input="I am in Berlin.", tool_choice=choice, parallel_tool_calls=False, max_output_tokens=80)
     (call,) = client.responses.create(**arguments).output
     assert call.name == expected.tools[0]["function"]["name"]
     assert set(json.loads(call.arguments)) == {"city"}

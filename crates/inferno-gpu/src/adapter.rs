@@ -9,6 +9,9 @@ use inferno_backend::BackendError;
 
 use crate::ops::product::algorithm::Matrices;
 
+/// Numbers below this are indices of adapters, others are parts of names.
+const MAX_INDEX: usize = 100;
+
 /// A GPU, or a program that emulates one, and the interface to reach it by. One device can appear several times, once for
 /// each interface.
 #[derive(Debug, Clone)]
@@ -71,24 +74,29 @@ impl GpuAdapter {
         })
     }
 
-    /// Returns the adapter whose index, or else part of whose name, is `wanted`, regardless of case.
+    /// Returns the adapter whose index is `wanted`, a number below 100, or part of whose name it is, regardless of case.
     pub fn named(wanted: &str) -> Option<&'static Self> {
         let (adapters, lower) = (Self::all(), wanted.to_lowercase());
-        let by_index = lower.parse().ok().and_then(|index: usize| adapters.get(index));
-        let has_name = |adapter: &&Self| adapter.name().to_lowercase().contains(&lower);
-        by_index.or_else(|| adapters.iter().find(has_name).filter(|_| !lower.is_empty()))
+        match lower.parse::<usize>() {
+            // Names contain numbers: `1` is not an `A100`, but `4090` is a name.
+            Ok(index) if index < MAX_INDEX => adapters.get(index),
+            _ if lower.is_empty() => None,
+            _ => adapters.iter().find(|adapter| adapter.name().to_lowercase().contains(&lower)),
+        }
     }
 
-    /// Returns the adapter to use if none is named: the first discrete one, or one of Apple. Others only if they are
-    /// named.
+    /// Returns the first adapter to use if none is named.
     pub fn preferred() -> Option<&'static Self> {
-        if !has_hardware() {
-            return None;
-        }
-        Self::all().iter().find(|adapter| {
-            adapter.kind() == AdapterKind::Discrete
-                || adapter.info.backend == wgpu::Backend::Metal
-                    && adapter.kind() == AdapterKind::Integrated
+        Self::all_preferred().next()
+    }
+
+    /// Returns the adapters that are used without being named: discrete ones, and those of Apple's processors.
+    pub fn all_preferred() -> impl Iterator<Item = &'static Self> {
+        let adapters: &[Self] = if has_hardware() { Self::all() } else { &[] };
+        adapters.iter().filter(|adapter| {
+            let is_apple =
+                adapter.info.backend == wgpu::Backend::Metal && adapter.name().starts_with("Apple");
+            adapter.kind() == AdapterKind::Discrete || is_apple
         })
     }
 

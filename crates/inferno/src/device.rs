@@ -24,7 +24,11 @@ pub use description::{GpuDescription, gpu_named, gpus};
 /// An open backend of this build. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Device {
-    Cpu(Arc<CpuBackend>),
+    Cpu {
+        backend: Arc<CpuBackend>,
+        /// Why no GPU is used, if that is an error.
+        note: Option<String>,
+    },
     Reference(Arc<ReferenceBackend>),
     #[cfg(feature = "gpu")]
     Gpu(gpu::GpuDevice),
@@ -45,15 +49,23 @@ impl Device {
             (None, _, Some(1..)) => return unsupported("--cpu-experts"),
             (None, ..) => {}
         }
-        let cpu =
-            |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
+        let cpu = |isa, threads| {
+            let backend = Arc::new(CpuBackend::new(CpuOptions { isa, threads })?);
+            Ok(Self::Cpu { backend, note: None })
+        };
         match backend {
             BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
             BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
             BackendChoice::Parallel => cpu(isa, num_threads),
-            BackendChoice::Auto => match Self::preferred_gpu(checkpoint, options)? {
-                Some(gpu) => Ok(gpu),
-                None => cpu(isa, num_threads),
+            BackendChoice::Auto => match Self::automatic_gpu(checkpoint, options) {
+                Ok(Some(gpu)) => Ok(gpu),
+                Err(error) if !names_gpu(options) => {
+                    let note = format!("failed to use the GPU: {error}; running on the CPU");
+                    let backend = CpuBackend::new(CpuOptions { isa, threads: num_threads })?;
+                    Ok(Self::Cpu { backend: Arc::new(backend), note: Some(note) })
+                }
+                Ok(None) => cpu(isa, num_threads),
+                Err(error) => Err(error),
             },
             BackendChoice::Gpu | BackendChoice::Metal => Self::gpu(options),
             BackendChoice::Reference => match (num_threads, isa) {
@@ -64,23 +76,23 @@ impl Device {
         }
     }
 
-    /// The GPU that the options name, or the preferred one if its memory holds the whole model or a number of layers is
-    /// given.
+    /// The GPU that the options name; else a preferred one whose memory holds the whole model, or any if a number of
+    /// layers is given.
     #[cfg(feature = "gpu")]
-    fn preferred_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
-        let LoadOptions { num_threads, isa, gpu, gpu_layers, cpu_experts, .. } = options;
-        if gpu.is_some() || matches!(gpu_layers, Some(1..)) && has_preferred_gpu() {
+    fn automatic_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
+        if names_gpu(options) {
             return Self::gpu(options).map(Some);
         }
+        let LoadOptions { num_threads, isa, gpu_layers, cpu_experts, .. } = options;
         let has_cpu_options = num_threads.is_some() || isa.is_some();
         if gpu_layers.is_some() || has_cpu_options && !matches!(cpu_experts, Some(1..)) {
             return Ok(None);
         }
-        Ok(gpu::GpuDevice::open_if_it_holds(checkpoint, options).map(Self::Gpu))
+        Ok(gpu::GpuDevice::open_if_it_holds(checkpoint, options)?.map(Self::Gpu))
     }
 
     #[cfg(not(feature = "gpu"))]
-    fn preferred_gpu(_checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
+    fn automatic_gpu(_checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
         match options.gpu {
             Some(_) => Self::gpu(options).map(Some),
             None => Ok(None),
@@ -107,7 +119,9 @@ impl Device {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         match self {
-            Self::Cpu(backend) => runner_on(Arc::clone(backend), checkpoint, options, on_progress),
+            Self::Cpu { backend, .. } => {
+                runner_on(Arc::clone(backend), checkpoint, options, on_progress)
+            }
             Self::Reference(backend) => {
                 runner_on(Arc::clone(backend), checkpoint, options, on_progress)
             }
@@ -119,9 +133,19 @@ impl Device {
     /// Returns why the model was loaded on another device than planned, after [`runner`](Self::runner).
     pub(crate) fn fallback(&self) -> Option<&str> {
         match self {
-            Self::Cpu(_) | Self::Reference(_) => None,
+            Self::Cpu { note, .. } => note.as_deref(),
+            Self::Reference(_) => None,
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => device.fallback(),
+        }
+    }
+
+    /// Returns the memory of the GPU that the model occupies, in bytes, after [`runner`](Self::runner).
+    pub(crate) fn gpu_bytes(&self) -> usize {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => device.gpu_bytes(),
+            _ => 0,
         }
     }
 
@@ -136,7 +160,7 @@ impl Device {
         let spec = ModelSpec::from_checkpoint(checkpoint)?;
         let part = Part { checkpoint, spec: &spec, options };
         match self {
-            Self::Cpu(backend) => {
+            Self::Cpu { backend, .. } => {
                 let estimate = part.estimate(&**backend)?;
                 let (isa, num_threads) = (Some(backend.isa()), backend.num_threads());
                 let choice = match options.backend {
@@ -157,7 +181,9 @@ impl Device {
     /// **Errors**: no memory, a lost device.
     pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<DeviceRoofs>, Error> {
         match self {
-            Self::Cpu(backend) => Ok(Some(DeviceRoofs::Cpu(backend.measure_roofs(sweep_bytes)?))),
+            Self::Cpu { backend, .. } => {
+                Ok(Some(DeviceRoofs::Cpu(backend.measure_roofs(sweep_bytes)?)))
+            }
             Self::Reference(_) => Ok(None),
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => device.roofs(sweep_bytes).map(DeviceRoofs::Gpu).map(Some),
@@ -172,6 +198,11 @@ impl Device {
             _ => None,
         }
     }
+}
+
+/// Whether the options demand a GPU, so that one that fails is an error.
+fn names_gpu(options: &LoadOptions) -> bool {
+    options.gpu.is_some() || matches!(options.gpu_layers, Some(1..)) && has_preferred_gpu()
 }
 
 /// Whether there is a GPU that is used without being named.

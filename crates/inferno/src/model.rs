@@ -148,6 +148,11 @@ impl Model {
         self.device.get().and_then(Device::fallback)
     }
 
+    /// Returns the memory of a GPU that the model occupies, in bytes; 0 before it is loaded and on a CPU.
+    pub fn gpu_bytes(&self) -> usize {
+        self.device.get().map_or(0, Device::gpu_bytes)
+    }
+
     /// Loads the weights, once for any number of sessions and engines.
     ///
     /// **Errors**: as [`runner`](Self::runner) and [`tokenizer`](Self::tokenizer).

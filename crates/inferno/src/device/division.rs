@@ -17,6 +17,19 @@ pub(super) struct Division {
     pub(super) options: LoadOptions,
     /// Memory that the GPU's part needs, in bytes.
     pub(super) gpu_bytes: usize,
+    /// Why the first division that the GPU does not support is not possible.
+    obstacle: Option<String>,
+}
+
+/// Why less of a model is on a GPU than was planned.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fallback {
+    #[error("failed to load the model on the GPU as planned: {0}")]
+    Failed(Error),
+    #[error("the GPU does not support the model: {0}")]
+    Unsupported(String),
+    #[error("the memory of the GPU holds no layer of the model")]
+    TooSmall,
 }
 
 /// A division of a model.
@@ -61,20 +74,36 @@ impl Division {
                 Ok(part.footprint(gpu, &stage)?.device_bytes())
             }
         };
-        let splits = splits(&spec, &options);
-        let fits = |split: &Split| {
-            let usable = usable_bytes.unwrap_or(usize::MAX);
-            gpu_bytes(*split).is_ok_and(|bytes| bytes <= usable)
-        };
-        let chosen = splits.iter().copied().find(fits).or(splits.last().copied());
-        let split = chosen.expect("a model can be on one device");
-        let gpu_bytes = gpu_bytes(split)?;
-        Ok(Self { spec, split, options, gpu_bytes })
+        let usable_bytes = usable_bytes.unwrap_or(usize::MAX);
+        let (mut obstacle, mut chosen) = (None, None);
+        for split in splits(&spec, &options) {
+            let bytes = gpu_bytes(split);
+            let fits = matches!(bytes, Ok(bytes) if bytes <= usable_bytes);
+            if let (Err(error), None) = (&bytes, &obstacle) {
+                obstacle = Some(error.to_string());
+            }
+            chosen = Some((split, bytes));
+            if fits {
+                break;
+            }
+        }
+        let (split, gpu_bytes) = chosen.expect("a model can be on one device");
+        let gpu_bytes = gpu_bytes?;
+        Ok(Self { spec, split, options, gpu_bytes, obstacle })
     }
 
     /// Whether the GPU computes all layers, except for experts.
     pub(super) fn has_all_layers_on_gpu(&self) -> bool {
         self.split.first_on_gpu == 0
+    }
+
+    /// Why the CPU computes everything, unless the options request that.
+    pub(super) fn fallback(&self) -> Option<Fallback> {
+        let is_requested = self.options.gpu_layers == Some(0);
+        (self.is_on_cpu() && !is_requested).then(|| match &self.obstacle {
+            Some(obstacle) => Fallback::Unsupported(obstacle.clone()),
+            None => Fallback::TooSmall,
+        })
     }
 
     /// Whether the CPU computes everything.

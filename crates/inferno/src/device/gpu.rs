@@ -9,7 +9,7 @@ use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
 use inferno_model::{Footprint, LoadProgress, Model, ModelError, SeparateExperts, TokenCost};
 
-use super::division::{Division, Parts};
+use super::division::{Division, Fallback, Parts};
 use super::{Part, runner_on};
 use crate::bench::GpuWork;
 use crate::load::context_length;
@@ -30,8 +30,15 @@ pub(crate) struct GpuDevice {
     gpu: Arc<GpuBackend>,
     /// Opened when it is first needed.
     cpu: OnceLock<Arc<CpuBackend>>,
-    /// Why less of the model is on the GPU than was estimated to fit.
-    fallback: Arc<OnceLock<String>>,
+    /// A model that is loaded several times is divided in the same way each time.
+    loaded: Arc<OnceLock<Loaded>>,
+}
+
+/// What was loaded on a GPU.
+struct Loaded {
+    gpu_bytes: usize,
+    /// Why less of the model is on the GPU than was planned.
+    fallback: Option<String>,
 }
 
 impl GpuDevice {
@@ -48,20 +55,33 @@ impl GpuDevice {
 
     fn on(adapter: &GpuAdapter) -> Result<Self, Error> {
         let gpu = Arc::new(GpuBackend::new(adapter)?);
-        Ok(Self { gpu, cpu: OnceLock::new(), fallback: Arc::default() })
+        Ok(Self { gpu, cpu: OnceLock::new(), loaded: Arc::default() })
     }
 
-    /// Opens the preferred GPU if there is one whose memory holds the model, except perhaps experts.
-    pub(super) fn open_if_it_holds(checkpoint: &Gguf, options: &LoadOptions) -> Option<Self> {
-        GpuAdapter::preferred()?;
-        let device = Self::open(options).ok()?;
-        let division = device.division(checkpoint, options).ok()?;
-        division.has_all_layers_on_gpu().then_some(device)
+    /// Opens the first preferred GPU whose memory holds the model, except perhaps experts; `None` if there is none.
+    ///
+    /// **Errors**: a GPU that cannot be opened or does not support the model.
+    pub(super) fn open_if_it_holds(
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+    ) -> Result<Option<Self>, Error> {
+        for adapter in GpuAdapter::all_preferred() {
+            let device = Self::on(adapter)?;
+            if device.division(checkpoint, options)?.has_all_layers_on_gpu() {
+                return Ok(Some(device));
+            }
+        }
+        Ok(None)
     }
 
-    /// Why less of the model is on the GPU than was estimated to fit, once it is loaded.
+    /// Why less of the model is on the GPU than was planned, once it is loaded.
     pub(super) fn fallback(&self) -> Option<&str> {
-        self.fallback.get().map(String::as_str)
+        self.loaded.get()?.fallback.as_deref()
+    }
+
+    /// The memory of the GPU that the loaded model occupies, in bytes.
+    pub(super) fn gpu_bytes(&self) -> usize {
+        self.loaded.get().map_or(0, |loaded| loaded.gpu_bytes)
     }
 
     /// Loads the weights and allocates the KV cache and buffers. If the memory of a GPU that no option names turns out to
@@ -83,7 +103,10 @@ impl GpuDevice {
                 Err(error) if !is_chosen && !division.is_on_cpu() && is_gpu_failure(&error) => {
                     error
                 }
-                loaded => return Ok(self.note_fallback(reason, loaded?)),
+                loaded => {
+                    let reason = reason.map(Fallback::Failed).or(division.fallback());
+                    return Ok(self.record(division.gpu_bytes, reason, loaded?));
+                }
             };
             let is_lost = self.gpu.check().is_err();
             if !is_automatic && (is_lost || attempt == MAX_ATTEMPTS) {
@@ -98,19 +121,18 @@ impl GpuDevice {
         }
         let cpu = Arc::clone(self.cpu(options)?);
         let runner = runner_on(cpu, checkpoint, options, on_progress)?;
-        Ok(self.note_fallback(reason, runner))
+        Ok(self.record(0, reason.map(Fallback::Failed), runner))
     }
 
-    /// Records where a model runs, and why if it was meant to run elsewhere.
-    fn note_fallback(&self, reason: Option<Error>, runner: Box<dyn Runner>) -> Box<dyn Runner> {
-        if let Some(reason) = reason {
-            let devices = runner.devices().join(", ");
-            let note = format!(
-                "failed to load the model on the GPU as planned: {reason}; running on {devices}"
-            );
-            // A model that is loaded several times has the same reason each time.
-            self.fallback.get_or_init(|| note);
-        }
+    /// Records how much of a model is on the GPU, and why less than planned.
+    fn record(
+        &self,
+        gpu_bytes: usize,
+        reason: Option<Fallback>,
+        runner: Box<dyn Runner>,
+    ) -> Box<dyn Runner> {
+        let describe = |reason| format!("{reason}; running on {}", runner.devices().join(", "));
+        self.loaded.get_or_init(|| Loaded { gpu_bytes, fallback: reason.map(describe) });
         runner
     }
 
@@ -298,6 +320,7 @@ mod tests {
         let fallback = device.fallback().expect("a reason");
         assert!(fallback.contains("not enough memory for the KV cache"), "{fallback}");
         assert!(fallback.contains("running on cpu"), "{fallback}");
+        assert_eq!(device.gpu_bytes(), 0);
 
         let chosen = LoadOptions { gpu: Some(device.gpu.adapter().index()), ..options };
         let error = device.runner(&checkpoint, &chosen, &mut |_| ()).err().expect("no room");
@@ -323,7 +346,10 @@ mod tests {
         let least = divided("qwen3moe.gguf", &without_experts, None).gpu_bytes;
         let split = mixture(Some(least - 1)).split;
         assert_eq!(split, Split { first_on_gpu: 1, cpu_experts: num_layers });
-        assert!(mixture(Some(0)).is_on_cpu());
+        let nothing = mixture(Some(0));
+        assert!(nothing.is_on_cpu() && matches!(nothing.fallback(), Some(Fallback::TooSmall)));
+        let on_cpu = LoadOptions { gpu_layers: Some(0), ..options };
+        assert!(divided("qwen3moe.gguf", &on_cpu, None).fallback().is_none());
 
         let dense = divided("qwen3.gguf", &options, None);
         let less = divided("qwen3.gguf", &options, Some(dense.gpu_bytes - 1));

@@ -109,15 +109,15 @@ pub(crate) struct ServeArgs {
     compute: ComputeArgs,
 }
 
-/// Returns the memory of the GPU that a model will occupy, in bytes.
+/// Checks that the part of a model for the GPU fits in its memory, as far as that is known.
 ///
 /// **Errors**: those of [`Model::estimate`], [`Error::GpuTooSmall`].
-fn checked_gpu_bytes(model: &Model) -> Result<u64, Error> {
-    let Some(gpu) = model.estimate()?.gpu else { return Ok(0) };
+fn check_gpu_memory(model: &Model) -> Result<(), Error> {
+    let Some(gpu) = model.estimate()?.gpu else { return Ok(()) };
     let needed_bytes = gpu.footprint.device_bytes() as u64;
     match gpu.memory_bytes {
         Some(memory_bytes) if !gpu.fits() => Err(Error::GpuTooSmall { needed_bytes, memory_bytes }),
-        _ => Ok(needed_bytes),
+        _ => Ok(()),
     }
 }
 
@@ -181,7 +181,7 @@ impl ServeArgs {
             return dry_run::report(&model, "reduce --kv-cache-tokens or --context");
         }
         // What cannot fit is reported before the address is.
-        let gpu_bytes = checked_gpu_bytes(&model)?;
+        check_gpu_memory(&model)?;
         let template = self.checked_files(&model)?;
         let logs = init_logs(match self.log_format {
             LogFormatArg::Text => LogFormat::Text,
@@ -192,7 +192,7 @@ impl ServeArgs {
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
         self.print_address(scheme, server.address(), has_keys);
-        server.run(move || self.load(&model, gpu_bytes, template)).map_err(|error| match error {
+        server.run(move || self.load(&model, template)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {
                 Ok(error) => Failure::from(*error),
@@ -260,12 +260,7 @@ impl ServeArgs {
     }
 
     /// Loads the model and starts its engine.
-    fn load(
-        &self,
-        model: &Model,
-        gpu_bytes: u64,
-        template: Option<ChatTemplate>,
-    ) -> Result<ServedModel, Error> {
+    fn load(&self, model: &Model, template: Option<ChatTemplate>) -> Result<ServedModel, Error> {
         let checkpoint = model.checkpoint();
         let sampling = self.sampling.params(checkpoint.metadata())?;
         let pooling = match self.pooling {
@@ -286,7 +281,7 @@ impl ServeArgs {
             .with_reasoning(self.reasoning.switch())
             .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
             .with_file(ModelFile::of(checkpoint))
-            .with_gpu_bytes(if model.fallback().is_some() { 0 } else { gpu_bytes });
+            .with_gpu_bytes(model.gpu_bytes() as u64);
         let served = match template {
             Some(template) => {
                 served.with_chat_template(template.with_parsed_contents(self.parse_special))

@@ -12,8 +12,7 @@ use crate::ops::product::algorithm::Matrices;
 /// Numbers below this are indices of adapters, others are parts of names.
 const MAX_INDEX: usize = 100;
 
-/// A GPU, or a program that emulates one, and the interface to reach it by. One device can appear several times, once for
-/// each interface.
+/// A GPU adapter: a device and its API. A device that supports several APIs has an adapter for each.
 #[derive(Debug, Clone)]
 pub struct GpuAdapter {
     index: usize,

@@ -30,7 +30,7 @@ pub struct GpuBackend {
     pub(crate) health: Arc<Health>,
     pub(crate) registry: Arc<Registry>,
     /// Bound in place of buffers that an operation does not have.
-    pub(crate) nothing: Allocation,
+    pub(crate) placeholder: Allocation,
     /// The codebooks of weights, once there is such a weight.
     pub(crate) codebooks: OnceLock<Arc<Allocation>>,
     /// Memory of the host that results are copied to.
@@ -101,8 +101,8 @@ impl GpuBackend {
         let health = Health::of(&device);
         let limits = device.limits();
         let registry = Arc::<Registry>::default();
-        let nothing = registry.register(device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("nothing"),
+        let placeholder = registry.register(device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("placeholder"),
             size: crate::pipelines::PARAMS_BYTES as u64,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
@@ -116,7 +116,7 @@ impl GpuBackend {
             matrices,
             health,
             registry,
-            nothing,
+            placeholder,
             codebooks: OnceLock::new(),
             download: Mutex::default(),
             unsubmitted_bytes: AtomicUsize::new(0),

@@ -136,6 +136,11 @@ impl From<&'static Kernel> for Variant {
 }
 
 impl Variant {
+    /// A kernel whose workgroups have the usual number of threads, [`LANES`](crate::ops::LANES).
+    pub(crate) fn with_lanes(kernel: &'static Kernel) -> Self {
+        Self::from(kernel).with("LANES", crate::ops::LANES)
+    }
+
     /// Sets the constant `name` of type `u32`.
     pub(crate) fn with(mut self, name: &'static str, value: u32) -> Self {
         let free = self.constants.iter_mut().find(|constant| constant.is_none());

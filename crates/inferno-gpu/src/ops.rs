@@ -61,7 +61,6 @@ pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
         rope::variants(),
         rows::variants(),
         selective_scan::variants(),
-        crate::memory::state::variants(),
         crate::roof::variants(),
     ]
     .concat()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 use inferno_backend::BackendError;
@@ -27,7 +27,7 @@ pub struct GpuPass<'a> {
     error: Option<BackendError>,
 }
 
-/// What passes keep for later ones.
+/// State reused by later passes.
 #[derive(Debug)]
 pub(crate) struct PassMemory {
     pub(crate) tuning: Tuning,
@@ -130,46 +130,26 @@ impl<'a> GpuPass<'a> {
         &mut self.memory.tuning
     }
 
-    /// Seconds of what `record` records, which runs at once: before the steps of this pass.
+    /// Runs the steps that `record` records before those of this pass, waits for them and returns their duration.
     ///
     /// **Errors**: those of `record`, [`BackendError::DeviceLost`].
-    pub(crate) fn seconds_of(
+    pub(crate) fn run_before(
         &mut self,
-        record: &dyn Fn(&mut Self) -> Result<(), BackendError>,
-    ) -> Result<f64, BackendError> {
+        record: impl FnOnce(&mut Self) -> Result<(), BackendError>,
+    ) -> Result<Duration, BackendError> {
         let memory = &mut *self.memory;
         let (steps, params) = (mem::take(&mut memory.steps), mem::take(&mut memory.params));
         let weight_bytes = memory.weight_bytes;
-        let seconds = self.time(record);
-        let memory = &mut *self.memory;
-        (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
-        seconds
-    }
-
-    fn time(
-        &mut self,
-        record: &dyn Fn(&mut Self) -> Result<(), BackendError>,
-    ) -> Result<f64, BackendError> {
-        /// The best of several tries, each long enough that its submission does not matter.
-        const TRIES: usize = 3;
-        const TRY_SECONDS: f64 = 0.002;
-        const MAX_REPETITIONS: f64 = 50.0;
-        let mut run = |repetitions: usize| {
-            self.memory.steps.clear();
-            self.memory.params.clear();
-            for _ in 0..repetitions {
-                record(self)?;
-            }
-            let started = Instant::now();
+        let recorded = record(self);
+        let started = Instant::now();
+        if recorded.is_ok() {
             self.backend.submit_steps(&self.memory);
             self.backend.wait();
-            self.backend.check()?;
-            Ok(started.elapsed().as_secs_f64() / repetitions as f64)
-        };
-        // The first run compiles the kernels.
-        run(1)?;
-        let repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
-        (0..TRIES).try_fold(f64::INFINITY, |best, _| Ok(f64::min(best, run(repetitions)?)))
+        }
+        let duration = started.elapsed();
+        let memory = &mut *self.memory;
+        (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
+        recorded.and_then(|()| self.backend.check()).map(|()| duration)
     }
 
     /// Whether a dispatch of this pass reads or writes `allocation`.
@@ -212,28 +192,28 @@ impl<'a> GpuPass<'a> {
         self.memory.weight_bytes += bytes;
     }
 
-    /// Records an error that [`submit`](Self::start) returns.
+    /// Records an error that [`start`](Self::start) returns.
     pub(crate) fn fail(&mut self, error: BackendError) {
         self.error.get_or_insert(error);
     }
 
-    /// The buffer that takes the place of an absent one.
-    pub(crate) fn nothing(&self) -> Binding<'a> {
-        (&self.backend.nothing).into()
+    /// Bound in place of a buffer that an operation does not have.
+    pub(crate) fn placeholder(&self) -> Binding<'a> {
+        (&self.backend.placeholder).into()
     }
 
-    /// Binds a buffer, or nothing.
+    /// Binds a buffer, or the [placeholder](Self::placeholder).
     pub(crate) fn optional<'b, T>(&self, buffer: Option<&'b T>) -> Binding<'b>
     where
         'a: 'b,
         Binding<'b>: From<&'b T>,
     {
-        buffer.map_or_else(|| self.nothing(), Binding::from)
+        buffer.map_or_else(|| self.placeholder(), Binding::from)
     }
 
     /// Starts the dispatches that were recorded since the last start.
     ///
-    /// **Errors**: that of an operation, [`BackendError::Device`].
+    /// **Errors**: that of an operation, [`BackendError::DeviceLost`].
     pub(crate) fn start(&mut self) -> Result<(), BackendError> {
         let Self { backend, memory, error } = self;
         error.take().or_else(|| backend.take_deferred()).map_or(Ok(()), Err)?;

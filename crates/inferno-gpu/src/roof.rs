@@ -67,7 +67,7 @@ impl Arithmetic {
             Self::Dot => (&PEAK, 1, 1),
             Self::Matrix { size, .. } => (&MATRIX_PEAK, 2, size),
         };
-        let variant = Variant::from(kernel).with("LANES", LANES).with("KIND", kind);
+        let variant = Variant::with_lanes(kernel).with("KIND", kind);
         variant.with("CHAINS", CHAINS).with("M", size)
     }
 
@@ -90,7 +90,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 }
 
 fn sweep_variant(is_copy: bool) -> Variant {
-    Variant::from(&SWEEP).with("LANES", LANES).with("IS_COPY", is_copy.into())
+    Variant::with_lanes(&SWEEP).with("IS_COPY", is_copy.into())
 }
 
 impl GpuBackend {

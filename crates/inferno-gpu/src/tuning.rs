@@ -9,11 +9,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use inferno_backend::BackendError;
 use inferno_tensor::DType;
 
 use crate::adapter::GpuAdapter;
 use crate::ops::product::algorithm::{Algorithm, Kind, TileKind};
 use crate::options::GpuOptions;
+use crate::pass::GpuPass;
 
 /// Numbers of rows up to which products have the same choice.
 const ROW_BOUNDS: [usize; 6] = [1, 4, 8, 16, 32, 64];
@@ -53,6 +55,26 @@ impl fmt::Display for ProductClass {
         f.write_str(if self.is_gated { " gated" } else { "" })?;
         f.write_str(if self.is_normed { " normed" } else { "" })
     }
+}
+
+/// Seconds of what `record` records: the least of several tries, each long enough that its submission does not matter.
+///
+/// **Errors**: those of `record`, [`BackendError::DeviceLost`].
+pub(crate) fn seconds(
+    pass: &mut GpuPass<'_>,
+    record: impl Fn(&mut GpuPass<'_>) -> Result<(), BackendError>,
+) -> Result<f64, BackendError> {
+    const TRIES: usize = 3;
+    const TRY_SECONDS: f64 = 0.002;
+    const MAX_REPETITIONS: f64 = 50.0;
+    let mut run = |repetitions: usize| {
+        let duration = pass.run_before(|pass| (0..repetitions).try_for_each(|_| record(pass)))?;
+        Ok(duration.as_secs_f64() / repetitions as f64)
+    };
+    // The first run compiles the kernels.
+    run(1)?;
+    let repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
+    (0..TRIES).try_fold(f64::INFINITY, |best, _| Ok(f64::min(best, run(repetitions)?)))
 }
 
 /// The choices for a device.

@@ -36,8 +36,7 @@ pub(crate) fn max_tiles(slots: usize, num_experts: usize) -> usize {
 
 /// See [`Backend::unsupported`](inferno_backend::Backend::unsupported).
 pub(crate) fn unsupported(num_experts: usize) -> Option<String> {
-    let reason =
-        || format!("{num_experts} matrices to choose from, at most {MAX_EXPERTS} are supported");
+    let reason = || format!("too many experts: {num_experts} (maximum {MAX_EXPERTS})");
     (num_experts > MAX_EXPERTS).then(reason)
 }
 

@@ -2,25 +2,12 @@
 //!
 //! Each layer has two buffers: the inputs of its convolution, and its matrices. Both hold one row per slot.
 
-use bytemuck::{Pod, Zeroable};
 use inferno_backend::{BackendError, StateLayout, StateSlot};
 
 use super::allocation::Allocation;
 use crate::backend::GpuBackend;
-use crate::kernel::{Variant, kernel, snippets};
-use crate::ops::LANES;
-use crate::pass::{GpuPass, fold};
-
-kernel!(COPY_SLOT, "copy_slot", [snippets::FLAT_INDEX], [ReadWrite]);
-
-#[cfg(test)]
-pub(crate) fn variants() -> Vec<Variant> {
-    vec![variant()]
-}
-
-fn variant() -> Variant {
-    Variant::from(&COPY_SLOT).with("LANES", LANES)
-}
+use crate::ops::copy;
+use crate::pass::GpuPass;
 
 /// The state of recurrent layers.
 #[derive(Debug)]
@@ -66,22 +53,9 @@ impl GpuState {
 
     /// Copies slot `from` to slot `to`. A failure is reported by the next pass.
     pub(crate) fn copy(&mut self, backend: &GpuBackend, from: StateSlot, to: StateSlot) {
-        #[repr(C)]
-        #[derive(Clone, Copy, Pod, Zeroable)]
-        struct Params {
-            values: u32,
-            from: u32,
-            to: u32,
-        }
         let mut pass = GpuPass::new(backend);
         for (memory, values) in self.buffers() {
-            let params = Params {
-                values: values as u32,
-                from: from.0 * values as u32,
-                to: to.0 * values as u32,
-            };
-            let workgroups = fold(values.div_ceil(LANES as usize));
-            pass.dispatch(variant(), [memory.into()], &params, workgroups);
+            copy::copy_slot(&mut pass, memory, values, [from, to]);
         }
         if let Err(error) = pass.start() {
             backend.defer(error);

@@ -255,7 +255,7 @@ impl Inputs<'_> {
     ) {
         let Self { heads, batch, params, qkv, cache, .. } = self;
         let sinks = pass.optional(params.sinks);
-        let places = cache.places(params.layer).unwrap_or(pass.nothing());
+        let places = cache.places(params.layer).unwrap_or(pass.placeholder());
         let variant = heads.variant(tile, params.sinks.is_some(), is_split);
         let tiles = arguments.num_tiles as usize * heads.head_tiles(tile);
         let workgroups = fold(tiles * arguments.num_parts as usize);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{BackendError, CandidateShape, MAX_CANDIDATES, PassShape};
 
-use super::LANES;
 use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::allocation::{Allocation, Binding};
 use crate::memory::buffer::GpuBuffer;
@@ -33,7 +32,7 @@ pub(crate) fn variants() -> Vec<Variant> {
 }
 
 fn variant() -> Variant {
-    Variant::from(&SELECT_CANDIDATES).with("LANES", LANES).with("ENTRIES", ENTRIES as u32)
+    Variant::with_lanes(&SELECT_CANDIDATES).with("ENTRIES", ENTRIES as u32)
 }
 
 /// Upper bound of the bytes that [`select_candidates`] allocates.

@@ -29,11 +29,11 @@ pub(crate) fn variants() -> Vec<Variant> {
 }
 
 fn outputs() -> Variant {
-    Variant::from(&CAUSAL_CONV).with("LANES", LANES)
+    Variant::with_lanes(&CAUSAL_CONV)
 }
 
 fn tails() -> Variant {
-    Variant::from(&CONV_TAIL).with("LANES", LANES)
+    Variant::with_lanes(&CONV_TAIL)
 }
 
 /// The parameters of both kernels.

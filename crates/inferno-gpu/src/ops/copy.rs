@@ -1,26 +1,23 @@
 //! Copies of rows and of blocks of columns.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{ColumnBlocks, CopySize, EmbeddingIndex};
+use inferno_backend::{ColumnBlocks, CopySize, EmbeddingIndex, StateSlot};
 
 use super::LANES;
-use crate::kernel::{Kernel, Variant, kernel, snippets};
-use crate::memory::allocation::Binding;
+use crate::kernel::{Variant, kernel, snippets};
+use crate::memory::allocation::{Allocation, Binding};
 use crate::memory::batch::GpuBatch;
 use crate::memory::buffer::GpuBuffer;
 use crate::memory::table::GpuTable;
 use crate::pass::{GpuPass, fold};
 
 kernel!(COPY_COLUMNS, "copy_columns", [snippets::FLAT_INDEX], [Read, ReadWrite]);
+kernel!(COPY_SLOT, "copy_slot", [snippets::FLAT_INDEX], [ReadWrite]);
 kernel!(GATHER_ROWS, "gather_rows", [snippets::FLAT_INDEX], [Read, Read, ReadWrite]);
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    [&COPY_COLUMNS, &GATHER_ROWS].map(lanes).to_vec()
-}
-
-fn lanes(kernel: &'static Kernel) -> Variant {
-    Variant::from(kernel).with("LANES", LANES)
+    [&COPY_COLUMNS, &COPY_SLOT, &GATHER_ROWS].map(Variant::with_lanes).to_vec()
 }
 
 /// See [`Pass::copy_columns`](inferno_backend::Pass::copy_columns).
@@ -49,7 +46,7 @@ pub(crate) fn copy_columns(
         places: [place(from), place(to)],
     };
     let workgroups = fold(values.div_ceil(LANES as usize));
-    pass.dispatch(lanes(&COPY_COLUMNS), [x, out.into()], &params, workgroups);
+    pass.dispatch(Variant::with_lanes(&COPY_COLUMNS), [x, out.into()], &params, workgroups);
 }
 
 /// See [`Pass::repeat_rows`](inferno_backend::Pass::repeat_rows).
@@ -65,6 +62,26 @@ pub(crate) fn repeat_rows(
     let from = ColumnBlocks { row_len: width, start: 0, step: 0 };
     let to = ColumnBlocks { row_len: times * width, start: 0, step: width };
     copy_columns(pass, CopySize { rows, blocks: times, width }, (x.into(), from), (out, to));
+}
+
+/// Copies `values` values of a recurrent state from one slot of `memory` to another.
+pub(crate) fn copy_slot(
+    pass: &mut GpuPass<'_>,
+    memory: &Allocation,
+    values: usize,
+    [from, to]: [StateSlot; 2],
+) {
+    #[repr(C)]
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    struct Params {
+        values: u32,
+        first_from: u32,
+        first_to: u32,
+    }
+    let first = |slot: StateSlot| slot.0 * values as u32;
+    let params = Params { values: values as u32, first_from: first(from), first_to: first(to) };
+    let workgroups = fold(values.div_ceil(LANES as usize));
+    pass.dispatch(Variant::with_lanes(&COPY_SLOT), [memory.into()], &params, workgroups);
 }
 
 /// See [`Pass::gather_logit_rows`](inferno_backend::Pass::gather_logit_rows).
@@ -87,7 +104,7 @@ pub(crate) fn gather_logit_rows(
         Params { values: values as u32, cols: x.cols() as u32, rows_at: batch.arrays.logit_rows };
     let workgroups = fold(values.div_ceil(LANES as usize));
     let bindings = [batch.binding(pass), x.into(), out.into()];
-    pass.dispatch(lanes(&GATHER_ROWS), bindings, &params, workgroups);
+    pass.dispatch(Variant::with_lanes(&GATHER_ROWS), bindings, &params, workgroups);
 }
 
 /// See [`Pass::embed`](inferno_backend::Pass::embed).

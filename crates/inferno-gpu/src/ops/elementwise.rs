@@ -15,12 +15,7 @@ kernel!(GATE, "gate", [snippets::FLAT_INDEX, snippets::FUNCTION], [Read, ReadWri
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    [&APPLY, &ADD_SCALED, &GATE].map(lanes).to_vec()
-}
-
-/// A kernel with one thread per value.
-fn lanes(kernel: &'static crate::kernel::Kernel) -> Variant {
-    Variant::from(kernel).with("LANES", LANES)
+    [&APPLY, &ADD_SCALED, &GATE].map(Variant::with_lanes).to_vec()
 }
 
 /// Workgroups for one thread per value.
@@ -39,7 +34,7 @@ pub(crate) fn apply(pass: &mut GpuPass<'_>, rows: usize, function: Function, x: 
     for (tile, x_of_tile) in x.row_tiles(rows) {
         let values = tile.len() * x.cols();
         let params = Params { values: values as u32, function: function.into() };
-        pass.dispatch(lanes(&APPLY), [x_of_tile], &params, workgroups(values));
+        pass.dispatch(Variant::with_lanes(&APPLY), [x_of_tile], &params, workgroups(values));
     }
 }
 
@@ -60,7 +55,12 @@ pub(crate) fn add_scaled(
     assert_eq!(x.cols(), out.cols(), "rows of the same width");
     let values = rows * out.cols();
     let params = Params { values: values as u32, factor };
-    pass.dispatch(lanes(&ADD_SCALED), [x.into(), out.into()], &params, workgroups(values));
+    pass.dispatch(
+        Variant::with_lanes(&ADD_SCALED),
+        [x.into(), out.into()],
+        &params,
+        workgroups(values),
+    );
 }
 
 /// See [`Pass::gate`](inferno_backend::Pass::gate).
@@ -90,5 +90,10 @@ pub(crate) fn gate(
         gate_col_step: u32::from(!is_single),
         function: function.into(),
     };
-    pass.dispatch(lanes(&GATE), [gate.into(), out.into()], &params, workgroups(values));
+    pass.dispatch(
+        Variant::with_lanes(&GATE),
+        [gate.into(), out.into()],
+        &params,
+        workgroups(values),
+    );
 }

@@ -37,15 +37,11 @@ pub(crate) fn variants() -> Vec<Variant> {
     vec![
         with_experts(&ROUTE_EXPERTS, 8, ROUTING_LANES),
         with_experts(&ROUTE_EXPERTS, MAX_EXPERTS, ROUTING_LANES),
-        lanes(&ROUTE_TO_ALL),
+        Variant::with_lanes(&ROUTE_TO_ALL),
         sort_variant(MAX_EXPERTS),
-        lanes(&WEIGH_EXPERT_INPUTS),
-        lanes(&COMBINE_EXPERTS),
+        Variant::with_lanes(&WEIGH_EXPERT_INPUTS),
+        Variant::with_lanes(&COMBINE_EXPERTS),
     ]
-}
-
-fn lanes(kernel: &'static crate::kernel::Kernel) -> Variant {
-    Variant::from(kernel).with("LANES", LANES)
 }
 
 /// A kernel with workgroup memory for `num_experts` experts.
@@ -152,7 +148,12 @@ pub(crate) fn route_to_all(pass: &mut GpuPass<'_>, rows: usize, routing: &mut Gp
         num_slots: routing.num_slots as u32,
     };
     let workgroups = fold(slots.div_ceil(LANES as usize));
-    pass.dispatch(lanes(&ROUTE_TO_ALL), [(&routing.memory).into()], &params, workgroups);
+    pass.dispatch(
+        Variant::with_lanes(&ROUTE_TO_ALL),
+        [(&routing.memory).into()],
+        &params,
+        workgroups,
+    );
     sort_slots(pass, routing);
 }
 
@@ -181,7 +182,7 @@ pub(crate) fn weigh_expert_inputs(
         cols: x.cols() as u32,
     };
     let bindings = [x.into(), (&routing.memory).into(), out.into()];
-    pass.dispatch(lanes(&WEIGH_EXPERT_INPUTS), bindings, &params, fold(slots));
+    pass.dispatch(Variant::with_lanes(&WEIGH_EXPERT_INPUTS), bindings, &params, fold(slots));
 }
 
 /// See [`Pass::expert_linear`](inferno_backend::Pass::expert_linear) and
@@ -238,5 +239,5 @@ pub(crate) fn combine_experts(
     };
     let bindings = [(&routing.memory).into(), y.into(), out.into()];
     let workgroups = fold(values.div_ceil(LANES as usize));
-    pass.dispatch(lanes(&COMBINE_EXPERTS), bindings, &params, workgroups);
+    pass.dispatch(Variant::with_lanes(&COMBINE_EXPERTS), bindings, &params, workgroups);
 }

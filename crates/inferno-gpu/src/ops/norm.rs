@@ -3,8 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{GatedNorm, Norm, NormKind};
 
-use super::LANES;
-use crate::kernel::{Kernel, Variant, kernel, snippets};
+use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::allocation::Binding;
 use crate::memory::buffer::GpuBuffer;
 use crate::pass::{GpuPass, fold};
@@ -25,11 +24,7 @@ kernel!(
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    [&NORM, &GATED_NORM].map(lanes).to_vec()
-}
-
-fn lanes(kernel: &'static Kernel) -> Variant {
-    Variant::from(kernel).with("LANES", LANES)
+    [&NORM, &GATED_NORM].map(Variant::with_lanes).to_vec()
 }
 
 /// See [`Pass::norm`](inferno_backend::Pass::norm).
@@ -70,7 +65,7 @@ pub(crate) fn dispatch(
     };
     assert_eq!(weight.cols(), cols, "a weight per column");
     let bindings = [x, weight.into(), pass.optional(bias), out];
-    pass.dispatch(lanes(&NORM), bindings, &params, fold(rows));
+    pass.dispatch(Variant::with_lanes(&NORM), bindings, &params, fold(rows));
 }
 
 /// See [`Pass::gated_norm`](inferno_backend::Pass::gated_norm).
@@ -107,5 +102,5 @@ pub(crate) fn gated_norm(
         eps,
     };
     let bindings = [gates.into(), pass.optional(weight), x.into()];
-    pass.dispatch(lanes(&GATED_NORM), bindings, &params, fold(rows * parts_per_row));
+    pass.dispatch(Variant::with_lanes(&GATED_NORM), bindings, &params, fold(rows * parts_per_row));
 }

@@ -16,7 +16,7 @@ use crate::memory::routing::{GpuRouting, max_tiles};
 use crate::memory::weight::{Chunk, GpuWeight, Segment};
 use crate::pack::{UNIT_COLS, WeightFormat, num_units};
 use crate::pass::{GpuPass, MAX_WORKGROUPS};
-use crate::tuning::ProductClass;
+use crate::tuning::{self, ProductClass};
 use algorithm::{Algorithm, Kind, TileKind};
 
 /// Columns of an aligned row, see [`is_aligned`].
@@ -196,7 +196,7 @@ impl Product<'_> {
         for candidate in candidates {
             let record =
                 |pass: &mut GpuPass<'_>| trial.dispatch_as(pass, weight, pieces, kind, candidate);
-            let seconds = pass.seconds_of(&record)?;
+            let seconds = tuning::seconds(pass, record)?;
             if seconds < fastest.0 {
                 fastest = (seconds, candidate);
             }
@@ -214,11 +214,11 @@ impl Product<'_> {
         mut kind: Kind,
         algorithm: Algorithm,
     ) -> Result<(), BackendError> {
-        let (rows, cols, nothing) = (self.tiles.input_rows(), weight.cols, pass.nothing());
+        let (rows, cols, placeholder) = (self.tiles.input_rows(), weight.cols, pass.placeholder());
         if algorithm.reads_halves(&kind) {
             let [halves, factors] = halves::convert(pass, rows, cols, self.x, self.norm)?;
             kind = Kind { is_normed: false, is_aligned: true, ..kind };
-            let inputs = [(&*halves).into(), (&*factors).into(), nothing];
+            let inputs = [(&*halves).into(), (&*factors).into(), placeholder];
             self.run(pass, (weight, pieces), kind, algorithm, inputs);
             return Ok(());
         }
@@ -226,7 +226,7 @@ impl Product<'_> {
             Some(norm) if !kind.is_normed => {
                 let normed = pass.scratch("normalized rows", 0, rows * cols * size_of::<f32>())?;
                 norm::dispatch(pass, (rows, cols), self.x, norm, (&*normed).into());
-                let inputs = [(&*normed).into(), nothing, nothing];
+                let inputs = [(&*normed).into(), placeholder, placeholder];
                 self.run(pass, (weight, pieces), kind, algorithm, inputs);
             }
             norm => {
@@ -258,7 +258,7 @@ impl Product<'_> {
                 true => params.parts[0].num_groups,
                 false => params.parts.iter().map(|part| part.num_groups).sum(),
             };
-            let bindings = bindings(self, inputs, pass.nothing(), weight, *pieces);
+            let bindings = bindings(self, inputs, pass.placeholder(), weight, *pieces);
             for first in (0..num_tiles).step_by(MAX_WORKGROUPS) {
                 params.first_tile = first as u32;
                 let [x, z, _] = crate::pass::fold(groups as usize);
@@ -341,27 +341,27 @@ impl Product<'_> {
 fn bindings<'b>(
     product: &Product<'b>,
     [x, norm_weight, norm_bias]: [Binding<'b>; 3],
-    nothing: Binding<'b>,
+    placeholder: Binding<'b>,
     weight: &'b GpuWeight,
     pieces: Pieces<'b>,
 ) -> [Binding<'b>; 12] {
-    let buffer = |buffer: Option<&'b GpuBuffer>| buffer.map_or(nothing, Binding::from);
+    let buffer = |buffer: Option<&'b GpuBuffer>| buffer.map_or(placeholder, Binding::from);
     let routing = match product.tiles {
-        Tiles::Rows(_) => nothing,
+        Tiles::Rows(_) => placeholder,
         Tiles::Experts(routing, _) => (&routing.memory).into(),
     };
     let [a, b] = pieces.map(|piece| match piece {
         Some((_, chunk)) => [(&chunk.codes).into(), (&chunk.side).into()],
-        None => [nothing; 2],
+        None => [placeholder; 2],
     });
     [
         x,
         norm_weight,
         norm_bias,
         buffer(product.bias),
-        weight.scales.as_ref().map_or(nothing, Binding::from),
+        weight.scales.as_ref().map_or(placeholder, Binding::from),
         routing,
-        weight.codebooks.as_deref().map_or(nothing, Binding::from),
+        weight.codebooks.as_deref().map_or(placeholder, Binding::from),
         product.out,
         a[0],
         a[1],

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::LANES;
-use crate::kernel::{Kernel, Variant, kernel, snippets};
+use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::buffer::GpuBuffer;
 use crate::pass::{GpuPass, fold};
 
@@ -18,11 +18,7 @@ kernel!(SPARSIFY, "sparsify", [snippets::FLAT_INDEX, snippets::WORKGROUP_SUM], [
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    [&ADD_COMBINATIONS, &MATCH_MAGNITUDE, &SPARSIFY].map(lanes).to_vec()
-}
-
-fn lanes(kernel: &'static Kernel) -> Variant {
-    Variant::from(kernel).with("LANES", LANES)
+    [&ADD_COMBINATIONS, &MATCH_MAGNITUDE, &SPARSIFY].map(Variant::with_lanes).to_vec()
 }
 
 /// See [`Pass::add_combinations`](inferno_backend::Pass::add_combinations).
@@ -53,7 +49,7 @@ pub(crate) fn add_combinations(
     };
     let workgroups = fold(values.div_ceil(LANES as usize));
     let bindings = [factors.into(), x.into(), out.into()];
-    pass.dispatch(lanes(&ADD_COMBINATIONS), bindings, &params, workgroups);
+    pass.dispatch(Variant::with_lanes(&ADD_COMBINATIONS), bindings, &params, workgroups);
 }
 
 /// See [`Pass::match_magnitude`](inferno_backend::Pass::match_magnitude).
@@ -80,7 +76,12 @@ pub(crate) fn match_magnitude(
         minimum,
     };
     let workgroups = fold(rows * blocks_per_row);
-    pass.dispatch(lanes(&MATCH_MAGNITUDE), [x.into(), out.into()], &params, workgroups);
+    pass.dispatch(
+        Variant::with_lanes(&MATCH_MAGNITUDE),
+        [x.into(), out.into()],
+        &params,
+        workgroups,
+    );
 }
 
 /// See [`Pass::sparsify`](inferno_backend::Pass::sparsify).
@@ -98,5 +99,5 @@ pub(crate) fn sparsify(
         num_deviations: f32,
     }
     let params = Params { rows: rows as u32, cols: x.cols() as u32, num_deviations };
-    pass.dispatch(lanes(&SPARSIFY), [x.into()], &params, fold(rows));
+    pass.dispatch(Variant::with_lanes(&SPARSIFY), [x.into()], &params, fold(rows));
 }

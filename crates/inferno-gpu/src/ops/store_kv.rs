@@ -130,7 +130,7 @@ pub(crate) fn store_kv(
     let head = [
         batch.binding(pass),
         qkv.into(),
-        cache.places(layer).unwrap_or(pass.nothing()),
+        cache.places(layer).unwrap_or(pass.placeholder()),
         pass.optional(angles),
         pass.optional(query_norm),
         pass.optional(key_norm),

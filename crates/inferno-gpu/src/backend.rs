@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use inferno_backend::{Backend, BackendError, Requirement};
 
 use crate::adapter::GpuAdapter;
+use crate::completion::Completion;
 use crate::health::Health;
 use crate::memory::allocation::{Allocation, Registry};
 use crate::memory::routing;
@@ -28,6 +29,7 @@ pub struct GpuBackend {
     /// The cooperative matrices that products use.
     pub(crate) matrices: Option<Matrices>,
     pub(crate) health: Arc<Health>,
+    pub(crate) completion: Completion,
     pub(crate) registry: Arc<Registry>,
     /// Bound in place of buffers that an operation does not have.
     pub(crate) placeholder: Allocation,
@@ -107,6 +109,7 @@ impl GpuBackend {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         }));
+        let completion = Completion::new(&device);
         health.check()?;
         Ok(Self {
             adapter: adapter.clone(),
@@ -115,6 +118,7 @@ impl GpuBackend {
             limits,
             matrices,
             health,
+            completion,
             registry,
             placeholder,
             codebooks: OnceLock::new(),
@@ -298,6 +302,29 @@ mod tests {
         if let Ok(mut other) = backend.alloc(2, 2) {
             backend.upload(&[1.0; 4], &mut other);
         }
+    }
+
+    #[test]
+    fn a_submission_that_did_not_run_loses_the_device() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let mut x = backend.alloc(1, 2).expect("memory");
+        backend.upload(&[1.0, 2.0], &mut x);
+        let mut download = || {
+            let mut pass = backend.begin();
+            pass.apply(1, Function::Scale { factor: 2.0 }, &mut x);
+            pass.submit()?;
+            backend.download(&x, 0..2, &mut Vec::new()).map(<[f32]>::to_vec)
+        };
+        for factor in [2.0, 4.0] {
+            assert_eq!(download().expect("a device that works"), [factor, 2.0 * factor]);
+        }
+        // Commands without the dispatch that counts them, as if they had been aborted.
+        let commands = backend.device.create_command_encoder(&Default::default()).finish();
+        backend.completion.submit(&backend.queue, commands);
+        let failure = download();
+        assert!(matches!(failure, Err(BackendError::DeviceLost { .. })), "{failure:?}");
+        assert!(matches!(backend.check(), Err(BackendError::DeviceLost { .. })));
     }
 
     #[test]

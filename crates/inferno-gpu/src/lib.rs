@@ -8,6 +8,7 @@
 
 mod adapter;
 mod backend;
+mod completion;
 mod health;
 mod kernel;
 mod matrix_check;

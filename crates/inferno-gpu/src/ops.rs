@@ -61,6 +61,7 @@ pub(crate) fn variants() -> Vec<crate::kernel::Variant> {
         rope::variants(),
         rows::variants(),
         selective_scan::variants(),
+        crate::completion::variants(),
         crate::roof::variants(),
     ]
     .concat()

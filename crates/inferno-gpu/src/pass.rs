@@ -223,7 +223,7 @@ impl<'a> GpuPass<'a> {
         }
         backend.submit_steps(memory);
         backend.count(GpuCounters {
-            dispatches: memory.steps.len() as u64,
+            dispatches: memory.steps.len() as u64 + 1,
             submissions: 1,
             weight_bytes: memory.weight_bytes,
             ..GpuCounters::default()
@@ -243,30 +243,31 @@ impl GpuBackend {
         let pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
         pages.for_each(|(params, page)| self.queue.write_buffer(page, 0, params));
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        encode(&mut encoder, &memory.steps);
+        self.encode(&mut encoder, &memory.steps);
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        self.queue.submit([encoder.finish()]);
+        self.completion.submit(&self.queue, encoder.finish());
+    }
+
+    fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let mut current = None;
+        for (number, step) in steps.iter().enumerate() {
+            if current != Some(&step.pipeline) {
+                pass.set_pipeline(&step.pipeline);
+                current = Some(&step.pipeline);
+            }
+            let offset = (number % PAGE_DISPATCHES * PARAMS_BYTES) as u32;
+            pass.set_bind_group(0, &step.bind_group, &[offset]);
+            let [x, y, z] = step.workgroups;
+            pass.dispatch_workgroups(x, y, z);
+        }
+        self.completion.record(&mut pass);
     }
 }
 
 fn params_page(backend: &GpuBackend) -> Result<wgpu::Buffer, BackendError> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     backend.create_buffer((PAGE_DISPATCHES * PARAMS_BYTES) as u64, usage, "parameters")
-}
-
-fn encode(encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {
-    let mut pass = encoder.begin_compute_pass(&Default::default());
-    let mut current = None;
-    for (number, step) in steps.iter().enumerate() {
-        if current != Some(&step.pipeline) {
-            pass.set_pipeline(&step.pipeline);
-            current = Some(&step.pipeline);
-        }
-        let offset = (number % PAGE_DISPATCHES * PARAMS_BYTES) as u32;
-        pass.set_bind_group(0, &step.bind_group, &[offset]);
-        let [x, y, z] = step.workgroups;
-        pass.dispatch_workgroups(x, y, z);
-    }
 }
 
 /// Number of workgroups that every device accepts in one dimension.

@@ -13,8 +13,8 @@ use inferno_conformance::gpu::adapter;
 use inferno_model::{ModelCache, StageOutput, StageRows};
 use support::{fixtures, limits, load};
 
-/// Lookup of the embedding, selection of rows, final norm and output head.
-const OUTSIDE_LAYERS: u64 = 4;
+/// Lookup of the embedding, selection of rows, final norm and output head; the count of the pass and that of its download.
+const OUTSIDE_LAYERS: u64 = 6;
 
 /// Projection of queries, keys and values; rotation and storage; attention; its output; both parts of the feed-forward
 /// block.

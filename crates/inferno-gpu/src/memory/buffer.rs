@@ -8,6 +8,7 @@ use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
 use crate::backend::{GpuBackend, GpuCounters};
+use crate::completion::COUNT_BYTES;
 
 /// Bytes that are transferred at a time. The host holds a copy of them until then.
 pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
@@ -226,13 +227,16 @@ impl GpuBackend {
         bytes: &mut [u8],
     ) -> Result<(), BackendError> {
         let mut target = self.download.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = bytes.len() as u64;
-        self.count(GpuCounters { downloaded_bytes: size, ..Default::default() });
+        let downloaded_bytes = bytes.len() as u64;
+        self.count(GpuCounters { dispatches: 1, downloaded_bytes, ..Default::default() });
+        // The number of submissions follows.
+        let size = downloaded_bytes + COUNT_BYTES as u64;
         let staging = match target.take().filter(|staging| staging.size() >= size) {
             Some(staging) => staging,
             None => {
                 let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-                self.create_buffer(size.next_power_of_two(), usage, "a download")?
+                let room = downloaded_bytes.next_power_of_two() + COUNT_BYTES as u64;
+                self.create_buffer(room, usage, "a download")?
             }
         };
         let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -241,7 +245,8 @@ impl GpuBackend {
             encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
             at += len as u64;
         }
-        self.queue.submit([encoder.finish()]);
+        self.completion.record_copy(&mut encoder, &staging, at);
+        let num_submitted = self.completion.submit(&self.queue, encoder.finish());
         let slice = staging.slice(..size);
         slice.map_async(wgpu::MapMode::Read, |_| ());
         self.wait();
@@ -249,11 +254,17 @@ impl GpuBackend {
         let view = slice.get_mapped_range().map_err(|error| BackendError::Device {
             reason: format!("results cannot be read: {error}"),
         })?;
-        bytes.copy_from_slice(&view);
+        let (values, count) = view.split_at(bytes.len());
+        bytes.copy_from_slice(values);
+        let is_complete = count == num_submitted.to_ne_bytes();
         drop(view);
         staging.unmap();
         *target = Some(staging);
-        Ok(())
+        if !is_complete {
+            self.health
+                .fail("a submission has not run, although the driver completed it".to_owned());
+        }
+        self.health.check()
     }
 
     /// Waits until the device has completed everything that was submitted.

@@ -18,6 +18,10 @@ use crate::tuning::Tuning;
 /// Dispatches whose parameters share a buffer.
 const PAGE_DISPATCHES: usize = 256;
 
+/// Multiplications that a submission may have, unless a single operation has more: fractions of a second. Windows resets
+/// devices that compute a submission for 2 seconds.
+const MAX_MULTIPLICATIONS: f64 = 1e11;
+
 /// Operations that are recorded, and started by [`submit`](inferno_backend::Pass::submit).
 #[derive(Debug)]
 pub struct GpuPass<'a> {
@@ -39,6 +43,9 @@ pub(crate) struct PassMemory {
     pages: Vec<wgpu::Buffer>,
     scratch: HashMap<(&'static str, usize), Arc<Allocation>, foldhash::fast::RandomState>,
     weight_bytes: u64,
+    /// Multiplications of the steps, about, and the number that starts another submission.
+    multiplications: f64,
+    max_multiplications: f64,
     /// The numbers of the buffers that steps use, with repetitions.
     bound: Vec<u64>,
     /// Uploads of the current pass.
@@ -55,6 +62,8 @@ impl PassMemory {
             pages: Vec::new(),
             scratch: HashMap::default(),
             weight_bytes: 0,
+            multiplications: 0.0,
+            max_multiplications: MAX_MULTIPLICATIONS,
             bound: Vec::new(),
             num_uploads: 0,
         }
@@ -66,6 +75,7 @@ impl PassMemory {
         self.params.clear();
         self.bound.clear();
         self.weight_bytes = 0;
+        self.multiplications = 0.0;
         self.num_uploads = 0;
     }
 
@@ -187,6 +197,19 @@ impl<'a> GpuPass<'a> {
         Ok(memory)
     }
 
+    /// Announces an operation with this many multiplications. Starts the operations before it if one submission would have
+    /// too many.
+    ///
+    /// **Errors**: as [`start`](Self::start).
+    pub(crate) fn reserve(&mut self, multiplications: f64) -> Result<(), BackendError> {
+        let total = self.memory.multiplications + multiplications;
+        if total > self.memory.max_multiplications {
+            self.start()?;
+        }
+        self.memory.multiplications += multiplications;
+        Ok(())
+    }
+
     /// Counts bytes of weights that the last dispatches read.
     pub(crate) fn count_weight_bytes(&mut self, bytes: u64) {
         self.memory.weight_bytes += bytes;
@@ -280,4 +303,45 @@ pub(crate) fn fold(count: usize) -> [u32; 3] {
     // Even rows of workgroups leave less than one row without work.
     let x = count.div_ceil(y.max(1));
     [x as u32, y as u32, u32::from(count > 0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use inferno_backend::{Backend, DeviceMemory, Pass};
+    use inferno_conformance::cases::{Random, bits, matrix, read};
+    use inferno_tensor::DType;
+
+    use crate::adapter;
+    use crate::backend::GpuBackend;
+
+    #[test]
+    fn long_passes_are_several_submissions_with_the_same_results() {
+        const ROWS: usize = 20;
+        const COLS: usize = 64;
+        const NUM_PRODUCTS: usize = 6;
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let mut random = Random::new(1);
+        let weight = backend.load_weight(&[random.weight(DType::Q8_0, 1, COLS, COLS)]);
+        let weight = weight.expect("memory");
+        let x = matrix(&backend, ROWS, COLS, &random.values(ROWS * COLS));
+        let mut out = backend.alloc(ROWS, COLS).expect("memory");
+        let mut run = |max_multiplications: f64| {
+            backend.pass_memory().max_multiplications = max_multiplications;
+            let before = backend.counters().submissions;
+            let mut pass = backend.begin();
+            pass.linear(ROWS, &x, &weight, None, &mut out).expect("memory");
+            for _ in 1..NUM_PRODUCTS {
+                pass.linear_add(ROWS, &x, &weight, None, &mut out).expect("memory");
+            }
+            pass.submit().expect("a device that works");
+            let values = bits(&read(&backend, &out, ROWS * COLS));
+            (backend.counters().submissions - before, values)
+        };
+        let product = (ROWS * COLS * COLS) as f64;
+        let (one, expected) = run(NUM_PRODUCTS as f64 * product);
+        assert_eq!(one, 1);
+        assert_eq!(run(2.0 * product), (3, expected.clone()));
+        assert_eq!(run(0.5 * product), (6, expected), "an operation is not divided");
+    }
 }

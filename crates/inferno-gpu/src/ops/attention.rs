@@ -202,6 +202,16 @@ fn max_parts(batch: &GpuBatch, window: Option<AttentionWindow>) -> usize {
     parts.max().unwrap_or(0)
 }
 
+/// Multiplications of all rows with the keys and values that they attend to.
+fn multiplications(batch: &GpuBatch, window: Option<AttentionWindow>, heads: &Heads) -> f64 {
+    let positions = batch.batch.positions().iter().map(|&position| {
+        let position = position as usize;
+        position + 1 - window.map_or(0, |window| window.first(position))
+    });
+    let components = heads.num_heads * (heads.layer.key_dim + heads.value_dim);
+    positions.sum::<usize>() as f64 * components as f64
+}
+
 /// Bytes of the result of a part: a sum of values, a maximum and the sum of the weights.
 fn partial_bytes(value_dim: usize) -> usize {
     (value_dim + 2) * size_of::<f32>()
@@ -363,6 +373,7 @@ pub(crate) fn paged_attention(
     assert_eq!(qkv.cols(), layout.row_len(), "rows of queries, keys and values");
     assert_eq!(out.cols(), layout.out_len(), "rows of outputs");
     let memory = pass.backend.limits.max_compute_workgroup_storage_size as usize;
+    pass.reserve(multiplications(batch, params.window, &heads))?;
     let inputs = Inputs { heads, batch, params, qkv, cache };
     let single = heads.tile(1, memory);
     let max_parts = max_parts(batch, params.window);

@@ -163,6 +163,7 @@ impl Product<'_> {
             is_aligned: is_aligned(weight.cols),
             formats: formats(first),
         };
+        pass.reserve(self.multiplications(weight))?;
         let algorithm = self.algorithm(pass, weight, &pieces, kind)?;
         self.dispatch_as(pass, weight, &pieces, kind, algorithm)
     }
@@ -267,6 +268,14 @@ impl Product<'_> {
             }
         }
         pass.count_weight_bytes(self.weight_bytes(weight));
+    }
+
+    fn multiplications(&self, weight: &GpuWeight) -> f64 {
+        let rows = match self.tiles {
+            Tiles::Rows(rows) => rows,
+            Tiles::Experts(routing, _) => routing.slots(),
+        };
+        rows as f64 * weight.rows as f64 * weight.cols as f64
     }
 
     /// Bytes of weights that the product reads.

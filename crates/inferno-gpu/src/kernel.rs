@@ -216,6 +216,9 @@ pub(crate) mod snippets {
 }
 
 #[cfg(test)]
+mod uniformity;
+
+#[cfg(test)]
 mod tests {
     use naga::back::{hlsl, msl, spv};
     use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -235,6 +238,16 @@ mod tests {
             .validate(&module)
             .unwrap_or_else(|error| panic!("{label}: {}", error.emit_to_string(&source)));
         (module, info)
+    }
+
+    #[test]
+    fn parameters_alone_decide_whether_a_barrier_is_reached() {
+        // Kernels with cooperative matrices are for Vulkan only.
+        let is_for_all = |variant: &Variant| variant.kernel.extensions.is_empty();
+        for variant in crate::ops::variants().into_iter().filter(is_for_all) {
+            let found = super::uniformity::divergent_barriers(&parse(&variant).0);
+            assert!(found.is_empty(), "{}: {found:?}", variant.label());
+        }
     }
 
     #[test]

@@ -168,6 +168,7 @@ struct AttentionArguments {
     part_blocks: u32,
     first_part: u32,
     num_parts: u32,
+    max_parts: u32,
 }
 
 #[repr(C)]
@@ -231,7 +232,7 @@ impl Inputs<'_> {
         self.batch.batch.num_tokens()
     }
 
-    /// The arguments of tiles of `rows` rows, whose parts are all computed.
+    /// The arguments of tiles of `rows` rows, each of which has a single part.
     fn arguments(&self, rows: usize) -> AttentionArguments {
         let Self { batch, params, .. } = self;
         let arrays = &batch.arrays;
@@ -253,6 +254,7 @@ impl Inputs<'_> {
             part_blocks: self.cache.part_blocks(params.layer) as u32,
             first_part: 0,
             num_parts: 1,
+            max_parts: 1,
         }
     }
 
@@ -382,7 +384,11 @@ pub(crate) fn paged_attention(
         return inputs.attend_in_parts(pass, (single, max_parts), out);
     }
     let tile = heads.tile(batch.longest_chunk(), memory);
-    inputs.dispatch(pass, (tile, false), &inputs.arguments(tile.rows), (&*out).into());
+    // Windows of several rows can begin in different parts.
+    let max_parts = max_parts + usize::from(tile.rows > 1 && params.window.is_some());
+    let arguments =
+        AttentionArguments { max_parts: max_parts as u32, ..inputs.arguments(tile.rows) };
+    inputs.dispatch(pass, (tile, false), &arguments, (&*out).into());
     Ok(())
 }
 

@@ -24,6 +24,8 @@ struct Params {
     // The first of the parts of each row that are computed, and their number.
     first_part: u32,
     num_parts: u32,
+    // The largest number of parts that a workgroup computes.
+    max_parts: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -230,14 +232,9 @@ fn main(
     }
     let tile = tile_at(index % num_tiles);
     let last_position = tile.position + tile.num_rows - 1u;
-    var part = first_position(tile.position) / PART;
-    var last_part = last_position / PART;
+    var first_part = first_position(tile.position) / PART;
     if (IS_SPLIT == 1u) {
-        part += params.first_part + index / num_tiles;
-        if (part > last_part) {
-            return;
-        }
-        last_part = part;
+        first_part += params.first_part + index / num_tiles;
     }
     load_queries(tile, lane);
     if (lane < QUERIES) {
@@ -245,10 +242,12 @@ fn main(
     }
     var totals: array<f32, QUERIES * VALUES_PER_THREAD>;
     workgroupBarrier();
-    for (; part <= last_part; part++) {
+    // Some compilers accept barriers in a loop only if its end is a parameter: parts after the last change nothing.
+    for (var step = 0u; step < params.max_parts; step++) {
+        let part = first_part + step;
         // The positions that any row attends to.
         let first = max(first_position(tile.position), part * PART);
-        let end = min(last_position + 1u, (part + 1u) * PART);
+        let end = max(first, min(last_position + 1u, (part + 1u) * PART));
         let position = part * PART + lane;
         if (position >= first && position < end) {
             compute_scores(tile, position, lane);
@@ -323,6 +322,9 @@ fn main(
             }
             workgroupBarrier();
         }
+    }
+    if (first_part * PART > last_position) {
+        return;
     }
     for (var query = 0u; query < QUERIES; query++) {
         let row = query / HEADS;

@@ -38,12 +38,11 @@ fn main(
     }
     let position = batch[params.positions + index / params.num_heads];
     let num_parts = position / PART - first_position(position) / PART + 1u;
-    if (num_parts <= params.first_part) {
-        return;
-    }
+    // Rows without these parts only take part in the barrier.
+    let is_active = num_parts > params.first_part;
     let start = index * (params.num_parts + 1u) * PARTIAL_LEN;
     let result = start + params.num_parts * PARTIAL_LEN;
-    let end = min(num_parts - params.first_part, params.num_parts);
+    let end = min(max(num_parts, params.first_part) - params.first_part, params.num_parts);
 
     var softmax = Softmax(LOWEST, 0.0);
     if (params.first_part > 0u) {
@@ -72,7 +71,7 @@ fn main(
     let factor = final_factor(softmax, index % params.num_heads);
     for (var number = 0u; number < VALUES_PER_THREAD; number++) {
         let component = lane + number * PART;
-        if (component < VALUE_DIM) {
+        if (is_active && component < VALUE_DIM) {
             if (is_complete) {
                 out[index * VALUE_DIM + component] = totals[number] * factor;
             } else {
@@ -81,6 +80,7 @@ fn main(
         }
     }
     // All threads have read the softmax so far.
+    storageBarrier();
     workgroupBarrier();
     if (!is_complete && lane == 0u) {
         partials[result + VALUE_DIM] = softmax.maximum;

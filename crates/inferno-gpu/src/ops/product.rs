@@ -108,7 +108,7 @@ struct Params {
     is_sum: u32,
     eps: f32,
     gate: FunctionArguments,
-    padding: u32,
+    are_tiles_neighbors: u32,
     parts: [Part; 2],
 }
 
@@ -264,10 +264,24 @@ impl Product<'_> {
                 params.first_tile = first as u32;
                 let [x, z, _] = crate::pass::fold(groups as usize);
                 let y = (num_tiles - first).min(MAX_WORKGROUPS) as u32;
-                pass.dispatch(algorithm.variant(&kind), bindings, &params, [x, y, z]);
+                let workgroups = match params.are_tiles_neighbors {
+                    0 => [x, y, z],
+                    _ => [y, x, z],
+                };
+                pass.dispatch(algorithm.variant(&kind), bindings, &params, workgroups);
             }
         }
         pass.count_weight_bytes(self.weight_bytes(weight));
+    }
+
+    /// Whether workgroups with the same weights and different rows of `x` are neighbors, which devices run at about the
+    /// same time: then the weights are read from memory once, and `x` once per group of weights. The smaller operand is the
+    /// one to read again, from a cache.
+    fn are_tiles_neighbors(&self, weight: &GpuWeight) -> bool {
+        match self.tiles {
+            Tiles::Rows(rows) => weight.bytes > rows * weight.cols * size_of::<f32>(),
+            Tiles::Experts(..) => false,
+        }
     }
 
     fn multiplications(&self, weight: &GpuWeight) -> f64 {
@@ -316,7 +330,7 @@ impl Product<'_> {
             is_sum: self.is_sum.into(),
             eps: norm.map_or(0.0, |norm| norm.eps),
             gate: gate.into(),
-            padding: 0,
+            are_tiles_neighbors: self.are_tiles_neighbors(weight).into(),
             parts: [Part::default(); 2],
         }
     }

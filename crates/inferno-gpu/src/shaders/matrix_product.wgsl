@@ -136,7 +136,8 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
     @builtin(subgroup_id) subgroup: u32,
 ) {
-    let tile = tile_at(params.first_tile + workgroup.y);
+    let place = place_of(workgroup, num_workgroups);
+    let tile = tile_at(params.first_tile + place.x);
     for (var r = thread; r < ROWS; r += LANES) {
         input_rows[r] = input_row(tile, r);
 //# if IS_FUSED
@@ -156,7 +157,7 @@ fn main(
         }
     }
 //# end
-    var group = workgroup.z * num_workgroups.x + workgroup.x;
+    var group = place.y;
     var part = params.part_0;
 //# if FUNCTIONS = 2
     let is_second = group >= params.part_0.num_groups;

@@ -155,7 +155,8 @@ fn main(
     @builtin(num_workgroups) num_workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let tile = tile_at(params.first_tile + workgroup.y);
+    let place = place_of(workgroup, num_workgroups);
+    let tile = tile_at(params.first_tile + place.x);
     let team = thread / TEAM;
 //# each r ROWS
     row_$r = input_row(tile, $ru);
@@ -173,7 +174,7 @@ fn main(
     }
 //# end
 //# end
-    var group = workgroup.z * num_workgroups.x + workgroup.x;
+    var group = place.y;
     var part = params.part_0;
 //# if FUNCTIONS = 2
     if group >= params.part_0.num_groups {

@@ -40,8 +40,8 @@ struct Params {
     g1: f32,
     g2: f32,
     g3: f32,
-    // Structures begin at multiples of 16 bytes.
-    padding: u32,
+    // Whether the tiles of a group of weights are neighbors, rather than the groups of a tile.
+    are_tiles_neighbors: u32,
     part_0: Part,
     part_1: Part,
 }
@@ -61,6 +61,14 @@ struct Tile {
     first: u32,
     // Zero for tiles without work.
     count: u32,
+}
+
+// The tile of a workgroup, and its group of rows of weights.
+fn place_of(workgroup: vec3<u32>, num_workgroups: vec3<u32>) -> vec2<u32> {
+    if params.are_tiles_neighbors != 0u {
+        return vec2<u32>(workgroup.x, workgroup.z * num_workgroups.y + workgroup.y);
+    }
+    return vec2<u32>(workgroup.y, workgroup.z * num_workgroups.x + workgroup.x);
 }
 
 fn tile_at(number: u32) -> Tile {

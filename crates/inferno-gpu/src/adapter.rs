@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use inferno_backend::BackendError;
 
+use crate::limits;
 use crate::ops::product::algorithm::Matrices;
 
 /// Numbers below this are indices of adapters, others are parts of names.
@@ -137,7 +138,12 @@ impl GpuAdapter {
 
     /// The largest part of a buffer that a kernel can read, in bytes.
     pub fn max_binding_bytes(&self) -> u64 {
-        self.adapter.limits().max_storage_buffer_binding_size
+        self.limits().max_storage_buffer_binding_size
+    }
+
+    /// The limits of the device, of which kernels bind less than 2 GiB.
+    pub(crate) fn limits(&self) -> wgpu::Limits {
+        limits::with_capped_bindings(self.adapter.limits())
     }
 
     /// The smallest and the largest number of threads that run in lockstep.
@@ -173,31 +179,34 @@ impl GpuAdapter {
         };
         let size = [16, 8].into_iter().find(|size| is_suitable(*size))?;
         let matrices = Matrices { size, subgroup };
-        matrices.fit(&self.adapter.limits()).then_some(matrices)
+        matrices.fit(&self.limits()).then_some(matrices)
     }
 
     /// Opens the device, with the largest limits that it offers.
     ///
-    /// **Errors**: [`BackendError::Unavailable`].
+    /// **Errors**: [`BackendError::Unavailable`], also if the limits are not sufficient for every kernel.
     pub(crate) fn open(
         &self,
         has_matrices: bool,
     ) -> Result<(wgpu::Device, wgpu::Queue), BackendError> {
+        let unavailable =
+            |reason| BackendError::Unavailable { what: format!("GPU {:?}", self.name()), reason };
+        let required_limits = self.limits();
+        if let Some(reason) = limits::insufficient(&required_limits) {
+            return Err(unavailable(reason));
+        }
         let mut required_features = self.adapter.features() & wgpu::Features::SHADER_F16;
         if has_matrices {
             required_features |= MATRIX_FEATURES;
         }
         let request = self.adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("inferno"),
-            required_limits: self.adapter.limits(),
+            required_limits,
             required_features,
             experimental_features: memory::experimental_features(has_matrices),
             ..Default::default()
         });
-        pollster::block_on(request).map_err(|error| BackendError::Unavailable {
-            what: format!("GPU {:?}", self.name()),
-            reason: error.to_string(),
-        })
+        pollster::block_on(request).map_err(|error| unavailable(error.to_string()))
     }
 }
 

@@ -11,6 +11,7 @@ mod backend;
 mod completion;
 mod health;
 mod kernel;
+mod limits;
 mod matrix_check;
 mod memory;
 mod operations;

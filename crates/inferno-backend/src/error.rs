@@ -1,4 +1,4 @@
-//! Errors of devices. All but [`BackendError::Device`] and
+//! Errors of devices. All but [`BackendError::Kernel`], [`BackendError::Device`] and
 //! [`BackendError::DeviceLost`] occur before the first kernel runs.
 
 use inferno_tensor::TensorError;
@@ -130,6 +130,16 @@ pub enum BackendError {
         expected: usize,
         /// Size of the saved state, in bytes.
         found: usize,
+    },
+    /// A kernel cannot be compiled for the device.
+    #[error(
+        "failed to compile the kernel {name:?}: {reason}; update the driver or use another device"
+    )]
+    Kernel {
+        /// The kernel and its constants.
+        name: String,
+        /// The driver's message.
+        reason: String,
     },
     /// The device failed during a computation.
     #[error("the device failed: {reason}")]

@@ -242,12 +242,12 @@ impl fmt::Debug for GpuBackend {
 #[cfg(test)]
 mod tests {
     use inferno_backend::{
-        Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, Function, LogitRows, Pass,
-        SequenceChunk,
+        BatchBuilder, BlockId, DeviceMemory, Function, LogitRows, Pass, SequenceChunk,
     };
 
-    use super::GpuBackend;
+    use super::*;
     use crate::adapter;
+    use crate::kernel::Kernel;
 
     #[test]
     fn a_failed_allocation_fails_one_pass() {
@@ -278,6 +278,47 @@ mod tests {
         backend.limits.max_buffer_size = largest;
         assert_eq!(gather(&backend).expect("memory"), [5.0, 6.0, 7.0, 8.0]);
         backend.check().expect("nothing else failed");
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_be_compiled_fails_one_pass() {
+        static BROKEN: Kernel = Kernel {
+            name: "broken",
+            source: "@compute @workgroup_size(1) fn main() { undefined(); }",
+            snippets: &[],
+            access: &[],
+            extensions: &[],
+        };
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        for _ in 0..2 {
+            let mut pass = backend.begin();
+            pass.dispatch(&BROKEN, [], &[0_u32], [1, 1, 1]);
+            let failure = pass.submit();
+            assert!(matches!(failure, Err(BackendError::Kernel { .. })), "{failure:?}");
+        }
+        let mut x = backend.alloc(1, 2).expect("memory");
+        let mut pass = backend.begin();
+        pass.apply(1, Function::Silu, &mut x);
+        pass.submit().expect("a device that works");
+        backend.check().expect("nothing else failed");
+    }
+
+    #[test]
+    fn a_device_that_does_not_complete_its_work_is_lost() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let mut x = backend.alloc(1 << 10, 1 << 12).expect("memory");
+        let mut pass = backend.begin();
+        for _ in 0..20 {
+            pass.apply(1 << 10, Function::Gelu, &mut x);
+        }
+        pass.submit().expect("a device that works");
+        backend.wait_at_most(Some(Duration::from_nanos(1)));
+        let failure = backend.check();
+        assert!(matches!(failure, Err(BackendError::DeviceLost { .. })), "{failure:?}");
+        // The test ends once the work has.
+        backend.wait_at_most(None);
     }
 
     #[test]

@@ -1,8 +1,28 @@
-//! Failures of a device, which are reported apart from the calls that caused them.
+//! Failures of a device, which are reported apart from the calls that caused them, unless these are in a
+//! [scope](scoped).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use inferno_backend::BackendError;
+
+/// Creates something on a device. An error is returned, and is not a failure of the device.
+///
+/// **Errors**: those of wgpu, of any kind.
+pub(crate) fn scoped<T>(
+    device: &wgpu::Device,
+    create: impl FnOnce() -> T,
+) -> Result<T, wgpu::Error> {
+    let filters = [
+        wgpu::ErrorFilter::Internal,
+        wgpu::ErrorFilter::Validation,
+        wgpu::ErrorFilter::OutOfMemory,
+    ];
+    let scopes = filters.map(|filter| device.push_error_scope(filter));
+    let created = create();
+    let [outer, middle, inner] = scopes.map(Some);
+    let errors = [inner, middle, outer].map(|scope| pollster::block_on(scope?.pop()));
+    errors.into_iter().flatten().next().map_or(Ok(created), Err)
+}
 
 /// The first failure of a device, after which nothing that it computes is valid.
 #[derive(Debug, Default)]

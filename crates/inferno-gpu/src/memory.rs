@@ -46,7 +46,8 @@ impl DeviceMemory for GpuBackend {
 
     fn upload(&self, values: &[f32], buffer: &mut GpuBuffer) {
         assert!(values.len() <= buffer.rows() * buffer.cols(), "more values than the buffer has");
-        self.write(&buffer.memory, 0, bytemuck::cast_slice(values));
+        let written = self.write(&buffer.memory, 0, bytemuck::cast_slice(values));
+        written.unwrap_or_else(|error| self.defer(error));
     }
 
     fn download<'a>(

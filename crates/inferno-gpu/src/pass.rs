@@ -126,7 +126,11 @@ impl<'a> GpuPass<'a> {
             }
         }
         let buffer = (page as u64, &memory.pages[page]);
-        let (pipeline, bind_group) = memory.pipelines.bind(device, &variant, buffer, bindings);
+        let (pipeline, bind_group) = match memory.pipelines.bind(device, &variant, buffer, bindings)
+        {
+            Ok(bound) => bound,
+            Err(error) => return self.fail(error),
+        };
         let bytes = bytemuck::bytes_of(params);
         assert!(bytes.len() <= PARAMS_BYTES, "{} bytes of parameters", bytes.len());
         memory.params.extend_from_slice(bytes);
@@ -149,17 +153,19 @@ impl<'a> GpuPass<'a> {
     ) -> Result<Duration, BackendError> {
         let memory = &mut *self.memory;
         let (steps, params) = (mem::take(&mut memory.steps), mem::take(&mut memory.params));
-        let weight_bytes = memory.weight_bytes;
+        let (weight_bytes, earlier) = (memory.weight_bytes, self.error.take());
         let recorded = record(self);
+        let recorded = recorded.and(self.error.take().map_or(Ok(()), Err));
         let started = Instant::now();
-        if recorded.is_ok() {
-            self.backend.submit_steps(&self.memory);
+        let submitted = recorded.and_then(|()| self.backend.submit_steps(&self.memory));
+        if submitted.is_ok() {
             self.backend.wait();
         }
         let duration = started.elapsed();
         let memory = &mut *self.memory;
         (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
-        recorded.and_then(|()| self.backend.check()).map(|()| duration)
+        self.error = earlier;
+        submitted.and_then(|()| self.backend.check()).map(|()| duration)
     }
 
     /// Whether a dispatch of this pass reads or writes `allocation`.
@@ -188,12 +194,12 @@ impl<'a> GpuPass<'a> {
 
     /// Copies `bytes` to scratch memory that this pass does not use otherwise.
     ///
-    /// **Errors**: [`BackendError::OutOfMemory`].
+    /// **Errors**: [`BackendError::OutOfMemory`], [`BackendError::DeviceLost`].
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<Arc<Allocation>, BackendError> {
         let number = self.memory.num_uploads;
         self.memory.num_uploads += 1;
         let memory = self.scratch("uploads", number, bytes.len())?;
-        self.backend.write(&memory, 0, bytes);
+        self.backend.write(&memory, 0, bytes)?;
         Ok(memory)
     }
 
@@ -236,15 +242,15 @@ impl<'a> GpuPass<'a> {
 
     /// Starts the dispatches that were recorded since the last start.
     ///
-    /// **Errors**: that of an operation, [`BackendError::DeviceLost`].
+    /// **Errors**: that of an operation, [`BackendError::OutOfMemory`], [`BackendError::DeviceLost`].
     pub(crate) fn start(&mut self) -> Result<(), BackendError> {
         let Self { backend, memory, error } = self;
-        error.take().or_else(|| backend.take_deferred()).map_or(Ok(()), Err)?;
         backend.check()?;
+        error.take().or_else(|| backend.take_deferred()).map_or(Ok(()), Err)?;
         if memory.steps.is_empty() {
             return Ok(());
         }
-        backend.submit_steps(memory);
+        backend.submit_steps(memory)?;
         backend.count(GpuCounters {
             dispatches: memory.steps.len() as u64 + 1,
             submissions: 1,
@@ -262,13 +268,16 @@ impl<'a> GpuPass<'a> {
 
 impl GpuBackend {
     /// Starts the steps that `memory` holds.
-    fn submit_steps(&self, memory: &PassMemory) {
-        let pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
-        pages.for_each(|(params, page)| self.queue.write_buffer(page, 0, params));
+    ///
+    /// **Errors**: as [`write_part`](Self::write_part).
+    fn submit_steps(&self, memory: &PassMemory) -> Result<(), BackendError> {
+        let mut pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
+        pages.try_for_each(|(params, page)| self.write_part(page, 0, params))?;
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.encode(&mut encoder, &memory.steps);
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
         self.completion.submit(&self.queue, encoder.finish());
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {

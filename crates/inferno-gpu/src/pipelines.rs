@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use inferno_backend::BackendError;
+
+use crate::health;
 use crate::kernel::{Access, Variant};
 use crate::memory::allocation::{Binding, KEY_LEN};
 
@@ -12,7 +15,8 @@ pub(crate) const PARAMS_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
     layouts: HashMap<&'static [Access], Layout, foldhash::fast::RandomState>,
-    pipelines: HashMap<Variant, Pipeline, foldhash::fast::RandomState>,
+    /// Or why a kernel cannot be compiled.
+    pipelines: HashMap<Variant, Result<Pipeline, String>, foldhash::fast::RandomState>,
     bind_groups: HashMap<Box<[u64]>, wgpu::BindGroup, foldhash::fast::RandomState>,
     /// The key of the bind group that is looked up.
     key: Vec<u64>,
@@ -36,23 +40,25 @@ struct Pipeline {
 impl Pipelines {
     /// Returns the pipeline of `variant`, and a group of its buffers: `params` (of which a dispatch reads
     /// [`PARAMS_BYTES`], from an offset), then `bindings`.
+    ///
+    /// **Errors**: [`BackendError::Kernel`].
     pub(crate) fn bind(
         &mut self,
         device: &wgpu::Device,
         variant: &Variant,
         params: (u64, &wgpu::Buffer),
         bindings: &[Binding<'_>],
-    ) -> (wgpu::ComputePipeline, wgpu::BindGroup) {
-        let Pipeline { layout, pipeline } = self.pipeline(device, variant);
+    ) -> Result<(wgpu::ComputePipeline, wgpu::BindGroup), BackendError> {
+        let Pipeline { layout, pipeline } = self.pipeline(device, variant)?;
         self.key.clear();
         self.key.extend([layout.id, params.0]);
         self.key.extend(bindings.iter().flat_map(Binding::key));
         if let Some(group) = self.bind_groups.get(&self.key[..]) {
-            return (pipeline, group.clone());
+            return Ok((pipeline, group.clone()));
         }
         let group = bind_group(device, &layout.bind_group, params.1, bindings);
         self.bind_groups.insert(self.key.as_slice().into(), group.clone());
-        (pipeline, group)
+        Ok((pipeline, group))
     }
 
     /// Drops the groups that have a buffer whose number is among `dropped`.
@@ -65,31 +71,20 @@ impl Pipelines {
         }
     }
 
-    fn pipeline(&mut self, device: &wgpu::Device, variant: &Variant) -> Pipeline {
-        if let Some(pipeline) = self.pipelines.get(variant) {
-            return pipeline.clone();
+    fn pipeline(
+        &mut self,
+        device: &wgpu::Device,
+        variant: &Variant,
+    ) -> Result<Pipeline, BackendError> {
+        if !self.pipelines.contains_key(variant) {
+            let layout = self.layout(device, variant.kernel.access);
+            let compiled = health::scoped(device, || compile(device, &layout.pipeline, variant));
+            let compiled = compiled.map(|pipeline| Pipeline { layout, pipeline });
+            self.pipelines.insert(*variant, compiled.map_err(|error| error.to_string()));
         }
-        let layout = self.layout(device, variant.kernel.access);
-        let label = variant.label();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(&label),
-            source: wgpu::ShaderSource::Wgsl(variant.source().into()),
-        });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(&label),
-            layout: Some(&layout.pipeline),
-            module: &module,
-            entry_point: Some("main"),
-            // Kernels write to workgroup memory before they read it.
-            compilation_options: wgpu::PipelineCompilationOptions {
-                zero_initialize_workgroup_memory: false,
-                ..Default::default()
-            },
-            cache: None,
-        });
-        let pipeline = Pipeline { layout, pipeline };
-        self.pipelines.insert(*variant, pipeline.clone());
-        pipeline
+        self.pipelines[variant]
+            .clone()
+            .map_err(|reason| BackendError::Kernel { name: variant.label(), reason })
     }
 
     fn layout(&mut self, device: &wgpu::Device, access: &'static [Access]) -> Layout {
@@ -104,6 +99,31 @@ impl Pipelines {
         };
         self.layouts.entry(access).or_insert_with(create).clone()
     }
+}
+
+/// Compiles a kernel. Errors are those of the device.
+fn compile(
+    device: &wgpu::Device,
+    layout: &wgpu::PipelineLayout,
+    variant: &Variant,
+) -> wgpu::ComputePipeline {
+    let label = variant.label();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&label),
+        source: wgpu::ShaderSource::Wgsl(variant.source().into()),
+    });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(&label),
+        layout: Some(layout),
+        module: &module,
+        entry_point: Some("main"),
+        // Kernels write to workgroup memory before they read it.
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: false,
+            ..Default::default()
+        },
+        cache: None,
+    })
 }
 
 fn bind_group_layout(device: &wgpu::Device, access: &[Access]) -> wgpu::BindGroupLayout {

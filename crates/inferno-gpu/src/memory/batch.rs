@@ -152,7 +152,7 @@ impl GpuBackend {
             }
         }
         if let Some(memory) = &target.memory {
-            self.write(memory, 0, bytes);
+            self.write(memory, 0, bytes).unwrap_or_else(|error| self.defer(error));
         }
     }
 }

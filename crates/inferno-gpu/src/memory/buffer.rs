@@ -3,15 +3,21 @@
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
+use crate::adapter::AdapterKind;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::completion::COUNT_BYTES;
+use crate::health;
 
 /// Bytes that are transferred at a time. The host holds a copy of them until then.
 pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
+
+/// Bytes of an upload that need memory in one piece.
+const UPLOAD_BYTES: usize = 8 << 20;
 
 /// A matrix of activations in the memory of the GPU.
 #[derive(Debug)]
@@ -108,28 +114,26 @@ impl GpuBackend {
         what: &'static str,
     ) -> Result<wgpu::Buffer, BackendError> {
         let create = || {
-            let filters = [
-                wgpu::ErrorFilter::Internal,
-                wgpu::ErrorFilter::Validation,
-                wgpu::ErrorFilter::OutOfMemory,
-            ];
-            let scopes = filters.map(|filter| self.device.push_error_scope(filter));
-            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(what),
                 size,
                 usage,
                 mapped_at_creation: false,
-            });
-            let [outer, middle, inner] = scopes.map(Some);
-            let errors = [inner, middle, outer].map(|scope| pollster::block_on(scope?.pop()));
-            errors.into_iter().flatten().next().is_none().then_some(buffer)
+            })
         };
-        let buffer = create().or_else(|| {
-            // The memory of buffers that were dropped is released once the device is idle.
+        self.with_memory(create)
+            .map_err(|_| BackendError::OutOfMemory { what, bytes: size as usize })
+    }
+
+    /// Does what needs memory. If there is not enough, tries again once the device is idle, which releases the memory of
+    /// buffers that were dropped.
+    ///
+    /// **Errors**: those of the second attempt.
+    fn with_memory<T>(&self, create: impl Fn() -> T) -> Result<T, wgpu::Error> {
+        health::scoped(&self.device, &create).or_else(|_| {
             self.wait();
-            create()
-        });
-        buffer.ok_or(BackendError::OutOfMemory { what, bytes: size as usize })
+            health::scoped(&self.device, &create)
+        })
     }
 
     /// Allocates a zeroed matrix.
@@ -163,16 +167,45 @@ impl GpuBackend {
 
     /// Copies `bytes`, whose number and whose `offset` in `target` are multiples of 4. Passes that were submitted before
     /// read the old contents, those that are submitted later the new ones.
-    pub(crate) fn write(&self, target: &Allocation, offset: u64, bytes: &[u8]) {
-        for (number, part) in bytes.chunks(TRANSFER_BYTES).enumerate() {
-            let at = offset + (number * TRANSFER_BYTES) as u64;
-            self.queue.write_buffer(target.buffer(), at, part);
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`] if there is no room for a copy that the device reads,
+    /// [`BackendError::DeviceLost`].
+    pub(crate) fn write(
+        &self,
+        target: &Allocation,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        for (number, part) in bytes.chunks(UPLOAD_BYTES).enumerate() {
+            self.write_part(target.buffer(), offset + (number * UPLOAD_BYTES) as u64, part)?;
             // The host holds what was written until a submission has completed.
             let unsubmitted = self.unsubmitted_bytes.fetch_add(part.len(), Ordering::Relaxed);
             if unsubmitted + part.len() >= TRANSFER_BYTES {
                 self.unsubmitted_bytes.store(0, Ordering::Relaxed);
                 self.queue.submit([]);
                 self.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies `bytes` at once.
+    ///
+    /// **Errors**: as [`write`](Self::write).
+    pub(crate) fn write_part(
+        &self,
+        target: &wgpu::Buffer,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        match self.with_memory(|| self.queue.write_buffer(target, offset, bytes)) {
+            Ok(()) => Ok(()),
+            Err(wgpu::Error::OutOfMemory { .. }) => {
+                Err(BackendError::OutOfMemory { what: "an upload", bytes: bytes.len() })
+            }
+            Err(error) => {
+                self.health.fail(error.to_string());
+                self.health.check()
             }
         }
     }
@@ -267,10 +300,24 @@ impl GpuBackend {
         self.health.check()
     }
 
-    /// Waits until the device has completed everything that was submitted.
+    /// Waits until the device has completed everything that was submitted. A device that does not is lost.
     pub(crate) fn wait(&self) {
-        if let Err(error) = self.device.poll(wgpu::PollType::wait_indefinitely()) {
-            self.health.fail(error.to_string());
+        /// Much more than a pass takes. A software device may take any time, and cannot hang.
+        const TIMEOUT: Duration = Duration::from_secs(300);
+        let is_software = self.adapter().kind() == AdapterKind::Software;
+        self.wait_at_most((!is_software).then_some(TIMEOUT));
+    }
+
+    /// Waits as [`wait`](Self::wait) does; `None` for any time.
+    pub(crate) fn wait_at_most(&self, timeout: Option<Duration>) {
+        let poll = wgpu::PollType::Wait { submission_index: None, timeout };
+        match (self.device.poll(poll), timeout) {
+            (Err(wgpu::PollError::Timeout), Some(timeout)) => {
+                let seconds = timeout.as_secs_f64();
+                self.health.fail(format!("it has not completed its work within {seconds} seconds"));
+            }
+            (Err(error), _) => self.health.fail(error.to_string()),
+            (Ok(_), _) => {}
         }
         self.count_completion();
     }

@@ -155,7 +155,7 @@ impl GpuBackend {
         Ok(GpuKvCache { layout: layout.clone(), layers, windows })
     }
 
-    /// **Errors**: [`BackendError::KvWindowFull`].
+    /// **Errors**: [`BackendError::KvWindowFull`], [`BackendError::OutOfMemory`], [`BackendError::DeviceLost`].
     pub(crate) fn assign_windows(
         &self,
         batch: &Batch,
@@ -179,15 +179,17 @@ impl GpuBackend {
             changed = Some(known.start.min(index)..known.end.max(index + 1));
         }
         if let Some(changed) = changed {
-            self.write_places(windows, changed);
+            result = self.write_places(windows, changed).and(result);
         }
         result
     }
 
     /// Copies the parts of `blocks` to the device.
-    fn write_places(&self, windows: &Windows, blocks: Range<usize>) {
+    ///
+    /// **Errors**: as [`write`](Self::write).
+    fn write_places(&self, windows: &Windows, blocks: Range<usize>) -> Result<(), BackendError> {
         let offset = (blocks.start * size_of::<u32>()) as u64;
-        self.write(&windows.places, offset, bytemuck::cast_slice(&windows.map.parts()[blocks]));
+        self.write(&windows.places, offset, bytemuck::cast_slice(&windows.map.parts()[blocks]))
     }
 
     /// Releases the memory of `block` in windowed layers. Passes do not read its place until it has another one.
@@ -201,7 +203,8 @@ impl GpuBackend {
     pub(crate) fn move_window(&self, cache: &mut GpuKvCache, from: BlockId, to: BlockId) {
         if let Some(windows) = &mut cache.windows {
             windows.map.reassign(from, to);
-            self.write_places(windows, to.0 as usize..to.0 as usize + 1);
+            let written = self.write_places(windows, to.0 as usize..to.0 as usize + 1);
+            written.unwrap_or_else(|error| self.defer(error));
         }
     }
 
@@ -235,7 +238,8 @@ impl GpuBackend {
 
     /// Fills a block with the result of [`save_block`](Self::save_block).
     ///
-    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`], [`BackendError::DeviceLost`].
+    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`], [`BackendError::OutOfMemory`],
+    /// [`BackendError::DeviceLost`].
     pub(crate) fn restore_block(
         &self,
         cache: &mut GpuKvCache,
@@ -249,13 +253,13 @@ impl GpuBackend {
         }
         if let (Some(windows), KvBlockPart::All) = (&mut cache.windows, part) {
             windows.map.assign(block)?;
-            self.write_places(windows, block.0 as usize..block.0 as usize + 1);
+            self.write_places(windows, block.0 as usize..block.0 as usize + 1)?;
         }
         for layer in cache.layers_of(part) {
             let mut words = vec![0; layer.shape.num_bytes() / size_of::<u32>()];
             bytes = layer.shape.restore(bytes, &mut words);
             let (memory, offset) = layer.block(cache.place(layer, block));
-            self.write(memory, offset, bytemuck::cast_slice(&words));
+            self.write(memory, offset, bytemuck::cast_slice(&words))?;
         }
         self.check()
     }

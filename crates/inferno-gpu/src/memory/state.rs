@@ -83,7 +83,7 @@ impl GpuState {
 
     /// Fills a slot with the result of [`read`](Self::read).
     ///
-    /// **Errors**: [`BackendError::StateSize`], [`BackendError::DeviceLost`].
+    /// **Errors**: [`BackendError::StateSize`], [`BackendError::OutOfMemory`], [`BackendError::DeviceLost`].
     pub(crate) fn write(
         &mut self,
         backend: &GpuBackend,
@@ -96,7 +96,7 @@ impl GpuState {
         }
         for (memory, values) in self.buffers() {
             let (part, rest) = bytes.split_at(values * size_of::<f32>());
-            backend.write(memory, (slot.0 as usize * part.len()) as u64, part);
+            backend.write(memory, (slot.0 as usize * part.len()) as u64, part)?;
             bytes = rest;
         }
         backend.check()

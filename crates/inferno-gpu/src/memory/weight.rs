@@ -172,7 +172,7 @@ impl GpuBackend {
 
     fn upload_words(&self, words: &[u32]) -> Result<Allocation, BackendError> {
         let memory = self.allocate(size_of_val(words), "weights")?;
-        self.write(&memory, 0, bytemuck::cast_slice(words));
+        self.write(&memory, 0, bytemuck::cast_slice(words))?;
         Ok(memory)
     }
 
@@ -187,8 +187,8 @@ impl GpuBackend {
             let batch = start..rows.end.min(start + batch_rows);
             let [code_words, side_words] = pack_rows(stack, batch, row);
             let at = (start - rows.start) as u64;
-            self.write(&codes, at * row.codes as u64, bytemuck::cast_slice(&code_words));
-            self.write(&side, at * row.side as u64, bytemuck::cast_slice(&side_words));
+            self.write(&codes, at * row.codes as u64, bytemuck::cast_slice(&code_words))?;
+            self.write(&side, at * row.side as u64, bytemuck::cast_slice(&side_words))?;
         }
         self.check()?;
         Ok(Chunk { rows, codes, side })

@@ -127,7 +127,7 @@ pub(crate) fn embed(
     let bytes: &[u8] = bytemuck::cast_slice(&values);
     if !pass.uses(&out.memory) {
         // The rows may be there before the pass starts.
-        return pass.backend.write(&out.memory, 0, bytes);
+        return pass.backend.write(&out.memory, 0, bytes).unwrap_or_else(|error| pass.fail(error));
     }
     match pass.upload(bytes) {
         Ok(memory) => {

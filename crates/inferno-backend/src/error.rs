@@ -97,6 +97,18 @@ pub enum BackendError {
         /// Requested size, in bytes.
         bytes: usize,
     },
+    /// A buffer is larger than a kernel of the device can use, however much memory there is.
+    #[error(
+        "{what}: found {bytes} bytes, and kernels of this device use at most {max}; use smaller batches or fewer sequences"
+    )]
+    BufferTooLarge {
+        /// Purpose of the buffer.
+        what: &'static str,
+        /// Requested size, in bytes.
+        bytes: usize,
+        /// The largest size, in bytes.
+        max: u64,
+    },
     /// A chunk of a sequence has no tokens.
     #[error("a chunk of a batch requires at least one token")]
     EmptyChunk,

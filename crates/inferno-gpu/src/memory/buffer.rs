@@ -73,14 +73,16 @@ impl GpuBuffer {
 impl GpuBackend {
     /// Allocates `bytes` zeroed bytes on the device, rounded up to a multiple of 4.
     ///
-    /// **Errors**: [`BackendError::OutOfMemory`], also if kernels could not bind the whole buffer.
+    /// **Errors**: [`BackendError::OutOfMemory`]; [`BackendError::BufferTooLarge`] if kernels could not bind the whole
+    /// buffer.
     pub(crate) fn allocate(
         &self,
         bytes: usize,
         what: &'static str,
     ) -> Result<Allocation, BackendError> {
-        if bytes as u64 > self.limits.max_storage_buffer_binding_size {
-            return Err(BackendError::OutOfMemory { what, bytes });
+        let max = self.limits.max_storage_buffer_binding_size;
+        if bytes as u64 > max && bytes as u64 <= self.limits.max_buffer_size {
+            return Err(BackendError::BufferTooLarge { what, bytes, max });
         }
         self.allocate_unbound(bytes, what)
     }
@@ -336,5 +338,38 @@ impl GpuBackend {
         let offset = (values.start * size_of::<f32>()) as u64;
         self.read(&buffer.memory, offset, bytemuck::cast_slice_mut(staging))?;
         Ok(staging)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferno_backend::DeviceMemory;
+
+    use super::*;
+    use crate::adapter;
+
+    #[test]
+    fn uploads_in_several_pieces_are_complete() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let len = 2 * UPLOAD_BYTES / size_of::<f32>() + 3;
+        let values: Vec<f32> = (0..len).map(|i| i as f32).collect();
+        let mut buffer = backend.alloc(1, len).expect("memory");
+        backend.upload(&values, &mut buffer);
+        let mut staging = Vec::new();
+        let found = backend.download(&buffer, 0..len, &mut staging).expect("a device that works");
+        assert!(found == values);
+    }
+
+    #[test]
+    fn a_buffer_that_kernels_cannot_use_is_reported_with_the_largest_size() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let mut backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        backend.limits.max_storage_buffer_binding_size = 1 << 10;
+        let failure = backend.alloc(2, 1 << 8).err().expect("too large");
+        let expected = BackendError::BufferTooLarge { what: "activations", bytes: 2048, max: 1024 };
+        assert_eq!(failure.to_string(), expected.to_string());
+        backend.alloc(1, 1 << 8).expect("the largest size");
+        backend.alloc_logits(2, 1 << 3).expect("logits are divided");
     }
 }

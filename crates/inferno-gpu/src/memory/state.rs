@@ -24,7 +24,8 @@ pub(crate) struct StateLayer {
 }
 
 impl GpuState {
-    /// **Errors**: [`BackendError::OutOfMemory`], also if kernels could not bind all slots of a layer.
+    /// **Errors**: [`BackendError::OutOfMemory`]; [`BackendError::BufferTooLarge`] if kernels could not bind all slots of a
+    /// layer.
     pub(crate) fn new(backend: &GpuBackend, layout: &StateLayout) -> Result<Self, BackendError> {
         let allocate = |values: usize| {
             let bytes = values.saturating_mul(layout.num_slots).saturating_mul(size_of::<f32>());

@@ -33,12 +33,16 @@ impl From<PassRows> for StageRows {
 pub struct Rows<'a> {
     output: StageOutput<'a>,
     row_len: usize,
+    /// Whole rows that were copied from the device together.
+    copies: Vec<f32>,
+    /// For each row, where its copy begins.
+    copied: Vec<Option<usize>>,
 }
 
 impl<'a> Rows<'a> {
     /// The rows that a model returned, of `row_len` values if they are whole.
     pub fn new(output: StageOutput<'a>, row_len: usize) -> Self {
-        Self { output, row_len }
+        Self { output, row_len, copies: Vec::new(), copied: Vec::new() }
     }
 
     /// Checks the number of rows.
@@ -55,10 +59,28 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Copies whole rows from the device, if only candidates were requested. `indexes` are in ascending order. Several rows
+    /// are copied at once, with the rows between them: each copy waits for the device.
+    ///
+    /// **Errors**: a device that fails.
+    pub(crate) fn copy_whole(&mut self, indexes: &[usize]) -> Result<(), EngineError> {
+        let StageOutput::Candidates { rows, logits } = &self.output else { return Ok(()) };
+        let (Some(&first), Some(&last)) = (indexes.first(), indexes.last()) else { return Ok(()) };
+        self.copied.resize(rows.len(), None);
+        self.copies = logits.read_logits(first..last + 1)?;
+        for &index in indexes {
+            self.copied[index] = Some((index - first) * self.row_len);
+        }
+        Ok(())
+    }
+
     /// Returns the first `len` values of row `index`.
     ///
     /// **Panics** if there is no such row, or it is shorter.
     pub fn row(&self, index: usize, len: usize) -> Row<'_> {
+        if let Some(&Some(start)) = self.copied.get(index) {
+            return Row::Values(&self.copies[start..][..len]);
+        }
         match &self.output {
             StageOutput::Values(values) => Row::Values(&values[index * self.row_len..][..len]),
             StageOutput::Candidates { rows, logits } => Row::Candidates {
@@ -91,7 +113,7 @@ impl<'a> Row<'a> {
         match self {
             Self::Values(values) => Ok(Cow::Borrowed(values)),
             Self::Candidates { whole: DeviceRow { logits, index, len }, .. } => {
-                let mut values = logits.read_logits(index)?;
+                let mut values = logits.read_logits(index..index + 1)?;
                 values.truncate(len);
                 Ok(Cow::Owned(values))
             }

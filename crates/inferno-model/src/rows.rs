@@ -1,5 +1,6 @@
 //! The rows of a pass: what is requested, and what is returned.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, BackendError, CandidateRows, CandidateShape};
@@ -52,10 +53,10 @@ impl<'a> StageOutput<'a> {
 
 /// Rows of logits that remain on a device until the next pass.
 pub trait LogitSource {
-    /// Copies row `row` to the host: `vocab_size` logits.
+    /// Copies neighboring rows to the host at once: `vocab_size` logits of each.
     ///
     /// **Errors**: [`BackendError::Device`].
-    fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError>;
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, BackendError>;
 }
 
 /// The buffer of logits of a workspace.
@@ -66,8 +67,8 @@ pub(crate) struct DeviceLogits<'a, B: Backend> {
 }
 
 impl<B: Backend> LogitSource for DeviceLogits<'_, B> {
-    fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError> {
-        let values = row * self.vocab_size..(row + 1) * self.vocab_size;
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, BackendError> {
+        let values = rows.start * self.vocab_size..rows.end * self.vocab_size;
         let mut staging = Vec::new();
         let values = self.backend.download(self.logits, values, &mut staging)?;
         Ok(values.to_vec())

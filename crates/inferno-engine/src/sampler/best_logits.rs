@@ -83,6 +83,7 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::ops::Range;
 
     use inferno_backend::{BackendError, CandidateRows, CandidateShape};
     use inferno_model::{LogitSource, StageOutput};
@@ -98,8 +99,8 @@ mod tests {
     }
 
     impl LogitSource for Device<'_> {
-        fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError> {
-            assert_eq!(row, 0);
+        fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, BackendError> {
+            assert_eq!(rows, 0..1);
             self.num_reads.set(self.num_reads.get() + 1);
             Ok(self.logits.to_vec())
         }

@@ -1,6 +1,7 @@
 //! A runner without a model: logits are a function of the tokens and positions that the cache
 //! holds, so that a wrong slot, block or position changes the output or is detected at once.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use inferno_backend::{
@@ -339,9 +340,9 @@ struct StoredLogits<'a> {
 }
 
 impl LogitSource for StoredLogits<'_> {
-    fn read_logits(&self, row: usize) -> Result<Vec<f32>, BackendError> {
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, BackendError> {
         *self.num_read.lock().expect("no pass panicked") += 1;
-        Ok(self.values[row * self.row_len..][..self.row_len].to_vec())
+        Ok(self.values[rows.start * self.row_len..rows.end * self.row_len].to_vec())
     }
 }
 

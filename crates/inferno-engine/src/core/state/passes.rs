@@ -14,6 +14,10 @@ use crate::{EngineError, PassRows};
 /// Share of the duration of a forward pass, as a divisor, that a step waits for constraints.
 const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
 
+/// Whole rows of logits from which on a pass copies them from the device together: with the candidates of rows between
+/// them, which cost less than waiting for the device once per row.
+const MIN_ROWS_TO_COPY: usize = 3;
+
 impl CoreState {
     /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
     /// chunk. A pass that fails ends the requests in it and no others, unless the device is lost.
@@ -67,6 +71,20 @@ impl CoreState {
         }
     }
 
+    /// The rows of logits of which the tasks read all values.
+    fn whole_rows(&self, plan: &Plan) -> Vec<usize> {
+        let mut whole_rows = Vec::new();
+        let mut next_row = 0;
+        for (_, chunk) in plan.chunks_with(RowKind::Logits) {
+            let of_chunk = next_row..next_row + chunk.num_rows;
+            next_row = of_chunk.end;
+            if self.tasks.get(&chunk.id).is_some_and(|task| task.num_candidates().is_none()) {
+                whole_rows.extend(of_chunk);
+            }
+        }
+        whole_rows
+    }
+
     /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
     ///
     /// **Errors**: as [`run_chunks`].
@@ -80,7 +98,15 @@ impl CoreState {
         let chunks = plan
             .chunks_with(kind)
             .map(|(_, chunk)| (self.scheduler.chunk(chunk), self.scheduler.chunk_state(chunk)));
-        let (rows, duration) = run_chunks(&mut *self.runner, &mut self.batch, pass_rows, chunks)?;
+        let whole_rows = match pass_rows {
+            PassRows::Candidates(_) => self.whole_rows(plan),
+            PassRows::Logits | PassRows::Hidden => Vec::new(),
+        };
+        let (mut rows, duration) =
+            run_chunks(&mut *self.runner, &mut self.batch, pass_rows, chunks)?;
+        if whole_rows.len() >= MIN_ROWS_TO_COPY {
+            rows.copy_whole(&whole_rows)?;
+        }
         let wait = MIN_CONSTRAINT_WAIT.max(duration / CONSTRAINT_WAIT_DIVISOR);
         let deadline = Instant::now() + wait;
         let (mut next_row, mut failed) = (0, Vec::new());

@@ -61,6 +61,15 @@ fn requests_generate_what_they_generate_from_whole_rows() {
 }
 
 #[test]
+fn whole_rows_of_a_pass_are_read_together() {
+    let whole = std::iter::repeat_n(untruncated(), 3).flatten();
+    let requests: Vec<_> = truncated().into_iter().take(1).chain(whole).collect();
+    // Six requests of up to 12 tokens each, which most passes compute together.
+    let num_read = run(&requests);
+    assert!((1..=24).contains(&num_read), "{num_read}");
+}
+
+#[test]
 fn constraints_read_whole_rows() {
     let runner = runner(60).with_candidates();
     let num_read = runner.num_read_rows();

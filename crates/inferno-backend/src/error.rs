@@ -153,6 +153,16 @@ pub enum BackendError {
         /// The driver's message.
         reason: String,
     },
+    /// A device, or its driver, computes other results than specified.
+    #[error(
+        "{device} computes wrong results ({what}); update its driver, or use another device or the CPU"
+    )]
+    WrongResults {
+        /// The device.
+        device: String,
+        /// The operation, and how its results differ.
+        what: String,
+    },
     /// The device failed during a computation.
     #[error("the device failed: {reason}")]
     Device {

@@ -22,6 +22,7 @@ mod parallel;
 mod pass;
 mod pipelines;
 mod roof;
+mod self_check;
 mod template;
 mod tuning;
 

@@ -44,7 +44,7 @@ impl GpuBackend {
 }
 
 /// Values between -1 and 1 without a pattern.
-fn values(count: usize, seed: u32) -> Vec<f32> {
+pub(crate) fn values(count: usize, seed: u32) -> Vec<f32> {
     let value = |i: u32| (i.wrapping_mul(0x9e37_79b9) ^ seed).wrapping_mul(0x85eb_ca6b) >> 8;
     (1..=count as u32).map(|i| value(i) as f32 / (1 << 23) as f32 - 1.0).collect()
 }

@@ -87,7 +87,7 @@ impl GpuDevice {
     /// Loads the weights and allocates the KV cache and buffers. If the memory of a GPU that no option names turns out to
     /// be too small, fewer layers or none are loaded there.
     ///
-    /// **Errors**: as [`Model::load`].
+    /// **Errors**: as [`Model::load`]; a device that was named and computes wrong results.
     pub(super) fn runner(
         &self,
         checkpoint: &Gguf,
@@ -97,6 +97,14 @@ impl GpuDevice {
         let is_chosen = options.gpu.is_some() || options.gpu_layers.is_some();
         let is_automatic = options.backend == BackendChoice::Auto;
         let mut division = self.division(checkpoint, options)?;
+        if !division.is_on_cpu()
+            && let Err(error) = self.gpu.verify()
+        {
+            return match is_automatic && !is_chosen {
+                true => self.on_cpu(Some(error.into()), checkpoint, options, on_progress),
+                false => Err(error.into()),
+            };
+        }
         let mut reason = None;
         for attempt in 1..=MAX_ATTEMPTS {
             let error = match self.load(&division, checkpoint, on_progress) {
@@ -119,6 +127,17 @@ impl GpuDevice {
                 break;
             }
         }
+        self.on_cpu(reason, checkpoint, options, on_progress)
+    }
+
+    /// Loads the whole model on the CPU, for a `reason`.
+    fn on_cpu(
+        &self,
+        reason: Option<Error>,
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
         let cpu = Arc::clone(self.cpu(options)?);
         let runner = runner_on(cpu, checkpoint, options, on_progress)?;
         Ok(self.record(0, reason.map(Fallback::Failed), runner))
@@ -268,6 +287,8 @@ fn is_gpu_failure(error: &Error) -> bool {
     matches!(
         cause,
         BackendError::OutOfMemory { .. }
+            | BackendError::BufferTooLarge { .. }
+            | BackendError::Kernel { .. }
             | BackendError::Device { .. }
             | BackendError::DeviceLost { .. }
     )

@@ -37,6 +37,7 @@ mod session;
 mod stage;
 mod state_file;
 mod stop;
+mod warm_up;
 mod window_blocks;
 
 pub use block_pool::BlockPool;
@@ -70,4 +71,5 @@ pub use session::{
     CancelHandle, Completion, Generation, GenerationStep, Prompt, Session, SessionOptions,
 };
 pub use stop::{FinishReason, Released, StopChecker, StopParams};
+pub use warm_up::warm_up;
 pub use window_blocks::WindowUpdate;

@@ -140,6 +140,11 @@ impl GpuBackend {
         self.matrices.is_some()
     }
 
+    /// Whether the fastest of several kernels is measured when a product is first computed.
+    pub fn is_tuning(&self) -> bool {
+        self.pass_memory().tuning.is_enabled
+    }
+
     /// What was done so far.
     pub fn counters(&self) -> GpuCounters {
         let Counters {

@@ -50,6 +50,9 @@ pub struct LoadOptions {
     /// Whether tokens are drafted (speculative decoding), for which the states of recurrent layers have more memory.
     /// Without it, drafts use that of the prefix cache.
     pub speculation: bool,
+    /// Whether kernels are compiled, and measured if that is enabled, when the model is loaded, rather than when requests
+    /// first need them. Only GPUs do either, and software devices do not by default.
+    pub warm_up: bool,
     /// Target for the time between two tokens of running streams while prompts are computed; `None` for the largest
     /// chunks of prompts. Outputs are the same with any value.
     pub target_itl: Option<Duration>,
@@ -74,6 +77,7 @@ impl Default for LoadOptions {
             max_num_sequences,
             prefix_cache,
             speculation,
+            warm_up: false,
             target_itl,
         }
     }

@@ -8,7 +8,7 @@ use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_conformance::gpu::adapter;
 use inferno_engine::{
     Completion, Engine, EngineOptions, Fingerprint, GenerationCore, GenerationParams, ModelRunner,
-    RunnerOptions, Session, SessionOptions,
+    RunnerOptions, Session, SessionOptions, warm_up,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
@@ -36,8 +36,8 @@ impl<B: Backend> Device<B> {
         Self { checkpoint, backend: Arc::clone(backend) }
     }
 
-    /// A core with a cache of one context and another `extra_tokens`.
-    fn core(&self, extra_tokens: usize) -> GenerationCore {
+    /// A runner with a cache of one context and another `extra_tokens`.
+    fn runner(&self, extra_tokens: usize) -> ModelRunner {
         let options = RunnerOptions {
             context_length: Some(CONTEXT_LENGTH),
             cache_tokens: Some(CONTEXT_LENGTH + extra_tokens),
@@ -50,7 +50,11 @@ impl<B: Backend> Device<B> {
         let backend = Arc::clone(&self.backend);
         let model = Model::load(&self.checkpoint, backend, None, &mut |_| ()).expect("room for it");
         let fingerprint = Fingerprint::of_model(&self.checkpoint, None);
-        core(ModelRunner::new(model, fingerprint, options).expect("room for it"))
+        ModelRunner::new(model, fingerprint, options).expect("room for it")
+    }
+
+    fn core(&self, extra_tokens: usize) -> GenerationCore {
+        core(self.runner(extra_tokens))
     }
 
     fn session(&self) -> Session {
@@ -139,6 +143,18 @@ fn check<B: Backend>(backend: &Arc<B>) {
         check_competing_requests(&device);
         check_prefix_hits(&device, &folder.path().join(format!("{name}-prefixes")));
         check_saved_session(&device, &folder.path().join(format!("{name}-session")));
+    }
+}
+
+#[test]
+fn a_warm_up_leaves_nothing_behind() {
+    let backend = Arc::new(ReferenceBackend::new());
+    for name in MODELS {
+        let device = Device::open(name, &backend);
+        let mut runner = device.runner(0);
+        warm_up(&mut runner).expect("room for every pass");
+        let mut session = Session::new(core(runner), SessionOptions::default()).expect("a cache");
+        assert_eq!(complete(&mut session, &prompt(1), 12), device.alone(&prompt(1), 12), "{name}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use inferno_backend::{Backend, BackendError};
 use inferno_cpu::{CpuBackend, CpuOptions};
-use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner};
+use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, warm_up};
 use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
 use inferno_model::{Footprint, LoadProgress, Model, ModelError, SeparateExperts, TokenCost};
@@ -185,7 +185,11 @@ impl GpuDevice {
                 Model::load_stage(stage, experts, checkpoint, gpu, requantize, on_progress)?;
             runner = runner.with_stage(model)?;
         }
-        Ok(Box::new(runner.with_watch(checkpoint.watch())))
+        let mut runner = runner.with_watch(checkpoint.watch());
+        if options.warm_up && self.gpu.is_tuning() {
+            warm_up(&mut runner)?;
+        }
+        Ok(Box::new(runner))
     }
 
     /// Estimates the memory of [`runner`](Self::runner).

@@ -169,7 +169,8 @@ impl ChatOptions {
         let context = self.context.length(&checkpoint)?;
         let options = self.compute.options(&checkpoint, context, self.speculate.limits());
         let speculation = self.speculate.is_enabled();
-        let options = LoadOptions { max_num_sequences: Some(1), speculation, ..options };
+        let options =
+            LoadOptions { max_num_sequences: Some(1), speculation, warm_up: true, ..options };
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
             dry_run::report(&model, dry_run::REDUCE_CONTEXT)?;

@@ -235,6 +235,7 @@ impl ServeArgs {
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
             speculation: self.speculate.is_enabled(),
+            warm_up: true,
             target_itl: (self.target_itl > 0)
                 .then(|| Duration::from_millis(self.target_itl as u64)),
             ..load

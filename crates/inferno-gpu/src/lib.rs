@@ -1,9 +1,10 @@
 //! The GPU backend: the operations of a pass as WGSL kernels on Vulkan, Metal and DX12.
 //!
-//! A [`GpuPass`] records dispatches, which one submission starts. Activations are computed in `f32` with sums in `f32`.
+//! A [`GpuPass`] records dispatches, which one submission starts, or several if they are long. Activations are computed in `f32` with sums in `f32`.
 //!
 //! **Same bits.** A row of a result depends on its own inputs alone: the order of the additions of every value follows
-//! from the number of columns, never from the number of rows in a pass. Results differ between devices.
+//! from the number of columns, never from the number of rows in a pass. Compilers of Vulkan keep that order; those of Metal
+//! (fast math) and DX12 (`mad`) may not. Results differ between devices.
 #![deny(unsafe_code)]
 
 mod adapter;

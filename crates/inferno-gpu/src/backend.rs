@@ -50,7 +50,7 @@ pub struct GpuBackend {
 pub struct GpuCounters {
     /// Kernels that were started.
     pub dispatches: u64,
-    /// Passes that were submitted.
+    /// Submissions of passes, of which long ones have several.
     pub submissions: u64,
     /// Bytes of weights that kernels have read, counting each product once however many rows it has.
     pub weight_bytes: u64,

@@ -366,7 +366,7 @@ mod tests {
         let Some(adapter) = adapter::for_tests() else { return };
         let mut backend = GpuBackend::new(adapter).expect("a device that can be opened");
         backend.limits.max_storage_buffer_binding_size = 1 << 10;
-        let failure = backend.alloc(2, 1 << 8).err().expect("too large");
+        let failure = backend.alloc(2, 1 << 8).expect_err("too large");
         let expected = BackendError::BufferTooLarge { what: "activations", bytes: 2048, max: 1024 };
         assert_eq!(failure.to_string(), expected.to_string());
         backend.alloc(1, 1 << 8).expect("the largest size");

@@ -323,23 +323,6 @@ impl MatrixTile {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::limits::tests::least;
-
-    #[test]
-    fn every_device_that_can_be_opened_has_a_division_of_each_product() {
-        let rows = [1, 2, 4, 5, 8, 64, 4096].map(TileKind::Rows);
-        for tiles in rows.into_iter().chain([TileKind::Slot, TileKind::Experts]) {
-            for bits in 0..4 {
-                let teams = Teams::candidates(tiles, bits & 1 == 1, bits & 2 == 2);
-                assert!(teams.iter().any(|it| it.fits(&least())), "{tiles:?} {bits}");
-            }
-        }
-    }
-}
-
-#[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
     use crate::pack::FORMATS;
     let plain = Kind {
@@ -379,4 +362,21 @@ pub(crate) fn variants() -> Vec<Variant> {
     let mut seen = std::collections::HashSet::new();
     variants.retain(|variant| seen.insert(*variant));
     variants
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::tests::least;
+
+    #[test]
+    fn every_device_that_can_be_opened_has_a_division_of_each_product() {
+        let rows = [1, 2, 4, 5, 8, 64, 4096].map(TileKind::Rows);
+        for tiles in rows.into_iter().chain([TileKind::Slot, TileKind::Experts]) {
+            for bits in 0..4 {
+                let teams = Teams::candidates(tiles, bits & 1 == 1, bits & 2 == 2);
+                assert!(teams.iter().any(|it| it.fits(&least())), "{tiles:?} {bits}");
+            }
+        }
+    }
 }

@@ -203,8 +203,8 @@ impl<'a> GpuPass<'a> {
         Ok(memory)
     }
 
-    /// Announces an operation with this many multiplications. Starts the operations before it if one submission would have
-    /// too many.
+    /// Counts the multiplications of the next operation. Starts the operations before it if one submission would have too
+    /// many.
     ///
     /// **Errors**: as [`start`](Self::start).
     pub(crate) fn reserve(&mut self, multiplications: f64) -> Result<(), BackendError> {

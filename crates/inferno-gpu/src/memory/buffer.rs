@@ -297,7 +297,7 @@ impl GpuBackend {
         *target = Some(staging);
         if !is_complete {
             self.health
-                .fail("a submission has not run, although the driver completed it".to_owned());
+                .fail("the driver reported a submission as complete that has not run".to_owned());
         }
         self.health.check()
     }

@@ -89,6 +89,12 @@ pub enum ServerError {
         /// The cause.
         message: String,
     },
+    /// The body of a response to the own process ended early.
+    #[error("the response is incomplete: {message}")]
+    LocalResponse {
+        /// The cause.
+        message: String,
+    },
     /// The model could not be loaded.
     #[error("{0}")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -44,7 +44,7 @@ mod tokens;
 
 pub use cache_events::{CacheEventOptions, Protocol};
 pub use errors::ServerError;
-pub use local::{LocalRequest, LocalResponse, LocalServer, ResponsePart};
+pub use local::{CompleteResponse, LocalRequest, LocalResponse, LocalServer, ResponsePart};
 pub use model::ServedModel;
 pub use model_file::ModelFile;
 pub use operation::logs::{LogFormat, init_logs, print_line};

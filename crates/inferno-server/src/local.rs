@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http;
 use futures_util::StreamExt;
 use hyper::service::Service;
@@ -80,6 +80,17 @@ pub enum ResponsePart {
     Body(Vec<u8>),
 }
 
+/// The whole response to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompleteResponse {
+    /// The status code.
+    pub status: u16,
+    /// Names and values of the headers.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The whole body.
+    pub body: Vec<u8>,
+}
+
 /// The response to a request. Dropping it cancels the request.
 #[derive(Debug)]
 pub struct LocalResponse {
@@ -104,18 +115,47 @@ impl LocalServer {
     ///
     /// **Errors**: [`ServerError::LocalRequest`] for an invalid method, target or header.
     pub fn send(&self, request: LocalRequest) -> Result<LocalResponse, ServerError> {
-        let request = request.into_http()?;
+        let (runtime, response) = self.call(request)?;
         let (sender, parts) = mpsc::channel(NUM_WAITING_PARTS);
+        let task = runtime.spawn(async move {
+            // A closed channel is a caller that dropped the response.
+            let _ = pass_on(response.await, &sender).await;
+        });
+        Ok(LocalResponse { parts, task: task.abort_handle() })
+    }
+
+    /// Passes a request to its route, and its whole response to `on_response`, on a thread of the server. Never waits for
+    /// the response. Dropping the server cancels the request, and drops `on_response` without a call.
+    ///
+    /// `on_response` gets [`ServerError::LocalResponse`] if the body ends early.
+    ///
+    /// **Errors**: [`ServerError::LocalRequest`] for an invalid method, target or header.
+    pub fn complete(
+        &self,
+        request: LocalRequest,
+        on_response: impl FnOnce(Result<CompleteResponse, ServerError>) + Send + 'static,
+    ) -> Result<(), ServerError> {
+        let (runtime, response) = self.call(request)?;
+        runtime.spawn(async move { on_response(complete(response.await).await) });
+        Ok(())
+    }
+
+    /// Returns the response to a request, and the runtime to await it on.
+    ///
+    /// **Errors**: [`ServerError::LocalRequest`].
+    fn call(
+        &self,
+        request: LocalRequest,
+    ) -> Result<(&Runtime, impl Future<Output = http::Response<Body>> + use<>), ServerError> {
+        let request = request.into_http()?;
         let service = TowerToHyperService::new(self.router.clone());
         let Some(runtime) = &self.runtime else {
             return Err(ServerError::LocalRequest { message: "the server has stopped".to_owned() });
         };
-        let task = runtime.spawn(async move {
+        Ok((runtime, async move {
             let Ok(response) = service.call(request).await;
-            // A closed channel is a caller that dropped the response.
-            let _ = pass_on(response, &sender).await;
-        });
-        Ok(LocalResponse { parts, task: task.abort_handle() })
+            response
+        }))
     }
 
     /// Returns the handle of the model's engine.
@@ -183,13 +223,29 @@ async fn pass_on(
     parts: &mpsc::Sender<ResponsePart>,
 ) -> Result<(), mpsc::error::SendError<ResponsePart>> {
     let (head, body) = response.into_parts();
-    let headers = head.headers.iter();
-    let headers = headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
-    let status = head.status.as_u16();
-    parts.send(ResponsePart::Head { status, headers: headers.collect() }).await?;
+    let (status, headers) = (head.status.as_u16(), header_list(&head.headers));
+    parts.send(ResponsePart::Head { status, headers }).await?;
     let mut body = body.into_data_stream();
     while let Some(Ok(bytes)) = body.next().await {
         parts.send(ResponsePart::Body(Bytes::into(bytes))).await?;
     }
     Ok(())
+}
+
+/// **Errors**: [`ServerError::LocalResponse`].
+async fn complete(response: http::Response<Body>) -> Result<CompleteResponse, ServerError> {
+    let (head, body) = response.into_parts();
+    match to_bytes(body, usize::MAX).await {
+        Ok(body) => Ok(CompleteResponse {
+            status: head.status.as_u16(),
+            headers: header_list(&head.headers),
+            body: body.into(),
+        }),
+        Err(error) => Err(ServerError::LocalResponse { message: error.to_string() }),
+    }
+}
+
+/// Returns the names and values of headers.
+fn header_list(headers: &http::HeaderMap) -> Vec<(String, Vec<u8>)> {
+    headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect()
 }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    bench, chat, completions, devices, generate, inspect, logits, models, perplexity, pull,
+    batch, bench, chat, completions, devices, generate, inspect, logits, models, perplexity, pull,
     quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::{EXIT_SUCCESS, Failure};
@@ -61,6 +61,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     #[command(alias = "server")]
     Serve(Box<serve::ServeArgs>),
+    #[command(alias = "run-batch")]
+    Batch(Box<batch::BatchArgs>),
     #[command(alias = "info")]
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
@@ -87,6 +89,7 @@ impl Inferno {
             Command::Chat(args) => args.run(),
             Command::Bench(args) => args.run(),
             Command::Serve(args) => args.run(),
+            Command::Batch(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),
             Command::Template(args) => args.run(),

@@ -222,6 +222,24 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// The output contains something else than the answers of a batch.
+    #[error(
+        "line {line} of {} is not the answer to request {line} of the input; choose another name for the output, or delete \
+         the file to answer all requests again",
+        path.display()
+    )]
+    BatchOutputDiffers {
+        /// The output.
+        path: PathBuf,
+        /// Number of the line, from 1 on.
+        line: usize,
+    },
+    /// Another process writes the output.
+    #[error("{} is being written by another process; choose another name, or wait until it is complete", path.display())]
+    OutputInUse {
+        /// The output.
+        path: PathBuf,
+    },
     /// The output is the model file itself.
     #[error("{} is the model file itself; choose another name for the output", path.display())]
     OutputIsInput {

@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod bench;
 pub mod cli;
 mod constraint;
@@ -66,7 +67,8 @@ pub use inferno_model::{
     TokenCost,
 };
 pub use inferno_server::{
-    LocalRequest, LocalResponse, LocalServer, ResponsePart, ServedModel, ServerOptions,
+    CompleteResponse, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServedModel,
+    ServerOptions,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};

@@ -7,5 +7,6 @@ pub(crate) mod limits;
 pub(crate) mod model;
 pub(crate) mod output_format;
 pub(crate) mod sampling;
+pub(crate) mod served_model;
 pub(crate) mod speculation;
 pub(crate) mod values;

@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod chat;
 pub(crate) mod completions;

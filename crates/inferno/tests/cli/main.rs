@@ -1,5 +1,6 @@
 //! The command-line programs, run as processes, and the library that they are built on.
 
+mod batch;
 mod bench;
 mod bench_serve;
 mod chat;

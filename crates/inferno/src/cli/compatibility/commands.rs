@@ -43,7 +43,6 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["plugins", "install", "uninstall", "tools"], "there are no plugins; see inferno help"),
     (&["get", "fetch"], "use inferno pull MODEL"),
     (&["load"], "models are loaded by the command that uses them, for example inferno run MODEL"),
-    (&["run-batch", "batch"], "send the requests to inferno serve, which processes them together"),
     (&["update", "upgrade"], "run cargo install --path crates/inferno in an updated clone"),
     (&["eval", "evaluate"], "use inferno perplexity, or an evaluation client with inferno serve"),
     (

@@ -31,8 +31,10 @@ type Entry = (&'static [&'static str], &'static [&'static str], Meaning);
 
 const GENERATING: &[&str] = &["generate", "chat", "run"];
 /// Commands that sample tokens.
-const TEXT: &[&str] = &["generate", "chat", "run", "serve"];
+const TEXT: &[&str] = &["generate", "chat", "run", "serve", "batch"];
 const SERVE: &[&str] = &["serve"];
+/// Commands that answer API requests.
+const SERVING: &[&str] = &["serve", "batch"];
 const NO_SPLIT: &str =
     "a model runs on one GPU, and on the processor if it does not fit (see --gpu-layers)";
 const AUTOMATIC: &str = "inferno handles this automatically";

@@ -1,7 +1,7 @@
 //! Options of llama-cli, llama-server, llama-bench and the other programs of llama.cpp.
 
 use super::Meaning::{Advice, AdviceUnless, Argument, ByValue, HubRepository, NoEffect, SameAs};
-use super::{ALWAYS, AUTOMATIC, Entry, GENERATING, NO_SPLIT, SERVE, TEXT};
+use super::{ALWAYS, AUTOMATIC, Entry, GENERATING, NO_SPLIT, SERVE, SERVING, TEXT};
 
 const MAPPED: &str = "model files are always memory-mapped";
 const PLACEMENT: &str = "the operating system places threads; use taskset or numactl";
@@ -63,7 +63,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     (
         &["-b", "--batch-size", "-ub", "--ubatch-size", "--max-num-tokens"],
-        SERVE,
+        SERVING,
         SameAs("--max-num-batched-tokens"),
     ),
     (&["--mlock", "--no-mmap", "--mmap"], &[], NoEffect { reason: MAPPED, has_value: false }),
@@ -75,8 +75,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["-tb", "--threads-batch"], &[], SameAs("--threads")),
     (&["-ctk", "--cache-type-k", "-ctv", "--cache-type-v"], &[], SameAs("--kv-dtype")),
     (&["--swa-full"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
-    (&["-cram", "--cache-ram"], SERVE, Advice("use --kv-cache-tokens")),
-    (&["--cache-reuse"], SERVE, NoEffect { reason: AUTOMATIC, has_value: true }),
+    (&["-cram", "--cache-ram"], SERVING, Advice("use --kv-cache-tokens")),
+    (&["--cache-reuse"], SERVING, NoEffect { reason: AUTOMATIC, has_value: true }),
     // Models
     (&["-hf", "-hfr", "--hf-repo"], &[], HubRepository),
     (
@@ -165,7 +165,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     (
         &["--chat-template-kwargs"],
-        SERVE,
+        SERVING,
         Advice("clients set chat_template_kwargs in their requests"),
     ),
     (CONVERSATION, &["generate"], Advice("use inferno chat for conversations")),
@@ -215,11 +215,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["--n-predict", "--predict", "--num-predict"], GENERATING, SameAs("--max-tokens")),
     (
         &["-n", "--n-predict", "--predict", "--num-predict", "--max-tokens"],
-        SERVE,
+        SERVING,
         Advice("clients set max_tokens in their requests"),
     ),
     (&["-s"], GENERATING, ByValue { number: "--seed", text: "--system" }),
-    (&["-s"], SERVE, SameAs("--seed")),
+    (&["-s"], SERVING, SameAs("--seed")),
     (&["--repeat-penalty"], TEXT, SameAs("--repetition-penalty")),
     (
         &["--repeat-last-n"],
@@ -275,15 +275,15 @@ pub(super) const OPTIONS: &[Entry] = &[
         AdviceUnless(&["deepseek"], "responses contain reasoning in reasoning_content"),
     ),
     (&["-rea"], GENERATING, Advice("use --no-think to disable reasoning")),
-    (&["-rea"], SERVE, SameAs("--reasoning")),
+    (&["-rea"], SERVING, SameAs("--reasoning")),
     // llama-server
     (
         &["--metrics", "--props", "--slots", "--embedding", "--embeddings", "--cache-prompt"],
         SERVE,
         NoEffect { reason: ALWAYS, has_value: false },
     ),
-    (&["-np", "--parallel"], SERVE, SameAs("--max-num-seqs")),
-    (&["-a", "--alias"], SERVE, SameAs("--served-model-name")),
+    (&["-np", "--parallel"], SERVING, SameAs("--max-num-seqs")),
+    (&["-a", "--alias"], SERVING, SameAs("--served-model-name")),
     (&["--ssl-key-file"], SERVE, SameAs("--tls-key")),
     (&["--ssl-cert-file"], SERVE, SameAs("--tls-cert")),
     (&["-to", "--timeout"], SERVE, SameAs("--request-timeout")),

@@ -1,7 +1,7 @@
 //! Options of vLLM, SGLang and mistral.rs.
 
 use super::Meaning::{Advice, AdviceUnless, NoEffect, SameAs};
-use super::{AUTOMATIC, Entry, NO_SPLIT, SERVE};
+use super::{AUTOMATIC, Entry, NO_SPLIT, SERVE, SERVING};
 
 const IN_FILE: &str = "the model file contains it";
 const NO_MEDIA: &str = "only text is supported";
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--block-size",
             "--scheduling-policy",
         ],
-        SERVE,
+        SERVING,
         NoEffect { reason: AUTOMATIC, has_value: true },
     ),
     (
@@ -57,12 +57,12 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--disable-log-stats",
             "--async-scheduling",
         ],
-        SERVE,
+        SERVING,
         NoEffect { reason: AUTOMATIC, has_value: false },
     ),
     (
         &["--task", "--runner", "--convert"],
-        SERVE,
+        SERVING,
         NoEffect { reason: "every server generates text and computes embeddings", has_value: true },
     ),
     (
@@ -70,7 +70,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         SERVE,
         Advice("set RUST_LOG, for example RUST_LOG=warn"),
     ),
-    (&["--no-enable-prefix-caching"], SERVE, SameAs("--no-prefix-cache")),
+    (&["--no-enable-prefix-caching"], SERVING, SameAs("--no-prefix-cache")),
     (&["--max-model-len", "--max-seq-len"], &[], SameAs("--context")),
     (&["--kv-cache-dtype"], &[], SameAs("--kv-dtype")),
     (
@@ -89,21 +89,21 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     (
         &["--limit-mm-per-prompt", "--mm-processor-kwargs", "--allowed-local-media-path"],
-        SERVE,
+        SERVING,
         NoEffect { reason: NO_MEDIA, has_value: true },
     ),
     (
         &["--generation-config", "--override-generation-config"],
-        SERVE,
+        SERVING,
         Advice("use the sampling options, for example --temperature 0.7"),
     ),
     (&["--num-speculative-tokens"], &[], SameAs("--speculate")),
-    (&["--speculative-config"], SERVE, Advice("use --speculate N, which needs no draft model")),
+    (&["--speculative-config"], SERVING, Advice("use --speculate N, which needs no draft model")),
     (&["--allowed-origins"], SERVE, Advice("use --cors-origin ORIGIN")),
     (&["--root-path"], SERVE, Advice("use a reverse proxy to serve other paths")),
     (&["--ssl-keyfile"], SERVE, SameAs("--tls-key")),
     (&["--ssl-certfile"], SERVE, SameAs("--tls-cert")),
-    (&["--enable-lora", "--lora-modules"], SERVE, Advice("adapters are not supported")),
+    (&["--enable-lora", "--lora-modules"], SERVING, Advice("adapters are not supported")),
     (
         &["--download-dir"],
         &[],
@@ -111,4 +111,14 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     (&["--revision"], &[], Advice("the main branch of a repository is used")),
     (&["-p"], SERVE, SameAs("--port")),
+    (
+        &["--output-tmp-dir"],
+        &["batch"],
+        NoEffect { reason: "the output is written in place", has_value: true },
+    ),
+    (
+        &["--enable-metrics", "--host", "--port", "--url"],
+        &["batch"],
+        Advice("a batch has no metrics endpoint; use inferno serve for requests over HTTP"),
+    ),
 ];

@@ -1,0 +1,104 @@
+//! Outputs that an earlier run has started.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::BatchCounts;
+use super::answers::{LINE_START, is_success};
+use super::lines::{Line, Lines};
+use super::requests::BatchRequest;
+use crate::Error;
+
+/// The longest line that may be an answer. Other files may have lines of any length.
+const MAX_ANSWER_BYTES: usize = 1 << 30;
+
+/// An output file, after its complete lines.
+pub(crate) struct ResumedOutput {
+    pub file: File,
+    /// The answers that it contains.
+    pub counts: BatchCounts,
+}
+
+/// The fields of an answer that identify its request and its outcome.
+#[derive(Deserialize)]
+struct WrittenAnswer {
+    id: String,
+    response: Option<WrittenResponse>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct WrittenResponse {
+    status_code: u16,
+}
+
+impl WrittenAnswer {
+    fn is_failure(&self) -> bool {
+        let status = self.response.as_ref().map(|response| response.status_code);
+        self.error.is_some() || !status.is_some_and(is_success)
+    }
+}
+
+/// Opens an output and reads the requests that it answers from `requests`. An incomplete last line is removed. The file stays
+/// locked while it is open.
+///
+/// **Errors**: [`Error::BatchOutputDiffers`] for a file that is not the output of these requests, which is left unchanged;
+/// [`Error::OutputInUse`]; a file that cannot be read or written.
+pub(crate) fn resume(
+    path: &Path,
+    requests: &mut impl Iterator<Item = io::Result<BatchRequest>>,
+    unreadable: impl Fn(io::Error) -> Error,
+) -> Result<ResumedOutput, Error> {
+    let failed = |error| Error::io(path, error);
+    let differs = |line| Error::BatchOutputDiffers { path: path.to_owned(), line };
+    let mut file = open(path)?;
+    let (mut counts, mut complete_bytes) = (BatchCounts::default(), 0);
+    for line in Lines::new(BufReader::new(&file), MAX_ANSWER_BYTES) {
+        let line = line.map_err(failed)?;
+        let number = counts.num_requests + 1;
+        if !line.is_terminated {
+            // Only an answer that was not completely written may be removed.
+            let start = &line.bytes[..line.bytes.len().min(LINE_START.len())];
+            if !LINE_START.starts_with(start) {
+                return Err(differs(number));
+            }
+            break;
+        }
+        let request = requests.next().transpose().map_err(&unreadable)?;
+        match (request, parsed(&line)) {
+            (Some(request), Some(answer)) if request.id == answer.id => {
+                counts.add(answer.is_failure());
+            }
+            _ => return Err(differs(number)),
+        }
+        complete_bytes += line.num_bytes;
+    }
+    if file.metadata().map_err(failed)?.len() > complete_bytes {
+        file.set_len(complete_bytes).map_err(failed)?;
+    }
+    file.seek(SeekFrom::Start(complete_bytes)).map_err(failed)?;
+    Ok(ResumedOutput { file, counts })
+}
+
+/// Opens a regular file for reading and writing, and locks it.
+fn open(path: &Path) -> Result<File, Error> {
+    let failed = |error| Error::io(path, error);
+    if path.exists() && !path.is_file() {
+        return Err(Error::OutputNotFile { path: path.to_owned() });
+    }
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(failed)?;
+    match file.try_lock() {
+        // Some file systems have no locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::OutputInUse { path: path.to_owned() }),
+    }
+}
+
+fn parsed(line: &Line) -> Option<WrittenAnswer> {
+    serde_json::from_slice(&line.bytes).ok().filter(|_| !line.is_too_long)
+}

@@ -1,0 +1,245 @@
+//! Options of a model that answers requests: its engine, and the defaults of the requests.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use inferno_chat::ChatTemplate;
+use inferno_engine::{EngineOptions, Pooling};
+use inferno_gguf::Gguf;
+use inferno_server::{ModelFile, ServedModel};
+
+use crate::cli::arguments::compute::ComputeArgs;
+use crate::cli::arguments::limits::ContextArgs;
+use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::sampling::SamplingArgs;
+use crate::cli::arguments::speculation::SpeculateArgs;
+use crate::cli::arguments::values::{OrDefault, number_in, or_default, positive, whole};
+use crate::cli::dry_run;
+use crate::cli::failure::Failure;
+use crate::cli::input::conversation::template_of;
+use crate::cli::terminal::note::print_note;
+use crate::{BatchLimits, Error, LoadOptions, Model};
+
+/// The model that answers requests.
+#[derive(clap::Args)]
+pub(crate) struct ServedModelArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Name of the model in API requests; can be repeated, and * accepts any further name [default: the file name, and *]
+    #[arg(long, value_name = "NAME")]
+    served_model_name: Vec<String>,
+    /// Use the chat template in this file instead of the one in the model file; chatml is built in
+    #[arg(long, value_name = "FILE")]
+    chat_template: Option<PathBuf>,
+    /// Parse special tokens in messages, such as <|im_end|>, which are encoded as text otherwise
+    #[arg(long)]
+    parse_special: bool,
+    #[command(flatten)]
+    context: ContextArgs,
+    /// Size of the KV cache in tokens, shared by running sequences and cached prefixes [default: 4 times the context]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    kv_cache_tokens: Option<usize>,
+    /// Maximum number of sequences in a batch
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_SEQUENCES), default_value_t = DEFAULT_SEQUENCES)]
+    max_num_seqs: usize,
+    /// Maximum number of tokens per forward pass, over all sequences
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = 256)]
+    max_num_batched_tokens: usize,
+    /// Whether the model reasons before it answers, if the chat template has a switch (enable_thinking) and the request does
+    /// not set it
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    reasoning: ReasoningArg,
+    /// Maximum number of reasoning tokens of an answer, for models with reasoning tags; requests may set a lower limit
+    /// [default: -1, no limit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
+    reasoning_budget: Option<OrDefault<usize>>,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
+    /// Disable reuse of cached prompt prefixes
+    #[arg(long)]
+    no_prefix_cache: bool,
+    /// Pooling of hidden states for /v1/embeddings [default: from the model file, else last]
+    #[arg(long, value_name = "POOLING")]
+    pooling: Option<PoolingArg>,
+    #[command(flatten)]
+    sampling: SamplingArgs,
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+/// The largest batch. Each sequence needs a row of logits.
+const MAX_SEQUENCES: usize = 1 << 16;
+
+/// Default maximum number of sequences in a batch.
+const DEFAULT_SEQUENCES: usize = 64;
+
+/// The value of `--served-model-name` that accepts any name.
+const ANY_NAME: &str = "*";
+
+/// Default size of the KV cache, in multiples of the context length.
+const DEFAULT_CONTEXTS: usize = 4;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PoolingArg {
+    /// Hidden state of the last token
+    Last,
+    /// Mean of the hidden states of all tokens
+    Mean,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReasoningArg {
+    /// Reason before every answer
+    On,
+    /// Answer directly
+    Off,
+    /// The chat template decides
+    Auto,
+}
+
+impl ReasoningArg {
+    fn switch(self) -> Option<bool> {
+        match self {
+            Self::On => Some(true),
+            Self::Off => Some(false),
+            Self::Auto => None,
+        }
+    }
+}
+
+impl ServedModelArgs {
+    /// Opens the model, with options for many sequences. With `target_itl`, prompts are split so that steps take about that
+    /// long while sequences decode.
+    ///
+    /// **Errors**: invalid sampling options; a model that cannot be opened.
+    pub(crate) fn open(&self, target_itl: Option<Duration>) -> Result<Model, Failure> {
+        self.sampling.check()?;
+        // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
+        let limits = BatchLimits {
+            max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
+            max_num_logit_rows: self.max_num_seqs.max(self.speculate.num_rows()),
+        };
+        let checkpoint = self.source.open()?;
+        let context = self.context.length(&checkpoint)?;
+        let load = self.compute.options(&checkpoint, context, limits);
+        let model = Model::from(checkpoint).with_options(load);
+        let one = model.context_length()?;
+        if let Some(tokens) = self.kv_cache_tokens.filter(|&tokens| tokens < one) {
+            print_note(&format!(
+                "note: the KV cache of {tokens} tokens is smaller than the context of {one} tokens; requests are limited to \
+                 {tokens} tokens"
+            ));
+        }
+        let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
+        Ok(model.with_options(LoadOptions {
+            cache_tokens,
+            max_num_sequences: Some(self.max_num_seqs),
+            prefix_cache: !self.no_prefix_cache,
+            speculation: self.speculate.is_enabled(),
+            target_itl,
+            warm_up: true,
+            ..load
+        }))
+    }
+
+    /// Returns whether only the memory that the model needs is printed, by [`report_memory`](Self::report_memory).
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.compute.dry_run
+    }
+
+    /// Prints the memory that the model needs.
+    ///
+    /// **Errors**: those of [`dry_run::report`].
+    pub(crate) fn report_memory(&self, model: &Model) -> Result<(), Failure> {
+        dry_run::report(model, "reduce --kv-cache-tokens or --context")
+    }
+
+    /// Returns the maximum number of sequences in a batch.
+    pub(crate) fn max_num_seqs(&self) -> usize {
+        self.max_num_seqs
+    }
+
+    /// Checks what can be checked before a model is loaded, which takes long.
+    ///
+    /// **Errors**: a model that does not fit in the memory of its GPU; a chat template that cannot be read.
+    pub(crate) fn prepare(&self, model: Model) -> Result<PreparedModel, Error> {
+        check_gpu_memory(&model)?;
+        let template = template_of(self.chat_template.as_deref(), model.checkpoint().metadata())?;
+        Ok(PreparedModel { model, template })
+    }
+
+    /// Loads the model and starts its engine. The number of draft tokens in `options` is replaced.
+    ///
+    /// **Errors**: a model that cannot be loaded; no thread available.
+    pub(crate) fn load(
+        &self,
+        prepared: PreparedModel,
+        options: EngineOptions,
+    ) -> Result<ServedModel, Error> {
+        let PreparedModel { model, template } = prepared;
+        let checkpoint = model.checkpoint();
+        let sampling = self.sampling.params(checkpoint.metadata())?;
+        let pooling = match self.pooling {
+            Some(PoolingArg::Last) => Pooling::Last,
+            Some(PoolingArg::Mean) => Pooling::Mean,
+            None => Pooling::recommended(checkpoint.metadata())?.unwrap_or_default(),
+        };
+        let options =
+            EngineOptions { num_speculative_tokens: self.speculate.num_drafts(), ..options };
+        let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
+        let served = ServedModel::new(loaded.engine(options)?, self.names(checkpoint))
+            .with_sampling(sampling)
+            .with_pooling(pooling)
+            .with_reasoning(self.reasoning.switch())
+            .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
+            .with_file(ModelFile::of(checkpoint))
+            .with_gpu_bytes(model.gpu_bytes() as u64);
+        let served = match template {
+            Some(template) => {
+                served.with_chat_template(template.with_parsed_contents(self.parse_special))
+            }
+            None => served,
+        };
+        Ok(match self.accepts_any_name() {
+            true => served.with_any_name(),
+            false => served,
+        })
+    }
+
+    /// Returns whether requests may use any model name: clients often have one built in.
+    fn accepts_any_name(&self) -> bool {
+        self.served_model_name.is_empty() || self.served_model_name.iter().any(|it| it == ANY_NAME)
+    }
+
+    /// Returns the names of the model; responses contain the first.
+    fn names(&self, checkpoint: &Gguf) -> Vec<String> {
+        let names: Vec<_> =
+            self.served_model_name.iter().filter(|it| *it != ANY_NAME).cloned().collect();
+        if !names.is_empty() {
+            return names;
+        }
+        vec![self.source.name().unwrap_or_else(|| {
+            let name = checkpoint.metadata().optional::<String>("general.name").ok().flatten();
+            name.unwrap_or_else(|| "model".to_owned())
+        })]
+    }
+}
+
+/// A model that is ready to be loaded.
+pub(crate) struct PreparedModel {
+    model: Model,
+    template: Option<ChatTemplate>,
+}
+
+/// Checks that the part of a model for the GPU fits in its memory, as far as that is known.
+///
+/// **Errors**: those of [`Model::estimate`], [`Error::GpuTooSmall`].
+fn check_gpu_memory(model: &Model) -> Result<(), Error> {
+    let Some(gpu) = model.estimate()?.gpu else { return Ok(()) };
+    let needed_bytes = gpu.footprint.device_bytes() as u64;
+    match gpu.memory_bytes {
+        Some(memory_bytes) if !gpu.fits() => Err(Error::GpuTooSmall { needed_bytes, memory_bytes }),
+        _ => Ok(()),
+    }
+}

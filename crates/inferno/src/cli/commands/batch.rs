@@ -1,0 +1,221 @@
+//! `inferno batch`: answers the requests of a file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::iter::Peekable;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use inferno_engine::EngineOptions;
+use inferno_server::{LocalServer, ServerOptions};
+
+use crate::Error;
+use crate::batch::{BatchCounts, BatchProgress, BatchRequests, BatchRun, BatchStream, resume};
+use crate::cli::arguments::served_model::{PreparedModel, ServedModelArgs};
+use crate::cli::failure::Failure;
+use crate::cli::input::STDIN_PATH;
+use crate::cli::terminal::interrupt::Interrupt;
+use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::printable::printable;
+use crate::cli::terminal::progress::DelayedBar;
+use crate::output_file::ensure_creatable;
+use crate::plural::count;
+
+/// Requests that are prepared while others are computed.
+const NUM_PREPARED: usize = 16;
+/// Maximum number of requests at once. The server rejects more that are prepared at once.
+const MAX_IN_FLIGHT: usize = 256;
+
+/// Answer the requests of a file in OpenAI's batch format
+///
+/// Each line of IN is a request such as
+/// {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": […]}}
+/// with the url /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings or /v1/messages. Each line of OUT is the
+/// answer to the request in the same line of IN: {"id": …, "custom_id": …, "response": {"status_code": 200, "request_id": …,
+/// "body": {…}}, "error": null}. A request that cannot be sent has an error and no response.
+///
+/// Many requests are computed at once (--max-num-seqs). If OUT exists, answers that it already contains are not computed again,
+/// so an interrupted command is continued by repeating it. The exit status is 0 if all requests in OUT succeeded, 1 if one
+/// failed, and 130 after Ctrl-C.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno batch requests.jsonl answers.jsonl
+  inferno batch -m qwen3:0.6b requests.jsonl answers.jsonl --max-num-seqs 128
+  generate_requests | inferno batch -m model.gguf - - | jq .response.body.choices[0].message.content")]
+pub(crate) struct BatchArgs {
+    /// File with one request per line; - reads standard input
+    #[arg(value_name = "IN")]
+    input: Option<PathBuf>,
+    /// File to write one answer per line to, or to continue; - writes to standard output
+    #[arg(value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Same as the argument IN
+    #[arg(short, long, value_name = "FILE", conflicts_with = "input")]
+    input_file: Option<PathBuf>,
+    /// Same as the argument OUT
+    #[arg(short, long, value_name = "FILE", conflicts_with = "output")]
+    output_file: Option<PathBuf>,
+    /// Answer requests with unknown fields with an error instead of ignoring the fields
+    #[arg(long)]
+    strict_fields: bool,
+    #[command(flatten)]
+    model: ServedModelArgs,
+}
+
+type Requests = Peekable<BatchRequests<Box<dyn BufRead + Send>>>;
+
+impl BatchArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (Some(input), Some(output)) = (
+            self.input.as_ref().or(self.input_file.as_ref()),
+            self.output.as_ref().or(self.output_file.as_ref()),
+        ) else {
+            return Err(Failure::Usage(
+                "expected an input and an output, for example inferno batch requests.jsonl answers.jsonl"
+                    .to_owned(),
+            ));
+        };
+        let (input, output) = (stream(input), stream(output));
+        let options =
+            ServerOptions { strict_fields: self.strict_fields, ..ServerOptions::default() };
+        let model = self.model.open(None)?;
+        if self.model.is_dry_run() {
+            return self.model.report_memory(&model);
+        }
+        let (reader, input_bytes) = open_input(&input)?;
+        let mut requests = BatchRequests::new(reader, options.limits.max_body_bytes).peekable();
+        let (mut writer, earlier) = open_output(&input, &output, &mut requests)?;
+        if earlier.num_requests > 0 && requests.peek().is_none() {
+            return report(&BatchProgress::default(), earlier, None);
+        }
+        let model = self.model.prepare(model)?;
+        let server = self.server(model, options)?;
+        let run = BatchRun {
+            server: &server,
+            input: &input,
+            output: &output,
+            max_in_flight: (self.model.max_num_seqs() + NUM_PREPARED).min(MAX_IN_FLIGHT),
+        };
+        let started = Instant::now();
+        let progress = answer(&run, requests, &mut *writer, input_bytes)?;
+        let work = Work::since(started, &server);
+        report(&progress, earlier, Some(work))
+    }
+
+    /// Loads the model and starts a server for it.
+    fn server(&self, model: PreparedModel, options: ServerOptions) -> Result<LocalServer, Error> {
+        // A request with several choices waits in as many places.
+        let max_num_waiting = MAX_IN_FLIGHT * options.limits.max_num_choices;
+        let engine = EngineOptions { max_num_waiting, ..EngineOptions::default() };
+        Ok(LocalServer::start(options, self.model.load(model, engine)?)?)
+    }
+}
+
+fn stream(path: &Path) -> BatchStream {
+    match path.as_os_str() == STDIN_PATH {
+        true => BatchStream::Standard,
+        false => BatchStream::File(path.to_owned()),
+    }
+}
+
+/// Opens the input; the second value is its size in bytes, or 0 if that is unknown.
+fn open_input(input: &BatchStream) -> Result<(Box<dyn BufRead + Send>, u64), Error> {
+    let BatchStream::File(path) = input else {
+        return Ok((Box::new(BufReader::new(io::stdin())), 0));
+    };
+    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    Ok((Box::new(BufReader::new(file)), size))
+}
+
+/// Opens the output, after the answers that it contains.
+fn open_output(
+    input: &BatchStream,
+    output: &BatchStream,
+    requests: &mut Requests,
+) -> Result<(Box<dyn Write>, BatchCounts), Error> {
+    let BatchStream::File(path) = output else {
+        return Ok((Box::new(io::stdout().lock()), BatchCounts::default()));
+    };
+    if !path.exists() {
+        ensure_creatable(path)?;
+    }
+    let resumed = resume(path, requests, |error| input.unreadable(error))?;
+    Ok((Box::new(resumed.file), resumed.counts))
+}
+
+/// Answers the requests, with a progress bar.
+fn answer(
+    run: &BatchRun<'_>,
+    requests: Requests,
+    output: &mut dyn Write,
+    input_bytes: u64,
+) -> Result<BatchProgress, Error> {
+    let interrupt = Interrupt::watch();
+    let bar = DelayedBar::bytes("answering");
+    let answered = run.answer(requests, output, &mut |progress| {
+        if input_bytes > 0 {
+            bar.show(progress.input_bytes, input_bytes);
+        }
+        match interrupt.is_requested() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    drop(bar);
+    if let (Err(Error::Cancelled), BatchStream::File(_)) = (&answered, run.output) {
+        print_note("interrupted; run the same command again to continue");
+    }
+    answered
+}
+
+/// What a run computed.
+struct Work {
+    elapsed: Duration,
+    prompt_tokens: u64,
+    generated_tokens: u64,
+}
+
+impl Work {
+    fn since(started: Instant, server: &LocalServer) -> Self {
+        let snapshot = server.engine().snapshot();
+        Self {
+            elapsed: started.elapsed(),
+            prompt_tokens: snapshot.prompt_tokens,
+            generated_tokens: snapshot.generation_tokens,
+        }
+    }
+}
+
+/// Prints a summary.
+///
+/// **Errors**: [`Failure::Reported`] if a request failed, in this run or in an earlier one.
+fn report(
+    progress: &BatchProgress,
+    earlier: BatchCounts,
+    work: Option<Work>,
+) -> Result<(), Failure> {
+    for report in &progress.reports {
+        print_note(&format!("warning: {}", printable(report)));
+    }
+    let failed = progress.counts.num_failed + earlier.num_failed;
+    let requests = count(progress.counts.num_requests + earlier.num_requests, "request");
+    let before = match earlier.num_requests {
+        0 => String::new(),
+        number => format!(" ({number} in earlier runs)"),
+    };
+    print_note(&format!("{requests} answered{before}, {failed} failed"));
+    if let Some(Work { elapsed, prompt_tokens, generated_tokens }) = work {
+        let seconds = elapsed.as_secs_f64();
+        print_note(&format!(
+            "{prompt_tokens} prompt tokens and {generated_tokens} generated tokens in {seconds:.1} s: {:.1} generated tokens/s",
+            generated_tokens as f64 / seconds
+        ));
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Reported),
+    }
+}

@@ -83,15 +83,19 @@ fn routers_learn_which_blocks_are_cached() {
     let stored = &batch[1][0];
     assert_eq!(number, 1, "the first message empties the router's index");
     assert!(batch[0].as_f64().is_some_and(|seconds| seconds > 1.7e9), "{batch}");
-    assert_eq!(stored[0], "BlockStored");
-    assert_eq!(stored[1].as_array().map(Vec::len), Some(2), "two whole blocks of 16: {batch}");
-    assert_eq!(stored[2], Value::Null, "the first block follows no other");
+    assert_eq!(stored["type"], "BlockStored");
+    assert_eq!(
+        stored["block_hashes"].as_array().map(Vec::len),
+        Some(2),
+        "two whole blocks of 16: {batch}"
+    );
+    assert_eq!(stored["parent_block_hash"], Value::Null, "the first block follows no other");
     let tokens: Vec<u32> = (300..332).collect();
-    assert_eq!(stored[3], json!(tokens));
-    assert_eq!(stored[4], 16);
+    assert_eq!(stored["token_ids"], json!(tokens));
+    assert_eq!(stored["block_size"], 16);
     assert_eq!(batch[2], 0);
 
-    assert_eq!(replayed[0].1[1][0][0], "AllBlocksCleared");
+    assert_eq!(replayed[0].1[1][0]["type"], "AllBlocksCleared");
     assert_eq!(replayed[1], (number, batch));
     server.stop();
     server.join();

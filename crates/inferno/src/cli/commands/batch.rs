@@ -31,8 +31,8 @@ const MAX_IN_FLIGHT: usize = 256;
 ///
 /// Each line of IN is a request such as
 /// {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": […]}}
-/// with the url /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings or /v1/messages. Each line of OUT is the
-/// answer to the request in the same line of IN: {"id": …, "custom_id": …, "response": {"status_code": 200, "request_id": …,
+/// with the url /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings or /v1/messages. Line N of OUT answers
+/// request N of IN: {"id": …, "custom_id": …, "response": {"status_code": 200, "request_id": …,
 /// "body": {…}}, "error": null}. A request that cannot be sent has an error and no response.
 ///
 /// Many requests are computed at once (--max-num-seqs). If OUT exists, answers that it already contains are not computed again,

@@ -102,12 +102,16 @@ impl<R: BufRead> BatchRequests<R> {
             let message = format!("the line of {bytes} bytes exceeds the limit of the server");
             return Err(error("request_too_large", message));
         }
-        let not_json = |error_: serde_json::Error| {
-            let message = format!("this line is not parseable as a JSON object: {error_}");
-            error("invalid_json_line", message)
+        let not_object = |cause: String| {
+            error("invalid_json_line", format!("this line is not a JSON object: {cause}"))
         };
         let text = line.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line.bytes);
-        let fields: Fields = serde_json::from_slice(text).map_err(not_json)?;
+        // Structures could be read from arrays as well.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return Err(not_object("it does not start with {".to_owned()));
+        }
+        let fields: Fields =
+            serde_json::from_slice(text).map_err(|cause| not_object(cause.to_string()))?;
         let own_id = string(fields.custom_id, "custom_id")?;
         *custom_id = Some(own_id.clone());
         self.ensure_unique(&own_id)?;
@@ -171,9 +175,13 @@ impl<R: BufRead> Iterator for BatchRequests<R> {
 /// **Errors**: a missing body; one that is not an object or requests a stream.
 fn body(body: Option<&RawValue>) -> Result<Vec<u8>, BatchError> {
     let Some(body) = body else { return Err(missing("body")) };
-    let fields: BodyFields = serde_json::from_str(body.get()).map_err(|_| {
-        error("invalid_type", "body must be an object, the body of the request".to_owned())
-    })?;
+    let fields: Option<BodyFields> = Some(body.get())
+        .filter(|it| it.starts_with('{'))
+        .and_then(|it| serde_json::from_str(it).ok());
+    let Some(fields) = fields else {
+        let message = "body must be an object, the body of the request";
+        return Err(error("invalid_type", message.to_owned()));
+    };
     match fields.stream {
         None | Some(Value::Null | Value::Bool(false)) => Ok(body.get().as_bytes().to_vec()),
         Some(_) => Err(error(
@@ -234,7 +242,7 @@ mod tests {
     fn lines_that_cannot_be_sent_have_an_error() {
         for (line, expected) in [
             ("{", "invalid_json_line"),
-            ("[]", "invalid_json_line"),
+            (r#"["a", "POST", "/v1/completions", {}]"#, "invalid_json_line"),
             ("\u{0}", "invalid_json_line"),
             (r#"{"method": "POST"}"#, "missing_required_parameter"),
             (r#"{"custom_id": 7}"#, "invalid_type"),

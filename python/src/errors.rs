@@ -121,6 +121,7 @@ pub(crate) fn engine_exception(error: &EngineError) -> PyErr {
         | EngineError::GenerationFailed
         | EngineError::LogitsLength { .. }
         | EngineError::OutOfBlocks { .. }
+        | EngineError::Stage(_)
         | EngineError::Thread(_) => "InfernoError",
         _ => "InvalidRequestError",
     };

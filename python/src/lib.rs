@@ -10,6 +10,7 @@ mod model;
 mod records;
 mod server;
 mod session;
+mod stage;
 mod stream;
 mod wait;
 
@@ -28,6 +29,8 @@ mod _inferno {
     use crate::server::{Response, Server};
     #[pymodule_export]
     use crate::session::Session;
+    #[pymodule_export]
+    use crate::stage::{Stage, StageAddresses, divide};
     #[pymodule_export]
     use crate::stream::ChunkStream;
 

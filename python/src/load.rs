@@ -113,26 +113,16 @@ impl LoadArguments {
         }
     }
 
-    /// Loads a model and starts its engine, downloading it first if needed.
+    /// Opens a model, loads it with `load` and starts its engine.
     ///
-    /// **Errors**: those of [`ModelSource::locate`] and [`Model::load`].
-    pub fn load(self, source: Option<String>, options: LoadOptions) -> Result<Loaded, Error> {
-        let is_built_in =
-            |name: &String| name.eq_ignore_ascii_case(BUILT_IN) && !Path::new(name).exists();
-        let source = source.filter(|name| !is_built_in(name));
-        let (model, name) = match source {
-            None => (Model::embedded()?, BUILT_IN.to_owned()),
-            Some(text) => {
-                let source: ModelSource = text.parse()?;
-                let path = source.locate(&mut |_| {})?;
-                let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-                let name = match &source {
-                    ModelSource::Hub(reference) => reference.repo().to_owned(),
-                    ModelSource::File(_) => stem.unwrap_or_else(|| "model".to_owned()),
-                };
-                (Model::open(path)?, name)
-            }
-        };
+    /// **Errors**: those of [`open`] and `load`.
+    pub fn load(
+        self,
+        source: Option<String>,
+        options: LoadOptions,
+        load: impl FnOnce(&Model) -> Result<inferno::LoadedModel, Error>,
+    ) -> Result<Loaded, Error> {
+        let (model, name) = open(source)?;
         let model = model.with_options(options);
         let one_context = model.context_length()?;
         let cache_tokens = options.cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one_context);
@@ -144,11 +134,30 @@ impl LoadArguments {
             honor_priority: true,
         };
         let name = self.name.unwrap_or(name);
-        let model = model.load()?;
+        let model = load(&model)?;
         let served = model.served(engine_options, vec![name.clone()])?.with_any_name();
         // A misspelled option of `chat` is an error.
         let options = ServerOptions { strict_fields: true, ..ServerOptions::default() };
         let server = LocalServer::start(options, served)?;
         Ok(Loaded { model, server, name, engine_options })
     }
+}
+
+/// Opens a model and returns its name, downloading it first if needed; without a source, the built-in one.
+///
+/// **Errors**: those of [`ModelSource::locate`] and [`Model::open`].
+pub(crate) fn open(source: Option<String>) -> Result<(Model, String), Error> {
+    let is_built_in =
+        |name: &String| name.eq_ignore_ascii_case(BUILT_IN) && !Path::new(name).exists();
+    let Some(text) = source.filter(|name| !is_built_in(name)) else {
+        return Ok((Model::embedded()?, BUILT_IN.to_owned()));
+    };
+    let source: ModelSource = text.parse()?;
+    let path = source.locate(&mut |_| {})?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = match &source {
+        ModelSource::Hub(reference) => reference.repo().to_owned(),
+        ModelSource::File(_) => stem.unwrap_or_else(|| "model".to_owned()),
+    };
+    Ok((Model::open(path)?, name))
 }

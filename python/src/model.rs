@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use inferno::{EmbeddingRequest, EncodeOptions, Event, EventStream, Pooling};
+use inferno::{EmbeddingRequest, EncodeOptions, Event, EventStream, Model, Pooling};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -12,6 +12,7 @@ use crate::generation::request;
 use crate::load::{LoadArguments, Loaded};
 use crate::server::{Response, Server, ServerArguments};
 use crate::session::Session;
+use crate::stage::StageAddresses;
 use crate::stream::{ChunkStream, Source};
 use crate::wait::{run_interruptible, wait};
 
@@ -31,7 +32,26 @@ impl LoadedModel {
     ) -> PyResult<Self> {
         let arguments = LoadArguments::read(options)?;
         let options = arguments.options()?;
-        let loaded = run_interruptible(py, move || arguments.load(source, options))?;
+        let loaded = run_interruptible(py, move || arguments.load(source, options, Model::load))?;
+        Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
+    }
+
+    /// Uses a model whose stages are in other processes, with this number of caches on each.
+    #[staticmethod]
+    #[pyo3(signature = (source, stages, num_lanes, **options))]
+    fn load_from_stages(
+        py: Python<'_>,
+        source: Option<String>,
+        stages: &StageAddresses,
+        num_lanes: usize,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let arguments = LoadArguments::read(options)?;
+        let (options, addresses) = (arguments.options()?, stages.0.clone());
+        let loaded = run_interruptible(py, move || {
+            arguments
+                .load(source, options, |model| model.load_from_stages(&addresses, num_lanes))
+        })?;
         Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
     }
 

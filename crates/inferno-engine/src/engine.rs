@@ -1,4 +1,4 @@
-//! The serving engine: a thread that steps a generation core for many requests at once.
+//! The serving engine: a thread that steps a generation core for many requests at once, or several such lanes.
 //!
 //! Requests arrive through [`EngineHandle::submit`], tokens and their text leave through one
 //! [`EventStream`] per request. Submitting a request never waits for a forward pass.
@@ -19,7 +19,8 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::Semaphore;
 
 use crate::{EngineError, GenerationCore};
-use shared::{Message, Shared};
+use handle::LaneThread;
+use shared::{Lane, Message, Shared};
 use worker::Worker;
 
 pub use event_stream::EventStream;
@@ -70,7 +71,7 @@ impl Default for EngineOptions {
 #[derive(Debug)]
 pub struct Engine {
     handle: EngineHandle,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Engine {
@@ -78,24 +79,42 @@ impl Engine {
     ///
     /// **Errors**: [`EngineError::NoQueue`], [`EngineError::Thread`].
     pub fn start(core: &GenerationCore, options: EngineOptions) -> Result<Self, EngineError> {
+        Self::start_lanes(std::slice::from_ref(core), options)
+    }
+
+    /// Starts a thread for each of `cores`, which divide the requests between them. While a stage of a divided model
+    /// computes a pass of one core, others compute those of other cores. Requests generate the same tokens in all.
+    ///
+    /// **Errors**: as [`start`](Self::start).
+    ///
+    /// **Panics** if there are no cores.
+    pub fn start_lanes(
+        cores: &[GenerationCore],
+        options: EngineOptions,
+    ) -> Result<Self, EngineError> {
+        assert!(!cores.is_empty(), "an engine needs a core");
         if options.max_num_waiting == 0 {
             return Err(EngineError::NoQueue);
         }
         let shared = Arc::new(Shared {
-            core: core.clone(),
+            lanes: cores.iter().map(Lane::new).collect(),
             options,
             queue: Arc::new(Semaphore::new(options.max_num_waiting.min(Semaphore::MAX_PERMITS))),
-            engine: Arc::new(()),
             is_draining: AtomicBool::new(false),
         });
-        let (messages, receiver) = mpsc::channel();
-        let alive = Arc::new(());
-        let handle =
-            EngineHandle { shared: Arc::clone(&shared), messages, thread: Arc::downgrade(&alive) };
-        let worker = Worker::new(alive, receiver, shared);
-        let thread = thread::Builder::new().name("inferno-engine".to_owned());
-        let thread = thread.spawn(move || worker.run());
-        Ok(Self { handle, thread: Some(thread.map_err(EngineError::Thread)?) })
+        let handle = EngineHandle { shared: Arc::clone(&shared), threads: Vec::new() };
+        let mut engine = Self { handle, threads: Vec::new() };
+        for index in 0..cores.len() {
+            let (messages, receiver) = mpsc::channel();
+            let alive = Arc::new(());
+            let lane = LaneThread { messages, alive: Arc::downgrade(&alive) };
+            let worker = Worker::new(alive, receiver, Arc::clone(&shared), index);
+            let thread = thread::Builder::new().name("inferno-engine".to_owned());
+            let thread = thread.spawn(move || worker.run()).map_err(EngineError::Thread)?;
+            engine.threads.push(thread);
+            engine.handle.threads.push(lane);
+        }
+        Ok(engine)
     }
 
     /// Returns a handle that submits requests.
@@ -113,9 +132,11 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // A thread that has ended receives nothing.
-        let _ = self.handle.messages.send(Message::ShutDown);
-        if let Some(thread) = self.thread.take() {
+        for lane in &self.handle.threads {
+            // A thread that has ended receives nothing.
+            let _ = lane.messages.send(Message::ShutDown);
+        }
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }

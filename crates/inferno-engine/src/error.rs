@@ -9,7 +9,7 @@ use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 use inferno_tokenizer::TokenizerError;
 
-use crate::ConstraintError;
+use crate::{ConstraintError, StageError};
 
 /// Explains how much of the context is left, and what to do.
 fn context_usage(session_tokens: usize, room: usize) -> String {
@@ -364,6 +364,9 @@ pub enum EngineError {
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// A stage in another process could not be used.
+    #[error(transparent)]
+    Stage(#[from] StageError),
 }
 
 impl EngineError {

@@ -10,7 +10,8 @@
 //!   blocks;
 //! - [`Scheduler`] plans which sequences compute what in the next step, [`PrefixCache`] finds the blocks
 //!   that were computed before;
-//! - [`Runner`] is a model on any device; [`ModelRunner`] implements it for a loaded model;
+//! - [`Runner`] is a model on any device; [`ModelRunner`] implements it for a loaded model, whose stages may run in
+//!   other processes as [`StageServer`]s;
 //! - [`SequenceRunner`] computes sequences without a scheduler; [`perplexity`] measures how well a model
 //!   predicts a text with it;
 //! - [`Metrics`] are the times and rates of a generation.
@@ -70,6 +71,7 @@ pub use sequence::Sequence;
 pub use session::{
     CancelHandle, Completion, Generation, GenerationStep, Prompt, Session, SessionOptions,
 };
+pub use stage::{StageAddresses, StageError, StageKey, StageModel, StageServer};
 pub use stop::{FinishReason, Released, StopChecker, StopParams};
 pub use warm_up::warm_up;
 pub use window_blocks::WindowUpdate;

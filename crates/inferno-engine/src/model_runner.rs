@@ -1,5 +1,7 @@
 //! A model on concrete devices, with its KV cache and buffers.
 
+use std::sync::Arc;
+
 use inferno_backend::{
     Backend, BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
@@ -7,7 +9,7 @@ use inferno_gguf::FileWatch;
 use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelError, ModelSpec, StageRows};
 
 use crate::scheduler::max_num_drafting;
-use crate::stage::{self, Stage};
+use crate::stage::{self, OpenMessage, RemoteStage, Stage, StageAddresses, StageError};
 use crate::{EngineError, Fingerprint, PassRows, Rows, Runner, WindowUpdate};
 
 /// Configures a [`ModelRunner`].
@@ -37,6 +39,20 @@ impl RunnerOptions {
         let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
         let limit = max_num_logit_rows.min(max_num_tokens);
         self.max_num_sequences.map_or(limit, |number| number.min(limit))
+    }
+
+    /// The maximum number of positions of a sequence, and the dimensions of the cache.
+    ///
+    /// **Errors**: [`EngineError::ContextTooLong`]; a cache format that does not fit the model.
+    pub(crate) fn layout(&self, spec: &ModelSpec) -> Result<(usize, CacheLayout), EngineError> {
+        let limit = spec.context_length;
+        let context_length = self.context_length.unwrap_or(limit);
+        if context_length == 0 || context_length > limit {
+            return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
+        }
+        let layout = spec.cache_layout(self.cache_use(context_length));
+        layout.kv.block_bytes()?;
+        Ok((context_length, layout))
     }
 
     /// What the cache is used for, if sequences have up to `context_length` positions.
@@ -111,13 +127,7 @@ impl ModelRunner {
         fingerprint: Fingerprint,
         options: RunnerOptions,
     ) -> Result<Self, EngineError> {
-        let limit = spec.context_length;
-        let context_length = options.context_length.unwrap_or(limit);
-        if context_length == 0 || context_length > limit {
-            return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
-        }
-        let layout = spec.cache_layout(options.cache_use(context_length));
-        layout.kv.block_bytes()?;
+        let (context_length, layout) = options.layout(spec)?;
         Ok(Self {
             stages: Vec::new(),
             residual: Vec::new(),
@@ -133,16 +143,47 @@ impl ModelRunner {
         })
     }
 
+    /// A runner of a model whose stages run in other processes, at these addresses. `spec` is the description of the whole
+    /// model, and `fingerprint` that of its file.
+    ///
+    /// **Errors**: as [`new`](Self::new); a [`StageError`] if a stage cannot be reached or computes other layers.
+    pub fn remote(
+        spec: &ModelSpec,
+        fingerprint: Fingerprint,
+        options: RunnerOptions,
+        addresses: &StageAddresses,
+    ) -> Result<Self, EngineError> {
+        let mut runner = Self::divided(spec, fingerprint, options)?;
+        let mut num_layers = 0;
+        for index in 0..addresses.len() {
+            let message = OpenMessage::new(fingerprint, &options);
+            let layout = &runner.layout;
+            let stage = RemoteStage::open(addresses, index, message, spec, layout, num_layers)?;
+            num_layers = stage.layers().end;
+            runner = runner.with(Box::new(stage));
+        }
+        let expected = spec.num_layers();
+        match num_layers == expected {
+            true => Ok(runner),
+            false => Err(StageError::MissingLayers { expected, found: num_layers }.into()),
+        }
+    }
+
     /// Adds the next stage, and allocates its part of the cache and its buffers.
     ///
     /// **Errors**: a cache format that does not fit the model; no memory.
-    pub fn with_stage<B: Backend>(mut self, model: Model<B>) -> Result<Self, EngineError> {
+    pub fn with_stage<B: Backend>(self, model: Model<B>) -> Result<Self, EngineError> {
+        let Self { limits, context_length, .. } = self;
+        let stage = stage::open(Arc::new(model), &self.layout, limits, context_length)?;
+        Ok(self.with(stage))
+    }
+
+    fn with(mut self, stage: Box<dyn Stage>) -> Self {
         if self.stages.is_empty() {
-            let has_long_rotary = model.has_long_rotary(self.context_length);
-            self.fingerprint = self.fingerprint.with_long_rotary(has_long_rotary);
+            self.fingerprint = self.fingerprint.with_long_rotary(stage.has_long_rotary());
         }
-        self.stages.push(stage::open(model, &self.layout, self.limits, self.context_length)?);
-        Ok(self)
+        self.stages.push(stage);
+        self
     }
 
     /// Checks before each forward pass that the files of the model have not changed. Some weights, such as
@@ -228,6 +269,18 @@ impl Runner for ModelRunner {
     fn wait(&mut self) -> Result<Rows<'_>, EngineError> {
         let last = self.stages.last_mut().expect("a runner has stages");
         Ok(Rows::new(last.wait()?, self.row_len))
+    }
+
+    fn is_lost(&self) -> bool {
+        self.stages.iter().any(|stage| stage.is_lost())
+    }
+
+    fn recover(&mut self) -> Result<bool, EngineError> {
+        let mut has_recovered = true;
+        for stage in &mut self.stages {
+            has_recovered &= stage.recover()?;
+        }
+        Ok(has_recovered)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

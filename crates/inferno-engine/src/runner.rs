@@ -58,6 +58,19 @@ pub trait Runner: Send {
     /// **Panics** if no pass was started since the last call.
     fn wait(&mut self) -> Result<Rows<'_>, EngineError>;
 
+    /// Whether a part of the runner is lost, and with it the contents of the whole cache: passes fail until
+    /// [`recover`](Self::recover) succeeds.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    /// Tries to replace what is lost; false if that is not possible yet. May wait for a moment.
+    ///
+    /// **Errors**: what is lost will not return.
+    fn recover(&mut self) -> Result<bool, EngineError> {
+        Ok(true)
+    }
+
     /// Changes which blocks hold keys and values of windowed layers.
     fn update_windows(&mut self, updates: &[WindowUpdate]);
 

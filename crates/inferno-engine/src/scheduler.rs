@@ -23,6 +23,7 @@ mod cached_prefixes;
 mod checkpoints;
 mod commit;
 mod decode;
+mod discard;
 mod held;
 mod kv_blocks;
 mod limits;
@@ -291,7 +292,8 @@ impl Scheduler {
         self.running[&id].sequence.tokens()
     }
 
-    fn expire(&mut self, now: Instant) -> Vec<SequenceId> {
+    /// Removes the sequences whose deadline is not after `now`, and returns them.
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<SequenceId> {
         let expired: Vec<_> = self
             .running
             .iter()

@@ -1,4 +1,18 @@
-//! The layers of a model on one device, with their caches.
+//! The layers of a model on one device, with their caches: in this process ([`ModelStage`]) or in another one
+//! ([`RemoteStage`]), which serves it to any number of heads ([`StageServer`]).
+
+mod addresses;
+mod batch;
+mod connection;
+mod error;
+mod lane;
+mod message;
+mod remote;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, BlockId, KvBlockPart, StateSlot};
 use inferno_model::{
@@ -7,6 +21,13 @@ use inferno_model::{
 
 use crate::{EngineError, WindowUpdate};
 
+pub use addresses::StageAddresses;
+pub use connection::StageKey;
+pub use error::StageError;
+pub(crate) use message::OpenMessage;
+pub(crate) use remote::RemoteStage;
+pub use server::{StageModel, StageServer};
+
 /// A stage of a model: a batch and the residual stream of the stage before in, rows out.
 pub(crate) trait Stage: Send {
     /// The part of the cache that belongs to the stage's layers.
@@ -14,6 +35,19 @@ pub(crate) trait Stage: Send {
 
     /// Descriptions of the devices.
     fn devices(&self) -> Vec<String>;
+
+    /// Whether keys are rotated by the frequencies for long contexts, as [`Model::has_long_rotary`] returns.
+    fn has_long_rotary(&self) -> bool;
+
+    /// Whether its process is lost, and with it the contents of its cache.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    /// Tries to replace a lost process, as [`Runner::recover`](crate::Runner::recover) does.
+    fn recover(&mut self) -> Result<bool, EngineError> {
+        Ok(true)
+    }
 
     /// Starts a pass through the layers; `residual` is that of the stage before, if there is one.
     fn submit(
@@ -51,17 +85,18 @@ pub(crate) trait Stage: Send {
 
 /// A stage on a backend.
 struct ModelStage<B: Backend> {
-    model: Model<B>,
+    model: Arc<Model<B>>,
     cache: ModelCache<B>,
     workspace: Workspace<B>,
     layout: CacheLayout,
+    has_long_rotary: bool,
 }
 
 /// Allocates the cache and the buffers of a stage. `layout` is that of the whole model.
 ///
 /// **Errors**: a cache format that does not fit the model, out of memory.
 pub(crate) fn open<B: Backend>(
-    model: Model<B>,
+    model: Arc<Model<B>>,
     layout: &CacheLayout,
     limits: BatchLimits,
     context_length: usize,
@@ -69,7 +104,8 @@ pub(crate) fn open<B: Backend>(
     let layout = model.spec().stage_cache(layout);
     let cache = ModelCache::new(&**model.backend(), &layout.kv, layout.state.as_ref())?;
     let workspace = model.workspace(limits)?.with_context_length(context_length);
-    Ok(Box::new(ModelStage { model, cache, workspace, layout }))
+    let has_long_rotary = model.has_long_rotary(context_length);
+    Ok(Box::new(ModelStage { model, cache, workspace, layout, has_long_rotary }))
 }
 
 impl<B: Backend> Stage for ModelStage<B> {
@@ -79,6 +115,10 @@ impl<B: Backend> Stage for ModelStage<B> {
 
     fn devices(&self) -> Vec<String> {
         self.model.devices()
+    }
+
+    fn has_long_rotary(&self) -> bool {
+        self.has_long_rotary
     }
 
     fn submit(

@@ -108,6 +108,12 @@ impl WindowBlocks {
         }
     }
 
+    /// Releases all blocks.
+    pub(crate) fn release_all(&mut self) {
+        let blocks: Vec<BlockId> = self.last_use.keys().copied().collect();
+        blocks.into_iter().for_each(|block| self.release(block));
+    }
+
     /// Replaces block `from` by `to`, which holds the same positions.
     pub(crate) fn replace(&mut self, from: BlockId, to: BlockId) {
         if let (Some(&last), false) = (self.last_use.get(&from), self.last_use.contains_key(&to)) {

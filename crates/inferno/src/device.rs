@@ -7,11 +7,12 @@ mod division;
 #[cfg(feature = "gpu")]
 mod gpu;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
-use inferno_engine::{Fingerprint, ModelRunner, Runner};
+use inferno_engine::{Fingerprint, ModelRunner, Runner, StageModel};
 use inferno_gguf::Gguf;
 use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
@@ -130,6 +131,30 @@ impl Device {
         }
     }
 
+    /// Loads the weights of `layers` for a process that computes only those.
+    ///
+    /// **Errors**: as [`Model::load_stage`]; layers that cannot be separated from the others.
+    pub(crate) fn stage(
+        &self,
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+        layers: Range<usize>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<StageModel, Error> {
+        match self {
+            Self::Cpu(backend) => {
+                stage_on(Arc::clone(backend), checkpoint, options, layers, on_progress)
+            }
+            Self::Reference(backend) => {
+                stage_on(Arc::clone(backend), checkpoint, options, layers, on_progress)
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => {
+                stage_on(device.backend(), checkpoint, options, layers, on_progress)
+            }
+        }
+    }
+
     /// Returns why the model was loaded on another device than planned, after [`runner`](Self::runner).
     pub(crate) fn fallback(&self) -> Option<&str> {
         match self {
@@ -229,6 +254,23 @@ fn runner_on<B: Backend>(
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
     let runner = ModelRunner::new(model, fingerprint, runner_options)?;
     Ok(Box::new(runner.with_watch(checkpoint.watch())))
+}
+
+fn stage_on<B: Backend>(
+    backend: Arc<B>,
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+    layers: Range<usize>,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<StageModel, Error> {
+    let spec = ModelSpec::from_checkpoint(checkpoint)?;
+    let stage = spec.stage(layers.clone())?;
+    let requantize = options.requantize;
+    let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
+    stage.check_support(&*backend, requantize, kv_dtype)?;
+    let model = Model::load_stage(stage, None, checkpoint, backend, requantize, on_progress)?;
+    let fingerprint = Fingerprint::of_model(checkpoint, requantize);
+    Ok(StageModel::new(model, spec, layers, fingerprint, checkpoint.watch()))
 }
 
 /// A model to estimate.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
 use inferno_chat::{AnswerSetupError, ChatTemplateError, ToolsError};
-use inferno_engine::EngineError;
+use inferno_engine::{EngineError, StageError};
 use inferno_model::ModelError;
 use inferno_server::ServerError;
 use inferno_tensor::{DType, TensorError};
@@ -413,4 +413,10 @@ impl From<ModelError> for Error {
 /// Formats each name on a separate line.
 pub(crate) fn list(names: &[String]) -> String {
     names.iter().map(|name| format!("\n  {name}")).collect()
+}
+
+impl From<StageError> for Error {
+    fn from(error: StageError) -> Self {
+        EngineError::from(error).into()
+    }
 }

@@ -45,6 +45,7 @@ mod output_file;
 mod plural;
 mod quantize;
 mod source;
+mod stages;
 
 pub use device::{BackendChoice, GpuDescription, gpu_named, gpus};
 pub use error::Error;
@@ -58,8 +59,9 @@ pub use inferno_engine::{
     CancelHandle, Completion, ConstraintError, ConstraintState, EmbeddingRequest, Engine,
     EngineError, EngineHandle, EngineOptions, EngineSnapshot, Event, EventStream, FinishReason,
     Finished, Generation, GenerationCore, GenerationParams, GenerationStep, Metrics, Passes,
-    Pooling, Prompt, Request, Runner, SamplingParams, Session, StopParams, SubmitError,
-    TokenConstraint, TokenEvent, TokenLogprobs, TokenMask,
+    Pooling, Prompt, Request, Runner, SamplingParams, Session, StageAddresses, StageError,
+    StageKey, StageServer, StopParams, SubmitError, TokenConstraint, TokenEvent, TokenLogprobs,
+    TokenMask,
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{

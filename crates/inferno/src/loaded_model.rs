@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use inferno_chat::{AnswerSetupError, ChatTemplate, GrammarCompiler, OutputFormat};
 use inferno_engine::{
-    Engine, EngineOptions, GenerationCore, Pooling, SamplingParams, Session, SessionOptions,
+    CoreOptions, Engine, EngineOptions, GenerationCore, Pooling, Runner, SamplingParams, Session,
+    SessionOptions,
 };
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
@@ -39,7 +40,8 @@ use crate::{Error, Model};
 #[derive(Clone)]
 pub struct LoadedModel {
     checkpoint: Arc<Gguf>,
-    core: GenerationCore,
+    /// The first is that of sessions; engines divide their requests between all.
+    cores: Arc<[GenerationCore]>,
     grammars: Arc<GrammarCompiler>,
     load_time: Duration,
 }
@@ -52,12 +54,24 @@ impl LoadedModel {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, Error> {
         let started = Instant::now();
-        let tokenizer = Arc::new(model.tokenizer()?);
         let runner = model.runner(on_progress)?;
-        let core = GenerationCore::new(runner, tokenizer, model.options().core())?;
-        let grammars = GrammarCompiler::new(Arc::clone(core.tokenizer()), core.vocab_size());
+        Self::on(model, checkpoint, vec![runner], model.options().core(), started)
+    }
+
+    /// Creates a core for each of `runners`, at least one.
+    pub(crate) fn on(
+        model: &Model,
+        checkpoint: Arc<Gguf>,
+        runners: Vec<Box<dyn Runner>>,
+        options: CoreOptions,
+        started: Instant,
+    ) -> Result<Self, Error> {
+        let tokenizer = Arc::new(model.tokenizer()?);
+        let core = |runner| GenerationCore::new(runner, Arc::clone(&tokenizer), options);
+        let cores: Arc<[_]> = runners.into_iter().map(core).collect::<Result<_, _>>()?;
+        let grammars = GrammarCompiler::new(tokenizer, cores[0].vocab_size());
         let load_time = started.elapsed();
-        Ok(Self { checkpoint, core, grammars: Arc::new(grammars), load_time })
+        Ok(Self { checkpoint, cores, grammars: Arc::new(grammars), load_time })
     }
 
     /// Creates a session, which is computed in the caller's thread.
@@ -73,7 +87,7 @@ impl LoadedModel {
     /// **Errors**: as [`session`](Self::session).
     pub fn session_with(&self, kv_cache: bool) -> Result<Session, Error> {
         let options = SessionOptions { kv_cache, load_time: Some(self.load_time) };
-        Ok(Session::new(self.core.clone(), options)?)
+        Ok(Session::new(self.core().clone(), options)?)
     }
 
     /// Starts an engine, whose thread computes many requests at once.
@@ -103,7 +117,7 @@ impl LoadedModel {
     ///
     /// **Errors**: a queue of length 0, no thread available.
     pub fn engine(&self, options: EngineOptions) -> Result<Engine, Error> {
-        Ok(Engine::start(&self.core, options)?)
+        Ok(Engine::start_lanes(&self.cores, options)?)
     }
 
     /// Computes the embedding of `text`, a vector of length 1, with the pooling of the model's file (by default, the
@@ -124,7 +138,7 @@ impl LoadedModel {
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
         let pooling = Pooling::recommended(self.checkpoint.metadata())?.unwrap_or_default();
         let options = EncodeOptions { add_special: true, parse_special: true };
-        Ok(self.core.embed(&self.tokenizer().encode_prompt(text, options), pooling)?)
+        Ok(self.core().embed(&self.tokenizer().encode_prompt(text, options), pooling)?)
     }
 
     /// Compiles a format into the constraint of one request; `None` if the output is unconstrained.
@@ -201,7 +215,7 @@ impl LoadedModel {
 
     /// Returns the tokenizer of the model.
     pub fn tokenizer(&self) -> &Arc<Tokenizer> {
-        self.core.tokenizer()
+        self.core().tokenizer()
     }
 
     /// Returns the file.
@@ -209,8 +223,9 @@ impl LoadedModel {
         &self.checkpoint
     }
 
-    /// Returns what sessions and engines share: snapshots of its state, and saving and loading its prefix cache.
+    /// Returns what sessions and engines share: snapshots of its state, and saving and loading its prefix cache. Of a model
+    /// on stages in other processes, this is the first of several.
     pub fn core(&self) -> &GenerationCore {
-        &self.core
+        &self.cores[0]
     }
 }

@@ -85,6 +85,10 @@ impl Model {
         &self.checkpoint
     }
 
+    pub(crate) fn shared_checkpoint(&self) -> Arc<Gguf> {
+        Arc::clone(&self.checkpoint)
+    }
+
     /// Returns how the model is loaded.
     pub(crate) fn options(&self) -> &LoadOptions {
         &self.options
@@ -189,7 +193,7 @@ impl Model {
         self.load_with(on_progress)?.session_with(kv_cache)
     }
 
-    fn device(&self) -> Result<&Device, Error> {
+    pub(crate) fn device(&self) -> Result<&Device, Error> {
         match self.device.get() {
             Some(device) => Ok(device),
             None => {

@@ -25,6 +25,7 @@ from .errors import (
 from .model import Model
 from .pipelines import TextGenerationPipeline, pipeline
 from .session import Session
+from .stages import Stage, StageAddresses, divide
 
 __all__ = [
     "AsgiApp",
@@ -44,6 +45,8 @@ __all__ = [
     "QueueFullError",
     "SavedStateError",
     "Session",
+    "Stage",
+    "StageAddresses",
     "TextGenerationPipeline",
     "Timings",
     "TokenLogprob",
@@ -53,5 +56,6 @@ __all__ = [
     "__version__",
     "asgi_app",
     "devices",
+    "divide",
     "pipeline",
 ]

@@ -11,11 +11,14 @@ __all__ = [
     "Response",
     "Server",
     "Session",
+    "Stage",
+    "StageAddresses",
     "Timings",
     "TokenLogprob",
     "Usage",
     "__version__",
     "devices",
+    "divide",
     "main",
 ]
 __version__: str
@@ -24,6 +27,7 @@ def main(arguments: Sequence[str]) -> int: ...
 def devices() -> list[dict[str, Any]]:
     """Lists the GPUs of this machine: `index`, `name`, `api`, `kind`, `driver` and `memory_bytes` of each."""
 
+def divide(source: str | None, num_stages: int) -> list[tuple[int, int]]: ...
 @final
 class TokenLogprob:
     """The log-probability of a token, and the most probable tokens at its position."""
@@ -134,9 +138,31 @@ class Session:
     def load(self, path: str | PathLike[str]) -> None: ...
 
 @final
+class Stage:
+    @staticmethod
+    def start(
+        source: str | None, first: int, end: int, address: str, key: str, **options: Any
+    ) -> Stage: ...
+    @property
+    def address(self) -> str | None: ...
+    @property
+    def has_stopped(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
+class StageAddresses:
+    def __new__(cls, addresses: Sequence[str], key: str, recovery_timeout: float) -> StageAddresses: ...
+    def __len__(self) -> int: ...
+    def set(self, index: int, address: str) -> None: ...
+
+@final
 class LoadedModel:
     @staticmethod
     def load(source: str | None, **options: Any) -> LoadedModel: ...
+    @staticmethod
+    def load_from_stages(
+        source: str | None, stages: StageAddresses, num_lanes: int, **options: Any
+    ) -> LoadedModel: ...
     @property
     def name(self) -> str: ...
     @property

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .options import GenerationOptions, LoadOptions, Prompt
+    from .stages import StageAddresses
 
 
 class Model:
@@ -46,6 +47,26 @@ class Model:
         path = None if source is None else os.fspath(source)
         device = None if device is None else str(device)
         self._model = _inferno.LoadedModel.load(path, device=device, **options)
+
+    @classmethod
+    def from_stages(
+        cls,
+        source: str | os.PathLike[str] | None,
+        stages: StageAddresses,
+        *,
+        num_lanes: int | None = None,
+        **options: Unpack[LoadOptions],
+    ) -> Model:
+        """Uses a model whose weights are in other processes, each of which is a `Stage` of it.
+
+        Only the header of `source` is read. Requests are divided between `num_lanes` caches of each stage, so that stages
+        compute different requests at the same time (default: one more than there are stages).
+        """
+        model = cls.__new__(cls)
+        num_lanes = len(stages) + 1 if num_lanes is None else num_lanes
+        path = None if source is None else os.fspath(source)
+        model._model = _inferno.LoadedModel.load_from_stages(path, stages._addresses, num_lanes, **options)
+        return model
 
     @property
     def name(self) -> str:

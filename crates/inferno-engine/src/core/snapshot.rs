@@ -48,6 +48,12 @@ impl StepTokens {
         std::array::from_fn(|place| 1 << place)
     }
 
+    fn plus(mut self, other: Self) -> Self {
+        self.num_steps.iter_mut().zip(other.num_steps).for_each(|(own, others)| *own += others);
+        self.num_tokens += other.num_tokens;
+        self
+    }
+
     pub(crate) fn add(&mut self, num_tokens: usize) {
         let place = num_tokens.next_power_of_two().trailing_zeros() as usize;
         self.num_steps[place.min(Self::NUM_BOUNDS)] += 1;
@@ -56,6 +62,24 @@ impl StepTokens {
 }
 
 impl EngineSnapshot {
+    /// Adds the state of another core with the same model.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            num_running: self.num_running + other.num_running,
+            num_waiting: self.num_waiting + other.num_waiting,
+            num_deferred: self.num_deferred + other.num_deferred,
+            blocks: self.blocks.plus(other.blocks),
+            states: self.states.plus(other.states),
+            block_tokens: self.block_tokens,
+            scheduler: self.scheduler.plus(other.scheduler),
+            steps: self.steps + other.steps,
+            failed_steps: self.failed_steps + other.failed_steps,
+            step_tokens: self.step_tokens.plus(other.step_tokens),
+            prompt_tokens: self.prompt_tokens + other.prompt_tokens,
+            generation_tokens: self.generation_tokens + other.generation_tokens,
+        }
+    }
+
     /// Returns the share of the KV cache that sequences hold, from 0 to 1.
     pub fn kv_usage(&self) -> f64 {
         match self.blocks.num_blocks {

@@ -2,6 +2,7 @@
 
 mod contents;
 mod passes;
+mod recovery;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(crate) struct CoreState {
     held: Vec<SequenceId>,
     pacing: PrefillPacing,
     is_device_lost: bool,
+    /// Number of passes that were lost since the last one that succeeded.
+    num_losses: usize,
     /// Receives the changes of the prefix cache.
     cache_observer: Option<mpsc::UnboundedSender<Vec<CacheEvent>>>,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
@@ -60,6 +63,7 @@ impl CoreState {
             held: Vec::new(),
             pacing: PrefillPacing::new(target_itl),
             is_device_lost: false,
+            num_losses: 0,
             cache_observer: None,
             counters,
         }
@@ -197,6 +201,9 @@ impl CoreState {
     pub(super) fn step(&mut self) {
         self.end_requests(FinishReason::Cancelled, EventSender::is_abandoned);
         self.resume_held(Instant::now());
+        if self.runner.is_lost() && !self.recover() {
+            return;
+        }
         self.scheduler.limit_prefill(self.pacing.max_tokens());
         let mut plan = self.scheduler.schedule(Instant::now());
         self.record_plan(&plan);
@@ -209,7 +216,7 @@ impl CoreState {
         }
         self.add_drafts(&mut plan);
         self.runner.update_windows(&self.scheduler.take_window_updates(&plan));
-        self.compute(&plan);
+        self.compute(&mut plan);
         self.scheduler.commit(&plan, &self.continuations);
         for (place, chunk) in plan.chunks.iter().enumerate() {
             if chunk.is_last && self.continuations[place].next.is_none() {
@@ -243,21 +250,29 @@ impl CoreState {
 
     /// Passes on what the plan changes about each sequence.
     fn record_plan(&mut self, plan: &Plan) {
-        for id in &plan.expired {
-            if let Some(task) = self.tasks.remove(id) {
-                task.end(FinishReason::DeadlineExceeded);
-            }
-        }
-        for id in &plan.preempted {
-            if let Some(task) = self.tasks.get_mut(id) {
-                task.sender_mut().record_preemption();
-            }
-        }
+        self.end_expired(&plan.expired);
+        self.record_preemptions(&plan.preempted);
         for admission in &plan.admitted {
             if let Some(task) = self.tasks.get_mut(&admission.id) {
                 let sender = task.sender_mut();
                 sender.record_admission(admission.num_cached_tokens);
                 self.counters.prompt_tokens += sender.prompt_tokens() as u64;
+            }
+        }
+    }
+
+    fn end_expired(&mut self, expired: &[SequenceId]) {
+        for id in expired {
+            if let Some(task) = self.tasks.remove(id) {
+                task.end(FinishReason::DeadlineExceeded);
+            }
+        }
+    }
+
+    fn record_preemptions(&mut self, preempted: &[SequenceId]) {
+        for id in preempted {
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.sender_mut().record_preemption();
             }
         }
     }

@@ -11,7 +11,7 @@ use inferno_backend::KvDType;
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::mpsc;
 
-use super::shared::{Message, Shared, Submission};
+use super::shared::{Lane, Message, Shared, Submission};
 use super::{EmbeddingRequest, EngineOptions, EventStream, Request};
 use crate::core::{
     EmbeddingTask, EventSender, GenerationTask, LogitsTask, ModelInfo, PromptLogprobs,
@@ -28,9 +28,16 @@ const MAX_NUM_CHOICES: usize = 128;
 #[derive(Clone)]
 pub struct EngineHandle {
     pub(super) shared: Arc<Shared>,
+    /// One for each lane.
+    pub(super) threads: Vec<LaneThread>,
+}
+
+/// A thread of an engine.
+#[derive(Clone)]
+pub(super) struct LaneThread {
     pub(super) messages: Sender<Message>,
     /// Alive as long as the thread is.
-    pub(super) thread: std::sync::Weak<()>,
+    pub(super) alive: std::sync::Weak<()>,
 }
 
 /// Why a request was not accepted.
@@ -75,12 +82,13 @@ impl EngineHandle {
             return Err(EngineError::NumChoices { asked_for: num_choices, limit }.into());
         }
         let (events, receiver) = mpsc::unbounded_channel();
-        let choices = self.choices(&request, &events)?;
+        let lane = self.lane_for(&request.prompt);
+        let choices = self.choices(&request, &events, lane)?;
         let stream = EventStream::new(receiver, num_choices, choices[0].seed());
         let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
         let rows = if prompt_logprobs.is_some() { RowRequest::All } else { RowRequest::Last };
         let tasks = choices.into_iter().map(|task| SequenceTask::Generation(Box::new(task)));
-        self.send(Submission { prompt, rows, priority, deadline, tasks: tasks.collect() })?;
+        self.send(lane, Submission { prompt, rows, priority, deadline, tasks: tasks.collect() })?;
         Ok(stream)
     }
 
@@ -95,9 +103,10 @@ impl EngineHandle {
         let EmbeddingRequest { prompt, pooling, priority, deadline } = request;
         self.info().check_prompt(&prompt, 0)?;
         let (events, receiver) = mpsc::unbounded_channel();
-        let task = EmbeddingTask::new(self.senders(&events, prompt.len())(0), pooling);
+        let lane = self.lane_for(&prompt);
+        let task = EmbeddingTask::new(self.senders(&events, prompt.len(), lane)(0), pooling);
         let (rows, tasks) = (task.rows(), vec![SequenceTask::Embedding(task)]);
-        self.send(Submission { prompt, rows, priority, deadline, tasks })?;
+        self.send(lane, Submission { prompt, rows, priority, deadline, tasks })?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
@@ -113,15 +122,22 @@ impl EngineHandle {
     ) -> Result<EventStream, SubmitError> {
         self.info().check_prompt(&prompt, 0)?;
         let (events, receiver) = mpsc::unbounded_channel();
-        let sender = self.senders(&events, prompt.len())(0);
+        let lane = self.lane_for(&prompt);
+        let sender = self.senders(&events, prompt.len(), lane)(0);
         let rows = if all_positions { RowRequest::All } else { RowRequest::Last };
         let task = SequenceTask::Logits(LogitsTask::new(sender, rows, self.vocab_size()));
-        self.send(Submission { prompt, rows, priority: 0, deadline: None, tasks: vec![task] })?;
+        let tasks = vec![task];
+        self.send(lane, Submission { prompt, rows, priority: 0, deadline: None, tasks })?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
-    /// Takes a place in the queue, and passes the request to the thread.
-    fn send(&self, mut submission: Submission) -> Result<(), SubmitError> {
+    /// The index of the lane that computes a prompt.
+    fn lane_for(&self, prompt: &[u32]) -> usize {
+        self.shared.lane_for(prompt, self.info().layout.block_tokens)
+    }
+
+    /// Acquires a place in the queue, and passes the request to the thread of a lane.
+    fn send(&self, lane: usize, mut submission: Submission) -> Result<(), SubmitError> {
         if self.is_draining() {
             return Err(SubmitError::Draining);
         }
@@ -136,14 +152,15 @@ impl EngineHandle {
         let limit = self.shared.options.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
         submission.tasks[0].sender_mut().hold_queue_place(place);
-        self.messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
+        let messages = &self.threads[lane].messages;
+        messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
     }
 
-    /// Saves the prefix cache as [`GenerationCore::save_prefixes`] does.
+    /// Saves the prefix cache of the first core as [`GenerationCore::save_prefixes`] does.
     ///
     /// **Errors**: as [`GenerationCore::save_prefixes`].
     pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
-        self.shared.core.save_prefixes(path)
+        self.core().save_prefixes(path)
     }
 
     /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`.
@@ -153,11 +170,15 @@ impl EngineHandle {
         GenerationCore::check_save_prefixes(path)
     }
 
-    /// Loads a prefix cache as [`GenerationCore::load_prefixes`] does.
+    /// Loads a prefix cache into each core as [`GenerationCore::load_prefixes`] does, and returns the number of blocks in the
+    /// first.
     ///
     /// **Errors**: as [`GenerationCore::load_prefixes`].
     pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
-        self.shared.core.load_prefixes(path)
+        for lane in &self.shared.lanes[1..] {
+            lane.core.load_prefixes(path.as_ref())?;
+        }
+        self.core().load_prefixes(path)
     }
 
     /// Returns the options of the engine.
@@ -165,19 +186,21 @@ impl EngineHandle {
         self.shared.options
     }
 
-    /// Returns the core that the engine steps.
+    /// Returns the first of the cores that the engine steps.
     pub fn core(&self) -> &GenerationCore {
-        &self.shared.core
+        &self.shared.lanes[0].core
     }
 
-    /// Returns the state of the engine's core after its last step.
+    /// Returns the state of the engine's cores after their last steps, added up.
     pub fn snapshot(&self) -> EngineSnapshot {
-        self.shared.core.snapshot()
+        let snapshots = self.shared.lanes.iter().map(|lane| lane.core.snapshot());
+        snapshots.reduce(EngineSnapshot::plus).unwrap_or_default()
     }
 
-    /// Whether the engine's thread runs; false after it was shut down, or after a panic.
+    /// Whether the engine's threads run; false after it was shut down, or after a panic.
     pub fn is_alive(&self) -> bool {
-        self.thread.strong_count() > 0 && !self.shared.core.is_broken()
+        self.threads.iter().all(|thread| thread.alive.strong_count() > 0)
+            && !self.shared.lanes.iter().any(|lane| lane.core.is_broken())
     }
 
     /// Accepts no more requests from now on. Those that wait or run are completed.
@@ -192,12 +215,12 @@ impl EngineHandle {
 
     /// Whether every request that was submitted has ended.
     pub fn is_idle(&self) -> bool {
-        self.shared.is_idle()
+        self.shared.lanes.iter().all(Lane::is_idle)
     }
 
     /// Returns the tokenizer of the model.
     pub fn tokenizer(&self) -> &Arc<Tokenizer> {
-        self.shared.core.tokenizer()
+        self.core().tokenizer()
     }
 
     /// Maximum number of tokens of a prompt and its continuation together: the model's context, or the
@@ -227,7 +250,7 @@ impl EngineHandle {
     }
 
     fn info(&self) -> &ModelInfo {
-        self.shared.core.info()
+        self.core().info()
     }
 
     /// Creates the senders of one request, by their choice.
@@ -235,13 +258,14 @@ impl EngineHandle {
         &'a self,
         events: &'a mpsc::UnboundedSender<Event>,
         prompt_tokens: usize,
+        lane: usize,
     ) -> impl Fn(usize) -> EventSender + use<'a> {
         let (submitted, failed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
         move |choice| {
             let channel = RequestChannel {
                 events: events.clone(),
                 failed: Arc::clone(&failed),
-                engine: Arc::clone(&self.shared.engine),
+                engine: Arc::clone(&self.shared.lanes[lane].engine),
                 queue_place: None,
             };
             EventSender::to_channel(choice, prompt_tokens, submitted, channel)
@@ -252,9 +276,10 @@ impl EngineHandle {
         &self,
         request: &Request,
         events: &mpsc::UnboundedSender<Event>,
+        lane: usize,
     ) -> Result<Vec<GenerationTask>, EngineError> {
         let info = self.info();
-        let sender = self.senders(events, request.prompt.len());
+        let sender = self.senders(events, request.prompt.len(), lane);
         let Request { prompt, generation, num_choices, constraint, .. } = request;
         let detokenizer = info.detokenizer(prompt, generation.skip_special_tokens)?;
         let num_speculative_tokens = self.shared.options.num_speculative_tokens;
@@ -275,7 +300,8 @@ impl EngineHandle {
             let mut choice = GenerationTask::new(info, sender, prompt, &params, detokenizer)?;
             params.sampling.seed = Some(choice.seed().wrapping_add(1));
             if let Some(constraint) = constraint {
-                choice.constrain(self.shared.core.constraint(constraint.fork())?);
+                let core = &self.shared.lanes[lane].core;
+                choice.constrain(core.constraint(constraint.fork())?);
             }
             if let Some(num_top) = request.prompt_logprobs {
                 let logprobs = PromptLogprobs::new(Arc::clone(&scored), num_top);

@@ -1,31 +1,43 @@
-//! The engine's thread.
+//! A thread of the engine.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
 
 use parking_lot::MutexGuard;
 
-use super::shared::{Message, Shared, Submission};
+use super::shared::{Lane, Message, Shared, Submission};
 use crate::EngineError;
 
-/// Steps the core while the engine has requests.
+/// Steps the core of a lane while it has requests.
 pub(super) struct Worker {
     /// Its end shows that the thread has ended. It is dropped first, also in a panic, so that a client that
     /// notices the end of its request finds the engine stopped.
     _alive: Arc<()>,
     messages: Receiver<Message>,
     shared: Arc<Shared>,
+    /// The index of its lane.
+    index: usize,
 }
 
 impl Worker {
-    pub(super) fn new(alive: Arc<()>, messages: Receiver<Message>, shared: Arc<Shared>) -> Self {
-        Self { _alive: alive, messages, shared }
+    pub(super) fn new(
+        alive: Arc<()>,
+        messages: Receiver<Message>,
+        shared: Arc<Shared>,
+        index: usize,
+    ) -> Self {
+        Self { _alive: alive, messages, shared, index }
+    }
+
+    fn lane(&self) -> &Lane {
+        &self.shared.lanes[self.index]
     }
 
     /// Works until it is shut down; the requests that have not ended are cancelled then.
     pub(super) fn run(self) {
         while let Ok(true) = self.step() {}
-        self.shared.core.cancel_requests(&self.shared.engine);
+        let Lane { core, engine } = self.lane();
+        core.cancel_requests(engine);
     }
 
     /// Adds what was submitted and computes one step; waits if there is nothing to do. Returns false at
@@ -33,11 +45,12 @@ impl Worker {
     ///
     /// **Errors**: [`EngineError::EngineStopped`] after a panic in another thread's step.
     fn step(&self) -> Result<bool, EngineError> {
-        let mut message = match self.shared.is_idle() {
+        let mut message = match self.lane().is_idle() {
             true => self.messages.recv().map_err(|RecvError| TryRecvError::Disconnected),
             false => self.messages.try_recv(),
         };
-        let mut state = self.shared.core.lock()?;
+        let core = &self.lane().core;
+        let mut state = core.lock()?;
         loop {
             match message {
                 Ok(Message::Submit(submission)) => {
@@ -51,7 +64,7 @@ impl Worker {
             }
             message = self.messages.try_recv();
         }
-        self.shared.core.step(&mut state);
+        core.step(&mut state);
         // Sessions that wait for the core have their turn before the next step.
         MutexGuard::unlock_fair(state);
         Ok(true)

@@ -36,6 +36,17 @@ impl BlockUsage {
     pub fn num_in_use(&self) -> usize {
         self.num_blocks - self.num_free - self.num_cached
     }
+
+    /// Adds the blocks of another cache.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            num_blocks: self.num_blocks + other.num_blocks,
+            num_free: self.num_free + other.num_free,
+            num_cached: self.num_cached + other.num_cached,
+            num_window_blocks: self.num_window_blocks + other.num_window_blocks,
+            num_window_used: self.num_window_used + other.num_window_used,
+        }
+    }
 }
 
 /// A block of the prefix cache.
@@ -251,6 +262,12 @@ impl KvBlocks {
             self.cache.release(&[node]);
         }
         while !are_filled && self.evict() {}
+    }
+
+    /// Removes all unused blocks from the prefix cache, and their keys and values from the windows.
+    pub(super) fn discard_cached(&mut self) {
+        while self.evict() {}
+        self.windows.release_all();
     }
 
     /// Begins to record the changes of the prefix cache, starting with its blocks.

@@ -51,3 +51,18 @@ pub struct SchedulerCounts {
     /// Accepted tokens by their index in the draft.
     pub accepted_at: [u64; MAX_SPECULATIVE_TOKENS],
 }
+
+impl SchedulerCounts {
+    /// Adds the counters of another scheduler.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            prefix_queries: self.prefix_queries + other.prefix_queries,
+            prefix_hits: self.prefix_hits + other.prefix_hits,
+            preemptions: self.preemptions + other.preemptions,
+            drafts: self.drafts + other.drafts,
+            drafted_tokens: self.drafted_tokens + other.drafted_tokens,
+            accepted_tokens: self.accepted_tokens + other.accepted_tokens,
+            accepted_at: std::array::from_fn(|at| self.accepted_at[at] + other.accepted_at[at]),
+        }
+    }
+}

@@ -20,6 +20,17 @@ pub struct StateUsage {
     pub num_checkpoints: usize,
 }
 
+impl StateUsage {
+    /// Adds the slots of another cache.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            num_slots: self.num_slots + other.num_slots,
+            num_free: self.num_free + other.num_free,
+            num_checkpoints: self.num_checkpoints + other.num_checkpoints,
+        }
+    }
+}
+
 /// All slots of a model with recurrent layers, or none.
 #[derive(Debug)]
 pub(super) struct StateSlots {

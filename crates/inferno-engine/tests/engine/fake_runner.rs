@@ -31,6 +31,7 @@ pub enum Outcome {
     Runs,
     Fails,
     LosesDevice,
+    LosesCache,
     GivesNan,
 }
 
@@ -55,6 +56,8 @@ pub struct FakeRunner {
     hook: Hook,
     fails_hidden_passes: bool,
     fails_state_writes: bool,
+    /// Attempts to recover that are still to come; 0 unless the cache is lost.
+    num_attempts: usize,
     passes: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -105,6 +108,7 @@ impl FakeRunner {
             hook: Box::new(|_| Outcome::Runs),
             fails_hidden_passes: false,
             fails_state_writes: false,
+            num_attempts: 0,
             passes: Arc::default(),
         }
     }
@@ -267,6 +271,11 @@ impl FakeRunner {
             let reason = "as the test requested".to_owned();
             return Err(BackendError::DeviceLost { reason });
         }
+        if outcome == Outcome::LosesCache {
+            self.lose_cache(num_passes);
+            let reason = "as the test requested".to_owned();
+            return Err(BackendError::Device { reason });
+        }
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves arbitrary contents in the slots of the pass.
             batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
@@ -306,6 +315,21 @@ impl FakeRunner {
             self.logits.fill(f32::NAN);
         }
         Ok(())
+    }
+
+    /// Loses everything that was computed, as if some of a model's stages were replaced.
+    fn lose_cache(&mut self, num_passes: usize) {
+        self.num_attempts = 2;
+        self.slots.fill(None);
+        self.states.fill(vec![99]);
+        if let Some(windows) = &mut self.windows {
+            windows.slots.fill(None);
+            // Stages that remain know which blocks had memory, new ones do not.
+            if num_passes.is_multiple_of(2) {
+                let KvLayout { num_blocks, block_tokens, .. } = self.layout;
+                windows.map = KvWindowMap::new(windows.window, num_blocks, block_tokens);
+            }
+        }
     }
 
     /// Computes a pass for hidden states.
@@ -412,6 +436,7 @@ impl Runner for FakeRunner {
     }
 
     fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError> {
+        assert!(!self.is_lost(), "a pass without a cache");
         self.pass_rows = rows;
         let ran = match rows {
             PassRows::Logits | PassRows::Candidates(_) => self.run(batch),
@@ -434,6 +459,15 @@ impl Runner for FakeRunner {
         let rows = CandidateRows::new(shape, &self.candidates);
         let logits = StoredLogits { values, row_len, num_read: &self.num_read_rows };
         Ok(Rows::new(StageOutput::Candidates { rows, logits: Box::new(logits) }, row_len))
+    }
+
+    fn is_lost(&self) -> bool {
+        self.num_attempts > 0
+    }
+
+    fn recover(&mut self) -> Result<bool, EngineError> {
+        self.num_attempts -= 1;
+        Ok(self.num_attempts == 0)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

@@ -4,6 +4,7 @@ mod cache_events;
 mod cores;
 mod devices;
 mod fake_runner;
+mod losses;
 mod models;
 mod perplexity;
 mod recurrent;

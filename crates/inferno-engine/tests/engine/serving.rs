@@ -90,7 +90,7 @@ fn at_rest(engine: &Engine) -> EngineSnapshot {
     handle.snapshot()
 }
 
-fn failure(stream: EventStream) -> String {
+pub fn failure(stream: EventStream) -> String {
     match events(stream).pop() {
         Some(Event::Failed(error)) => error.to_string(),
         other => panic!("it did not fail: {other:?}"),

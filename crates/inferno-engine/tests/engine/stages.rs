@@ -1,5 +1,8 @@
 //! Models that are divided between devices: the same tokens and the same saved states as on one.
 
+mod processes;
+mod remote;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

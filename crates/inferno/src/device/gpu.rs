@@ -74,6 +74,11 @@ impl GpuDevice {
         Ok(None)
     }
 
+    /// The GPU.
+    pub(super) fn backend(&self) -> Arc<GpuBackend> {
+        Arc::clone(&self.gpu)
+    }
+
     /// Why less of the model is on the GPU than was planned, once it is loaded.
     pub(super) fn fallback(&self) -> Option<&str> {
         self.loaded.get()?.fallback.as_deref()

@@ -20,8 +20,9 @@ const MIN_ROWS_TO_COPY: usize = 3;
 
 impl CoreState {
     /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
-    /// chunk. A pass that fails ends the requests in it and no others, unless the device is lost.
-    pub(super) fn compute(&mut self, plan: &Plan) {
+    /// chunk. A pass that fails ends the requests in it and no others, unless the device is lost. If a part of the runner
+    /// is lost that can be replaced, chunks that were not computed are removed from the plan.
+    pub(super) fn compute(&mut self, plan: &mut Plan) {
         self.continuations.clear();
         self.continuations.resize(plan.chunks.len(), Continuation::default());
         let (mut num_tokens, mut duration) = (0, Duration::ZERO);
@@ -34,18 +35,15 @@ impl CoreState {
                     num_tokens += self.batch.num_tokens();
                     duration += taken;
                 }
-                Err(error) => {
+                Err(_) if self.may_retry() => {
                     self.counters.failed_steps += 1;
-                    self.is_device_lost |= error.is_device_lost();
-                    let error = Arc::new(error);
-                    for (_, chunk) in plan.chunks_with(kind) {
-                        self.fail(chunk.id, Arc::clone(&error));
-                    }
-                    if self.is_device_lost {
-                        self.fail_all(&error);
-                        break;
-                    }
+                    self.withdraw(plan, kind);
+                    break;
                 }
+                Err(error) => self.fail_pass(plan, kind, error),
+            }
+            if self.is_device_lost {
+                break;
             }
         }
         if num_tokens > 0 {
@@ -53,6 +51,19 @@ impl CoreState {
             let decode_tokens = plan.num_decode_tokens();
             let prompt_tokens = num_tokens.saturating_sub(decode_tokens);
             self.pacing.record(decode_tokens > 0, prompt_tokens, duration);
+        }
+    }
+
+    /// Ends the requests of a pass, or all if the device is lost.
+    fn fail_pass(&mut self, plan: &Plan, kind: RowKind, error: EngineError) {
+        self.counters.failed_steps += 1;
+        self.is_device_lost |= error.is_device_lost();
+        let error = Arc::new(error);
+        for (_, chunk) in plan.chunks_with(kind) {
+            self.fail(chunk.id, Arc::clone(&error));
+        }
+        if self.is_device_lost {
+            self.fail_all(&error);
         }
     }
 
@@ -139,6 +150,7 @@ impl CoreState {
             self.fail(id, Arc::new(error));
         }
         self.counters.steps += 1;
+        self.num_losses = 0;
         Ok(duration)
     }
 }

@@ -1,0 +1,59 @@
+//! Recovery from the loss of a part of the runner, with the contents of the cache: every sequence is computed again.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::CoreState;
+use crate::forward::RowKind;
+use crate::scheduler::Plan;
+
+/// Passes in a row that may be lost. Requests whose pass crashes a stage every time fail then.
+const MAX_LOSSES: usize = 3;
+
+/// Time between attempts to recover, in which requests are accepted and cancelled.
+const RECOVERY_PAUSE: Duration = Duration::from_millis(20);
+
+impl CoreState {
+    /// Whether the requests of a pass that failed are computed again.
+    pub(super) fn may_retry(&mut self) -> bool {
+        let is_lost = self.runner.is_lost();
+        self.num_losses = if is_lost { self.num_losses + 1 } else { 0 };
+        if self.num_losses > MAX_LOSSES {
+            self.num_losses = 0;
+        }
+        self.num_losses > 0
+    }
+
+    /// Removes the chunks from `plan` that the pass for `kind` and later ones would have computed.
+    pub(super) fn withdraw(&mut self, plan: &mut Plan, kind: RowKind) {
+        let chunks = std::mem::take(&mut plan.chunks);
+        let continuations = std::mem::take(&mut self.continuations);
+        for (chunk, continuation) in chunks.into_iter().zip(continuations) {
+            // Passes for logits are first.
+            if chunk.output == RowKind::Logits && kind == RowKind::Hidden {
+                plan.chunks.push(chunk);
+                self.continuations.push(continuation);
+            } else {
+                self.scheduler.withdraw_drafts(&chunk);
+            }
+        }
+    }
+
+    /// Discards the contents of the cache, and tries to recover the runner; false if that has not succeeded yet.
+    pub(super) fn recover(&mut self) -> bool {
+        let preempted = self.scheduler.discard_cache();
+        self.record_preemptions(&preempted);
+        match self.runner.recover() {
+            Ok(true) => return true,
+            Ok(false) => thread::sleep(RECOVERY_PAUSE),
+            Err(error) => {
+                self.is_device_lost = true;
+                self.fail_all(&Arc::new(error));
+            }
+        }
+        let expired = self.scheduler.expire(Instant::now());
+        self.end_expired(&expired);
+        false
+    }
+}

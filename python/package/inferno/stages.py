@@ -1,0 +1,90 @@
+"""Models that are divided between processes.
+
+>>> import inferno
+>>> key = "a secret that all processes know"
+>>> stages = [inferno.Stage(None, layers, key=key) for layers in inferno.divide(None, 2)]  # usually on other machines
+>>> addresses = inferno.StageAddresses([stage.address for stage in stages], key=key)
+>>> model = inferno.Model.from_stages(None, addresses)
+>>> model.generate("Once upon a time", max_tokens=8, temperature=0).text
+' there was a man who could not say'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from . import _inferno
+
+
+class Stage:
+    """Computes some layers of a model for programs that use it by `Model.from_stages`, until it is closed.
+
+    `source` is as for `Model`; only the weights of `layers` are loaded, a range without gaps. Programs that know `key` can
+    connect to `address`, of which port 0 selects a free one. Connections are not encrypted. `threads`, `device` and
+    `requantize` are the only options of `Model` that matter to a stage; the others are those of the programs that use it.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | None,
+        layers: range,
+        *,
+        key: str,
+        address: str = "127.0.0.1:0",
+        device: str | int | None = None,
+        threads: int | None = None,
+        requantize: str | None = None,
+    ) -> None:
+        path = None if source is None else os.fspath(source)
+        options: dict[str, Any] = {
+            "device": None if device is None else str(device),
+            "threads": threads,
+            "requantize": requantize,
+        }
+        self.layers = layers
+        self._stage = _inferno.Stage.start(path, layers.start, layers.stop, address, key, **options)
+
+    @property
+    def address(self) -> str:
+        """The address on which it listens; empty after it was closed."""
+        return self._stage.address or ""
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it was closed, or its device failed for good: its process should then be replaced."""
+        return self._stage.has_stopped
+
+    def close(self) -> None:
+        """Closes all connections and releases the weights."""
+        self._stage.close()
+
+
+class StageAddresses:
+    """The addresses of the stages of a model, in the order of their layers.
+
+    A stage that is lost may return at the same address, or at another one that `set` announces. Its requests wait for it
+    for `recovery_timeout` seconds, and are then computed again; none is lost.
+    """
+
+    def __init__(self, addresses: Sequence[str], *, key: str, recovery_timeout: float = 600.0) -> None:
+        self._addresses = _inferno.StageAddresses(addresses, key, recovery_timeout)
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def set(self, index: int, address: str) -> None:
+        """Sets where stage `index` runs after it was lost."""
+        self._addresses.set(index, address)
+
+
+def divide(source: str | os.PathLike[str] | None, num_stages: int) -> list[range]:
+    """Divides the layers of a model between stages, so that the largest is as small as possible.
+
+    >>> import inferno
+    >>> [len(layers) for layers in inferno.divide(None, 2)]
+    [4, 4]
+    """
+    path = None if source is None else os.fspath(source)
+    return [range(first, end) for first, end in _inferno.divide(path, num_stages)]

@@ -1,0 +1,114 @@
+//! A model that is divided between processes.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use inferno::{StageKey, StageServer};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{exception, invalid};
+use crate::load::{LoadArguments, open};
+use crate::wait::run_interruptible;
+
+/// A stage of a model, which programs in other processes use through its address.
+#[pyclass(frozen, module = "inferno._inferno")]
+pub struct Stage(Mutex<Option<StageServer>>);
+
+#[pymethods]
+impl Stage {
+    /// Loads the weights of layers `first` to `end - 1` and accepts connections.
+    #[staticmethod]
+    #[pyo3(signature = (source, first, end, address, key, **options))]
+    fn start(
+        py: Python<'_>,
+        source: Option<String>,
+        first: usize,
+        end: usize,
+        address: String,
+        key: String,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let key = stage_key(&key)?;
+        let options = LoadArguments::read(options)?.options()?;
+        let started = run_interruptible(py, move || {
+            let (model, _) = open(source)?;
+            model.with_options(options).serve_stage(first..end, &address, key)
+        })?;
+        Ok(Self(Mutex::new(Some(started.map_err(|error| exception(&error))?))))
+    }
+
+    /// The address on which it listens; `None` after it was closed.
+    #[getter]
+    fn address(&self) -> Option<String> {
+        self.server().as_ref().map(|server| server.address().to_string())
+    }
+
+    /// Whether it was closed, or its device failed for good.
+    #[getter]
+    fn has_stopped(&self) -> bool {
+        self.server().as_ref().is_none_or(StageServer::has_stopped)
+    }
+
+    /// Closes all connections and releases the weights.
+    fn close(&self, py: Python<'_>) {
+        let server = self.server().take();
+        py.detach(|| drop(server));
+    }
+}
+
+impl Stage {
+    fn server(&self) -> MutexGuard<'_, Option<StageServer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The addresses of the stages of a model.
+#[pyclass(frozen, module = "inferno._inferno")]
+pub struct StageAddresses(pub(crate) inferno::StageAddresses);
+
+#[pymethods]
+impl StageAddresses {
+    #[new]
+    #[pyo3(signature = (addresses, key, recovery_timeout))]
+    fn new(addresses: Vec<String>, key: String, recovery_timeout: f64) -> PyResult<Self> {
+        let timeout = Duration::try_from_secs_f64(recovery_timeout);
+        let timeout = timeout.map_err(|error| invalid(format!("recovery_timeout: {error}")))?;
+        let addresses = inferno::StageAddresses::new(addresses, stage_key(&key)?);
+        Ok(Self(addresses.with_recovery_timeout(timeout)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Sets where a stage runs after it was lost.
+    fn set(&self, index: usize, address: String) -> PyResult<()> {
+        if index >= self.0.len() {
+            return Err(PyIndexError::new_err(format!("there is no stage {index}")));
+        }
+        self.0.set(index, address);
+        Ok(())
+    }
+}
+
+/// Divides the layers of a model between stages; pairs of the first layer and the end.
+#[pyfunction]
+pub fn divide(
+    py: Python<'_>,
+    source: Option<String>,
+    num_stages: usize,
+) -> PyResult<Vec<(usize, usize)>> {
+    let divided = run_interruptible(py, move || open(source)?.0.stages(num_stages))?;
+    let layers = divided.map_err(|error| exception(&error))?.into_iter();
+    Ok(layers.map(|Range { start, end }| (start, end)).collect())
+}
+
+fn stage_key(secret: &str) -> PyResult<StageKey> {
+    match secret.is_empty() {
+        true => Err(invalid("key must not be empty; use secrets.token_hex()")),
+        false => Ok(StageKey::new(secret)),
+    }
+}

@@ -1,0 +1,87 @@
+"""A model that is divided between processes: the answers of one process, also if a stage is killed."""
+
+import asyncio
+import subprocess
+import sys
+
+import inferno
+import pytest
+
+KEY = "a secret of the tests"
+# Serves a stage until its standard input is closed.
+PROGRAM = """
+import sys, inferno
+first, end = map(int, sys.argv[1:3])
+stage = inferno.Stage(None, range(first, end), key=sys.argv[3], threads=1)
+print(stage.address, flush=True)
+sys.stdin.read()
+"""
+OPTIONS = {"max_tokens": 40, "temperature": 0.8, "logprobs": 2}
+
+
+def start(layers: range) -> tuple[subprocess.Popen, str]:
+    command = [sys.executable, "-c", PROGRAM, str(layers.start), str(layers.stop), KEY]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("num_stages", [2, 4])
+def test_a_killed_stage_is_replaced(num_stages: int) -> None:
+    layers = inferno.divide(None, num_stages)
+    started = [start(of_stage) for of_stage in layers]
+    processes = [process for process, _ in started]
+    addresses = inferno.StageAddresses([address for _, address in started], key=KEY)
+    prompts = [f"Once upon a time there was {animal}" for animal in ["a cat", "a dog", "an owl", "a fox"] * 4]
+    whole = inferno.Model(threads=1)
+    expected = [whole.generate(prompt, seed=seed, **OPTIONS) for seed, prompt in enumerate(prompts)]
+    model = inferno.Model.from_stages(None, addresses, num_lanes=2, speculate=3)
+
+    async def generate(kills: bool) -> list[inferno.Completion]:
+        engine = inferno.Engine(model)
+        requests = [engine.generate(prompt, seed=seed, **OPTIONS) for seed, prompt in enumerate(prompts)]
+        tasks = [asyncio.ensure_future(request) for request in requests]
+        if kills:
+            while engine.metrics()["generation_tokens"] < 50:
+                await asyncio.sleep(0.001)
+            processes[1].kill()
+            processes[1], address = start(layers[1])
+            addresses.set(1, address)
+        return await asyncio.gather(*tasks)
+
+    try:
+        for kills in [True, False]:
+            found = asyncio.run(generate(kills))
+            for one, other in zip(found, expected):
+                assert (one.text, one.tokens, one.finish_reason) == (other.text, other.tokens, other.finish_reason)
+                assert [(it.token, it.logprob) for it in one.logprobs] == [(it.token, it.logprob) for it in other.logprobs]
+        assert model.metrics()["failed_steps"] > 0
+        assert "at 127.0.0.1:" in model.devices[0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
+
+def test_errors() -> None:
+    stage = inferno.Stage(None, range(0, 4), key=KEY)
+    other_key = inferno.StageAddresses([stage.address], key="another secret")
+    with pytest.raises(inferno.InfernoError, match="another key"):
+        inferno.Model.from_stages(None, other_key)
+    addresses = inferno.StageAddresses([stage.address], key=KEY)
+    with pytest.raises(inferno.InfernoError, match="the stages end with layer 4"):
+        inferno.Model.from_stages(None, addresses)
+    with pytest.raises(IndexError):
+        addresses.set(1, stage.address)
+    assert not stage.has_stopped
+    stage.close()
+    assert stage.has_stopped and stage.address == ""
+    with pytest.raises(inferno.InfernoError, match="lost the stage"):
+        inferno.Model.from_stages(None, addresses)
+    with pytest.raises(inferno.InfernoError, match="there are no layers 7..99"):
+        inferno.Stage(None, range(7, 99), key=KEY)
+    with pytest.raises(inferno.InfernoError, match="can be divided into 1 to 8 stages, not 9"):
+        inferno.divide(None, 9)
+    with pytest.raises(inferno.InvalidRequestError, match="key must not be empty"):
+        inferno.Stage(None, range(0, 4), key="")

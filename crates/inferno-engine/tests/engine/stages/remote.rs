@@ -108,8 +108,11 @@ fn options() -> RunnerOptions {
     }
 }
 
+/// Sampling that reads whole rows: remote stages return no candidates, of which log-probabilities have other roundings.
 fn params() -> GenerationParams {
     let mut params = greedy(24);
+    params.sampling.temperature = 0.5;
+    params.sampling.seed = Some(9);
     params.sampling.logprobs = Some(2);
     params
 }
@@ -246,7 +249,9 @@ fn requests_fail_if_a_stage_does_not_return() {
     servers.pop();
     let message = failure(submit(&engine, &prompts()[0], &params()));
     assert!(message.contains("did not return within"), "{message}");
-    assert!(!engine.handle().is_alive());
+    while engine.handle().is_alive() {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -303,7 +308,10 @@ fn closes(address: SocketAddr, bytes: &[u8]) -> bool {
     // The server may close it while it is written.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(std::net::Shutdown::Write);
-    stream.read_to_end(&mut Vec::new()).is_ok_and(|len| len <= 72)
+    match stream.read_to_end(&mut Vec::new()) {
+        Ok(len) => len <= 72,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
 }
 
 #[test]

@@ -65,12 +65,12 @@ def test_a_killed_stage_is_replaced(num_stages: int) -> None:
 
 
 def test_errors() -> None:
-    stage = inferno.Stage(None, range(0, 4), key=KEY)
+    stage = inferno.Stage(None, range(0, 3), key=KEY)
     other_key = inferno.StageAddresses([stage.address], key="another secret")
     with pytest.raises(inferno.InfernoError, match="another key"):
         inferno.Model.from_stages(None, other_key)
     addresses = inferno.StageAddresses([stage.address], key=KEY)
-    with pytest.raises(inferno.InfernoError, match="the stages end with layer 4"):
+    with pytest.raises(inferno.InfernoError, match="the stages end with layer 3"):
         inferno.Model.from_stages(None, addresses)
     with pytest.raises(IndexError):
         addresses.set(1, stage.address)
@@ -81,7 +81,7 @@ def test_errors() -> None:
         inferno.Model.from_stages(None, addresses)
     with pytest.raises(inferno.InfernoError, match="there are no layers 7..99"):
         inferno.Stage(None, range(7, 99), key=KEY)
-    with pytest.raises(inferno.InfernoError, match="can be divided into 1 to 8 stages, not 9"):
+    with pytest.raises(inferno.InfernoError, match="can be divided into 1 to 5 stages, not 9"):
         inferno.divide(None, 9)
     with pytest.raises(inferno.InvalidRequestError, match="key must not be empty"):
-        inferno.Stage(None, range(0, 4), key="")
+        inferno.Stage(None, range(0, 3), key="")

@@ -67,8 +67,11 @@ impl LoadedModel {
         started: Instant,
     ) -> Result<Self, Error> {
         let tokenizer = Arc::new(model.tokenizer()?);
-        let core = |runner| GenerationCore::new(runner, Arc::clone(&tokenizer), options);
-        let cores: Arc<[_]> = runners.into_iter().map(core).collect::<Result<_, _>>()?;
+        let mut cores = Vec::with_capacity(runners.len());
+        for runner in runners {
+            cores.push(GenerationCore::new(runner, Arc::clone(&tokenizer), options)?);
+        }
+        let cores: Arc<[_]> = cores.into();
         let grammars = GrammarCompiler::new(tokenizer, cores[0].vocab_size());
         let load_time = started.elapsed();
         Ok(Self { checkpoint, cores, grammars: Arc::new(grammars), load_time })

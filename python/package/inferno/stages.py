@@ -5,8 +5,9 @@
 >>> stages = [inferno.Stage(None, layers, key=key) for layers in inferno.divide(None, 2)]  # usually on other machines
 >>> addresses = inferno.StageAddresses([stage.address for stage in stages], key=key)
 >>> model = inferno.Model.from_stages(None, addresses)
->>> model.generate("Once upon a time", max_tokens=8, temperature=0).text
-' there was a man who could not say'
+>>> text = model.generate("Once upon a time", max_tokens=8, temperature=0).text
+>>> text == inferno.Model().generate("Once upon a time", max_tokens=8, temperature=0).text
+True
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def divide(source: str | os.PathLike[str] | None, num_stages: int) -> list[range
 
     >>> import inferno
     >>> [len(layers) for layers in inferno.divide(None, 2)]
-    [4, 4]
+    [3, 2]
     """
     path = None if source is None else os.fspath(source)
     return [range(first, end) for first, end in _inferno.divide(path, num_stages)]

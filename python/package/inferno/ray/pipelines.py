@@ -93,7 +93,7 @@ def pipeline(
     *,
     num_stages: int = 2,
     num_lanes: int | None = None,
-    num_cpus_per_stage: int = 1,
+    num_cpus_per_stage: float = 1,
     num_gpus_per_stage: float = 0,
     strategy: Literal["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"] = "PACK",
     recovery_timeout: float = 600.0,
@@ -111,7 +111,7 @@ def pipeline(
     A stage whose process ends is restarted by Ray. Requests wait up to `recovery_timeout` seconds for it, and are then
     computed again; none is lost and no token is sent twice. `num_lanes` is the number of requests' groups that travel
     through the stages at the same time (default: one more than there are stages). `threads` defaults to
-    `num_cpus_per_stage`; the other options are those of `Model`.
+    `num_cpus_per_stage`, rounded down; the other options are those of `Model`.
     """
     if not ray.is_initialized():
         ray.init()
@@ -120,7 +120,7 @@ def pipeline(
     stage_options = {
         "key": key,
         "device": device,
-        "threads": num_cpus_per_stage if threads is None else threads,
+        "threads": max(1, int(num_cpus_per_stage)) if threads is None else threads,
         "requantize": requantize,
     }
     resources = {"CPU": num_cpus_per_stage, **({"GPU": num_gpus_per_stage} if num_gpus_per_stage else {})}

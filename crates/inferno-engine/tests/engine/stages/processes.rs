@@ -64,7 +64,7 @@ fn serve(model: &str) {
     let index: usize = std::env::var(INDEX).expect("an index").parse().expect("a number");
     let source = source(model);
     let layers = source.division(2)[index].clone();
-    let server = source.serve(layers, "127.0.0.1:0").expect("a free port");
+    let server = source.serve(layers);
     println!("\n{ADDRESS}{}", server.address());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).expect("an open pipe");
 }

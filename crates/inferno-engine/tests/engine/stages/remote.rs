@@ -54,13 +54,13 @@ impl Source {
             .expect("a sound model")
     }
 
-    /// Serves a range of layers at `address`.
-    pub fn serve(&self, layers: Range<usize>, address: &str) -> Result<StageServer, EngineError> {
+    /// Serves a range of layers at a free port.
+    pub fn serve(&self, layers: Range<usize>) -> StageServer {
         let model = self.load(self.spec.stage(layers.clone()).expect("divisible layers"));
         let watch = FileWatch::default();
         let spec = self.spec.clone();
         let stage = StageModel::new(model, spec, layers, self.fingerprint(), watch);
-        StageServer::start(stage, address, key())
+        StageServer::start(stage, "127.0.0.1:0", key()).expect("a free port")
     }
 
     /// The layers of `num_stages` stages, or as many as there are layers.
@@ -74,11 +74,12 @@ impl Source {
     /// Divides the model between servers of this process.
     fn serve_all(&self, num_stages: usize) -> Vec<StageServer> {
         let stages = self.division(num_stages).into_iter();
-        stages.map(|layers| self.serve(layers, "127.0.0.1:0").expect("a free port")).collect()
+        stages.map(|layers| self.serve(layers)).collect()
     }
 
-    pub fn runner(&self, addresses: &StageAddresses) -> Result<ModelRunner, EngineError> {
-        ModelRunner::remote(&self.spec, self.fingerprint(), options(), addresses)
+    pub fn runner(&self, addresses: &StageAddresses) -> Result<ModelRunner, Box<EngineError>> {
+        let runner = ModelRunner::remote(&self.spec, self.fingerprint(), options(), addresses);
+        runner.map_err(Box::new)
     }
 
     /// A session on the whole model in this process.
@@ -229,7 +230,7 @@ fn requests_of_a_lost_stage_are_computed_again() {
             drop(servers.remove(lost));
             // The requests wait for the stage, which returns at another address.
             std::thread::sleep(Duration::from_millis(100));
-            let replacement = source.serve(layers, "127.0.0.1:0").expect("a free port");
+            let replacement = source.serve(layers);
             addresses.set(lost, replacement.address().to_string());
             check(&source, streams);
             assert!(engine.handle().snapshot().failed_steps > 0, "{name}");
@@ -276,8 +277,11 @@ fn stages_are_checked() {
     let source = Source::small("qwen3");
     let servers = source.serve_all(2);
     let error = |addresses: StageAddresses| match source.runner(&addresses) {
-        Err(EngineError::Stage(error)) => error,
-        other => panic!("{:?}", other.err()),
+        Err(error) => match *error {
+            EngineError::Stage(error) => error,
+            error => panic!("{error}"),
+        },
+        Ok(_) => panic!("stages that do not fit together"),
     };
     let of = |servers: &[&StageServer]| {
         addresses_of(servers.iter().map(|server| server.address().to_string()))
@@ -317,7 +321,7 @@ fn closes(address: SocketAddr, bytes: &[u8]) -> bool {
 #[test]
 fn strangers_are_disconnected() {
     let source = Source::small("qwen3");
-    let server = source.serve(0..1, "127.0.0.1:0").expect("a free port");
+    let server = source.serve(0..1);
     for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &[0xff; 4096], b"INFSTG01 and nothing else"]
     {
         assert!(closes(server.address(), bytes), "{bytes:?}");

@@ -94,7 +94,7 @@ impl Connection {
         let (mut magic, mut other) = ([0; MAGIC.len()], [0; 32]);
         stream.read_exact(&mut magic)?;
         if magic != MAGIC {
-            return Err(io::Error::other("the other side is no inferno of this version"));
+            return Err(io::Error::other("the other side does not run this version of inferno"));
         }
         stream.read_exact(&mut other)?;
         stream.write_all(&key.proof(own_role, [&own, &other]))?;

@@ -1,7 +1,7 @@
 """A model that is larger than a host: its stages are actors of a Ray cluster.
 
 >>> import ray
->>> from inferno.ray import pipeline
+>>> from inferno.ray.pipelines import pipeline
 >>> engine = pipeline("hf:Qwen/Qwen3-8B-GGUF:Q4_K_M", num_stages=2)  # doctest: +SKIP
 >>> await engine.generate("Once upon a time", max_tokens=64)  # doctest: +SKIP
 >>> engine.shut_down()  # doctest: +SKIP

@@ -233,8 +233,9 @@ fn requests_of_a_lost_stage_are_computed_again() {
             let replacement = source.serve(layers);
             addresses.set(lost, replacement.address().to_string());
             check(&source, streams);
-            assert!(engine.handle().snapshot().failed_steps > 0, "{name}");
+            // On a busy machine, the first requests may have ended before the loss.
             check(&source, submit_all(&engine));
+            assert!(engine.handle().snapshot().failed_steps > 0, "{name}");
             engine.shut_down();
         }
     }

@@ -2,6 +2,7 @@
 //! command. The package's Python files wrap it; `_inferno.pyi` describes it.
 
 mod arguments;
+mod cache_events;
 mod command;
 mod errors;
 mod generation;
@@ -19,6 +20,8 @@ use pyo3::pymodule;
 /// The module `inferno._inferno`.
 #[pymodule]
 mod _inferno {
+    #[pymodule_export]
+    use crate::cache_events::{CacheEvent, CacheEventStream};
     #[pymodule_export]
     use crate::command::{devices, main};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use inferno::{EmbeddingRequest, EncodeOptions, Event, EventStream, Model, Poolin
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::cache_events::{CacheEventStream, block_hashes};
 use crate::errors::{engine_exception, exception, submit_exception};
 use crate::generation::request;
 use crate::load::{LoadArguments, Loaded};
@@ -200,7 +201,21 @@ impl LoadedModel {
         metrics.set_item("failed_steps", snapshot.failed_steps)?;
         metrics.set_item("prompt_tokens", snapshot.prompt_tokens)?;
         metrics.set_item("generation_tokens", snapshot.generation_tokens)?;
+        metrics.set_item("prefix_cache_queries", snapshot.scheduler.prefix_queries)?;
+        metrics.set_item("prefix_cache_hits", snapshot.scheduler.prefix_hits)?;
+        metrics.set_item("preemptions", snapshot.scheduler.preemptions)?;
         Ok(metrics)
+    }
+
+    /// Returns the changes of the prefix cache from now on, starting with its blocks.
+    fn cache_events(&self) -> PyResult<CacheEventStream> {
+        CacheEventStream::of(self.0.server.engine().core())
+    }
+
+    /// Computes the hashes of the whole blocks of a prompt, as in the events of the prefix cache.
+    fn block_hashes(&self, py: Python<'_>, prompt: Vec<u32>) -> Vec<u64> {
+        let block_tokens = self.0.server.engine().snapshot().block_tokens;
+        py.detach(|| block_hashes(&prompt, block_tokens))
     }
 
     /// Creates a session.

@@ -31,6 +31,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/completions/render", post(openai::render::completion))
         .route("/embeddings", post(openai::embeddings::create))
         .route("/responses", post(openai::responses::create))
+        .route("/responses/render", post(openai::render::response))
         .route("/responses/input_tokens", post(openai::responses::input_tokens::count))
         // Without it, the name would be an id.
         .route("/responses/compact", any(no_compaction))
@@ -44,6 +45,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .nest("/v1", openai)
         .route("/v1/completions", post(openai::completions::create))
         .route("/v1/messages", post(anthropic::messages::create))
+        .route("/v1/messages/render", post(anthropic::messages::render))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
         .route("/tokenize", post(tokens::tokenize::tokenize))
         .route("/detokenize", post(tokens::detokenize::detokenize))

@@ -142,7 +142,7 @@ impl Device {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<StageModel, Error> {
         match self {
-            Self::Cpu(backend) => {
+            Self::Cpu { backend, .. } => {
                 stage_on(Arc::clone(backend), checkpoint, options, layers, on_progress)
             }
             Self::Reference(backend) => {

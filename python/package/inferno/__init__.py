@@ -6,7 +6,7 @@
 ' there was a man who could not say'
 """
 
-from ._inferno import Chunk, Timings, TokenLogprob, Usage, __version__, devices
+from ._inferno import CacheEvent, Chunk, Timings, TokenLogprob, Usage, __version__, devices
 from .asgi import AsgiApp, asgi_app
 from .chat import ChatChunk, ChatCompletion, ToolCall, ToolCallDelta
 from .completion import Completion
@@ -29,6 +29,7 @@ from .stages import Stage, StageAddresses, divide
 
 __all__ = [
     "AsgiApp",
+    "CacheEvent",
     "ChatChunk",
     "ChatCompletion",
     "Chunk",

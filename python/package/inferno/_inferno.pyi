@@ -5,6 +5,8 @@ from os import PathLike
 from typing import Any, final
 
 __all__ = [
+    "CacheEvent",
+    "CacheEventStream",
     "ChunkStream",
     "Chunk",
     "LoadedModel",
@@ -104,6 +106,29 @@ class Chunk:
         """The times of a request; at the end."""
 
 @final
+class CacheEvent:
+    """A change of the prefix cache: consecutive blocks were stored, or blocks were removed."""
+
+    @property
+    def kind(self) -> str:
+        """`stored` or `removed`."""
+    @property
+    def blocks(self) -> list[int]:
+        """The hashes of the blocks, in order. A hash identifies a block's tokens with all tokens before them."""
+    @property
+    def parent(self) -> int | None:
+        """The hash of the block before the first; `None` at the start of a sequence and for removed blocks."""
+    @property
+    def tokens(self) -> list[int]:
+        """The tokens of all stored blocks."""
+
+@final
+class CacheEventStream:
+    def next(self) -> list[CacheEvent] | None: ...
+    def poll(self, callback: Callable[[], object]) -> list[list[CacheEvent]] | None: ...
+    def close(self) -> None: ...
+
+@final
 class ChunkStream:
     @property
     def seed(self) -> int: ...
@@ -190,6 +215,8 @@ class LoadedModel:
     def embed(self, prompts: Sequence[Sequence[int]]) -> bytes: ...
     def logits(self, prompt: Sequence[int], all_positions: bool) -> bytes: ...
     def metrics(self) -> dict[str, int | float]: ...
+    def cache_events(self) -> CacheEventStream: ...
+    def block_hashes(self, prompt: Sequence[int]) -> list[int]: ...
     def session(self) -> Session: ...
     def request(
         self, method: str, target: str, headers: Sequence[tuple[str, bytes]], body: bytes

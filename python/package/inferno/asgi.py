@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from typing import Any, Union
 from urllib.parse import quote
 
-from . import _inferno
 from .model import Model
 from .streams import read_async
 
@@ -15,13 +14,19 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[str, bytes]]
+ResponsePart = Union[bytes, tuple[int, Headers]]
+"""A part of a response: first the status and the headers, then the bytes of the body."""
+Respond = Callable[[str, str, Headers, bytes], AsyncIterator[ResponsePart]]
+"""Responds to a method, a target, headers and a body. Closing the iterator cancels the request."""
 
 
 class AsgiApp:
     """An ASGI application with all routes of `inferno serve`; see `asgi_app`."""
 
-    def __init__(self, server: _inferno.Server) -> None:
-        self._server = server
+    def __init__(self, respond: Respond, max_body_bytes: int) -> None:
+        self._respond = respond
+        self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -36,7 +41,7 @@ class AsgiApp:
         if body is None:
             return
         headers = [(name.decode("latin-1"), value) for name, value in scope["headers"]]
-        response = self._server.request(scope["method"], _target(scope), headers, body)
+        response = self._respond(scope["method"], _target(scope), headers, body)
         answering = asyncio.ensure_future(_send_response(response, send))
         disconnecting = asyncio.ensure_future(_disconnect(receive))
         try:
@@ -45,7 +50,6 @@ class AsgiApp:
                 answering.result()
         finally:
             # A client that disconnects cancels its request.
-            response.close()
             for task in (answering, disconnecting):
                 task.cancel()
             await asyncio.gather(answering, disconnecting, return_exceptions=True)
@@ -57,7 +61,7 @@ class AsgiApp:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            room = self._server.max_body_bytes + 1 - len(body)
+            room = self._max_body_bytes + 1 - len(body)
             part: bytes = message.get("body", b"")
             body += part[:room]
             if not message.get("more_body", False):
@@ -88,7 +92,7 @@ def asgi_app(
         allowed_origins=list(allowed_origins),
         strict_fields=strict_fields,
     )
-    return AsgiApp(server)
+    return AsgiApp(lambda *request: read_async(server.request(*request)), server.max_body_bytes)
 
 
 def _target(scope: Scope) -> str:
@@ -98,14 +102,17 @@ def _target(scope: Scope) -> str:
     return quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
 
 
-async def _send_response(response: _inferno.Response, send: Send) -> None:
-    async for part in read_async(response):
-        if isinstance(part, bytes):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        else:
-            status, headers = part
-            pairs = [(name.encode("latin-1"), value) for name, value in headers]
-            await send({"type": "http.response.start", "status": status, "headers": pairs})
+async def _send_response(response: AsyncIterator[ResponsePart], send: Send) -> None:
+    try:
+        async for part in response:
+            if isinstance(part, bytes):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            else:
+                status, headers = part
+                pairs = [(name.encode("latin-1"), value) for name, value in headers]
+                await send({"type": "http.response.start", "status": status, "headers": pairs})
+    finally:
+        await response.aclose()  # type: ignore[attr-defined]
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._inferno import Chunk
+from ._inferno import CacheEvent, Chunk
 from .chat import (
     PATH,
     ChatChunk,
@@ -107,6 +107,10 @@ class Engine:
     async def embed(self, text: Prompt | Sequence[str]) -> Any:
         """Computes embeddings; see `Model.embed`."""
         return await asyncio.to_thread(self.model.embed, text)
+
+    def cache_events(self) -> AsyncIterator[list[CacheEvent]]:
+        """Yields the changes of the prefix cache; see `Model.cache_events`."""
+        return read_async(self.model._model.cache_events())
 
     def metrics(self) -> dict[str, int | float]:
         """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""

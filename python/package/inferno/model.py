@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _inferno
-from ._inferno import Chunk
+from ._inferno import CacheEvent, Chunk
 from .arrays import array
 from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
 from .completion import Completion, complete
@@ -314,6 +314,20 @@ class Model:
     def session(self) -> Session:
         """Creates a session: one conversation that prompts and generations extend, and that can be saved."""
         return Session(self._model.session())
+
+    def cache_events(self) -> Iterator[list[CacheEvent]]:
+        """Yields the changes of the prefix cache, starting with its blocks: a list of events for each step of the engine.
+
+        There is one such iterator per model: a later one ends it.
+
+        >>> import inferno
+        >>> model = inferno.Model()
+        >>> events = model.cache_events()
+        >>> completion = model.generate("Once upon a time, " * 16, max_tokens=1)
+        >>> next(events)[0].kind
+        'stored'
+        """
+        return read(self._model.cache_events())
 
     def metrics(self) -> dict[str, int | float]:
         """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""

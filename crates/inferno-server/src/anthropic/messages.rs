@@ -1,10 +1,11 @@
-//! `/v1/messages`.
+//! `/v1/messages` and `/v1/messages/render`.
 
 mod response;
 mod stream;
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::{GenerationParams, SamplingParams, StopParams};
@@ -17,6 +18,7 @@ use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable, UnknownFields};
+use crate::openai::render::RenderedPrompt;
 use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
 use crate::state::App;
@@ -131,6 +133,19 @@ impl MessagesRequest {
     }
 }
 
+/// Renders the prompt of a message without generating an answer.
+#[utoipa::path(post, path = "/v1/messages/render", tag = "anthropic",
+    request_body = MessagesRequest,
+    responses((status = 200, body = RenderedPrompt)))]
+pub(crate) async fn render(
+    State(app): State<Arc<App>>,
+    Body { request, unknown, preparation }: Body<MessagesRequest>,
+) -> Result<Json<RenderedPrompt>, ApiError> {
+    let model = app.model_named(request.conversation.model.as_deref())?;
+    let rendered = preparation.run(move || request.job(&model, &unknown)?.render(&model));
+    Ok(Json(rendered.await?.into()))
+}
+
 /// Creates a message.
 #[utoipa::path(post, path = "/v1/messages", tag = "anthropic",
     request_body = MessagesRequest,
@@ -152,9 +167,7 @@ pub(crate) async fn create(
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.0.pop() {
-        Some((answer, end)) => {
-            Ok(axum::Json(Message::new(id, &model, answer, &end)).into_response())
-        }
+        Some((answer, end)) => Ok(Json(Message::new(id, &model, answer, &end)).into_response()),
         None => Err(ApiError::internal("the engine returned no answer")),
     }
 }

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions/render` and `/v1/completions/render`: prompts without answers.
+//! `/v1/chat/completions/render`, `/v1/completions/render` and `/v1/responses/render`: prompts without answers.
 
 use std::sync::Arc;
 
@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 
 use super::chat::{ChatCompletionRequest, rendered};
 use super::completions::CompletionRequest;
+use super::responses::ResponsesRequest;
+use super::responses::input_tokens;
+use crate::chat::Rendered;
 use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
@@ -20,6 +23,12 @@ pub(crate) struct RenderedPrompt {
     prompt: String,
     /// The tokens of the prompt.
     token_ids: Vec<u32>,
+}
+
+impl From<Rendered> for RenderedPrompt {
+    fn from(rendered: Rendered) -> Self {
+        Self { prompt: rendered.text, token_ids: rendered.tokens }
+    }
 }
 
 /// The tokens of a prompt.
@@ -41,8 +50,18 @@ pub(crate) async fn chat(
     State(app): State<Arc<App>>,
     body: Body<ChatCompletionRequest>,
 ) -> Result<Json<RenderedPrompt>, ApiError> {
-    let rendered = rendered(app, body).await?;
-    Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
+    Ok(Json(rendered(app, body).await?.into()))
+}
+
+/// Renders the prompt of a response, including the conversation that it continues, without generating an answer.
+#[utoipa::path(post, path = "/v1/responses/render", tag = "openai",
+    request_body = ResponsesRequest,
+    responses((status = 200, body = RenderedPrompt)))]
+pub(crate) async fn response(
+    State(app): State<Arc<App>>,
+    body: Body<ResponsesRequest>,
+) -> Result<Json<RenderedPrompt>, ApiError> {
+    Ok(Json(input_tokens::rendered(app, body).await?.into()))
 }
 
 /// Encodes the prompts of a completion without generating an answer.

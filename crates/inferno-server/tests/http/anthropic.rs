@@ -59,6 +59,8 @@ fn answers_match_transformers() {
             post(shared(), "/v1/messages/count_tokens", &request).ok()
         };
         assert_eq!(count, json!({"input_tokens": prompt_tokens}));
+        let rendered = post(shared(), "/v1/messages/render", &request(&expected)).ok();
+        assert_eq!(rendered["token_ids"], expected["prompt_tokens"]);
     }
 }
 

@@ -168,6 +168,9 @@ fn routers_and_evaluations_find_what_they_read() {
     let rendered = post(shared(), "/v1/completions/render", &prompts).ok();
     let tokens = post(shared(), "/tokenize", &json!({"prompt": "Once upon"})).ok();
     assert_eq!(rendered[1]["token_ids"], tokens["tokens"]);
+    let rendered = post(shared(), "/v1/responses/render", &json!({"input": "Hello!"})).ok();
+    let chat = json!({"messages": [{"role": "user", "content": "Hello!"}]});
+    assert_eq!(rendered, post(shared(), "/v1/chat/completions/render", &chat).ok());
 }
 
 #[test]
@@ -195,9 +198,11 @@ fn every_endpoint_is_described() {
         "/v1/completions/render",
         "/v1/embeddings",
         "/v1/responses",
+        "/v1/responses/render",
         "/v1/responses/{id}",
         "/v1/responses/{id}/input_items",
         "/v1/messages",
+        "/v1/messages/render",
         "/v1/messages/count_tokens",
         "/v1/models",
         "/v1/models/{model}",

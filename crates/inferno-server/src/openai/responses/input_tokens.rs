@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::ResponsesRequest;
 use super::stored_input::StoredInput;
+use crate::chat::Rendered;
 use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
@@ -27,15 +28,23 @@ pub(crate) struct InputTokens {
     responses((status = 200, body = InputTokens)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
-    Body { mut request, unknown, mut preparation }: Body<ResponsesRequest>,
+    body: Body<ResponsesRequest>,
 ) -> Result<Json<InputTokens>, ApiError> {
+    let input_tokens = rendered(app, body).await?.tokens.len();
+    Ok(Json(InputTokens { object: "response.input_tokens", input_tokens }))
+}
+
+/// Renders the prompt of a response.
+pub(crate) async fn rendered(
+    app: Arc<App>,
+    body: Body<ResponsesRequest>,
+) -> Result<Rendered, ApiError> {
+    let Body { mut request, unknown, mut preparation } = body;
     let model = app.model_named(request.sampling.model.as_deref())?;
     let stored = StoredInput::find(&request.fields, &app.responses, &mut preparation)?;
-    let rendered = preparation.run(move || {
+    let rendering = preparation.run(move || {
         let earlier = stored.resolve(&mut request.fields.input)?;
         request.job(&app, &model, &earlier, &unknown)?.0.render(&model)
     });
-    let rendered = rendered.await?;
-    let input_tokens = rendered.tokens.len();
-    Ok(Json(InputTokens { object: "response.input_tokens", input_tokens }))
+    rendering.await
 }

@@ -1,0 +1,200 @@
+"""Offline inference over the rows of a `ray.data.Dataset`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import ray
+
+from ..engine import Engine
+from ..errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+_DEFAULT_SEQUENCES = 64
+# Calls that an actor computes together: while the last rows of one are completed, the next ones keep the engine busy.
+_CALLS_PER_ACTOR = 2
+# Rows of a call, in multiples of the sequences that an engine computes at once.
+_CALL_BATCHES = 4
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """What is computed for each row."""
+
+    kind: str
+    """`generate`, `chat` or `embed`."""
+    column: str
+    """The column with the input."""
+    output: str
+    """The column for the result."""
+    errors: str | None
+    """The column for error messages; without it, an invalid row ends the job."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options of each request."""
+
+
+def generate(
+    dataset: Dataset,
+    model: str | None = None,
+    *,
+    column: str = "prompt",
+    output: str = "text",
+    errors: str | None = None,
+    num_actors: int = 1,
+    num_cpus: float = 1,
+    num_gpus: float = 0,
+    load: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Dataset:
+    """Generates a continuation of the prompt in each row. The rows keep their order.
+
+    Adds the columns `output` and `output` + ``"_finish_reason"``, and with `errors` a column of that name with the reason
+    why a row is invalid; without it, an invalid row ends the job. `options` are those of `Engine.generate`.
+
+    Each of the `num_actors` actors holds one engine, loads `model` with the options in `load`, and reserves `num_cpus` cores,
+    which it also uses as threads by default, and `num_gpus` GPUs.
+    """
+    operation = _Operation("generate", column, output, errors, options)
+    return _map(dataset, model, operation, num_actors, num_cpus, num_gpus, load)
+
+
+def chat(
+    dataset: Dataset,
+    model: str | None = None,
+    *,
+    column: str = "messages",
+    output: str = "answer",
+    errors: str | None = None,
+    num_actors: int = 1,
+    num_cpus: float = 1,
+    num_gpus: float = 0,
+    load: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Dataset:
+    """Answers the conversation in each row: messages in OpenAI's format, or a string, which is a message of the user.
+
+    `options` are those of `Engine.chat`, such as `json_schema`, with which the answers are JSON values that match it, unless
+    ``max_tokens`` ends them. Other arguments and the added columns are those of `generate`.
+    """
+    operation = _Operation("chat", column, output, errors, options)
+    return _map(dataset, model, operation, num_actors, num_cpus, num_gpus, load)
+
+
+def embed(
+    dataset: Dataset,
+    model: str | None = None,
+    *,
+    column: str = "text",
+    output: str = "embedding",
+    errors: str | None = None,
+    num_actors: int = 1,
+    num_cpus: float = 1,
+    num_gpus: float = 0,
+    load: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Computes the embedding of the text in each row, in single precision and of unit length.
+
+    Other arguments are those of `generate`.
+    """
+    operation = _Operation("embed", column, output, errors)
+    return _map(dataset, model, operation, num_actors, num_cpus, num_gpus, load)
+
+
+def _map(
+    dataset: Dataset,
+    model: str | None,
+    operation: _Operation,
+    num_actors: int,
+    num_cpus: float,
+    num_gpus: float,
+    load: Mapping[str, Any] | None,
+) -> Dataset:
+    load = {"threads": max(1, int(num_cpus)), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
+    pool = ray.data.ActorPoolStrategy(
+        size=num_actors, max_concurrent_calls_per_actor=_CALLS_PER_ACTOR, enable_true_multi_threading=True
+    )
+    # Large blocks would keep their results in memory until the last row, and lose them in a failure.
+    blocks = dataset.repartition(target_num_rows_per_block=_CALL_BATCHES * load["max_num_seqs"])
+    result = blocks.map_batches(
+        _Actor,
+        batch_size=None,
+        batch_format="pyarrow",
+        compute=pool,
+        fn_constructor_kwargs={"model": model, "load": load, "operation": operation},
+        num_cpus=num_cpus,
+        num_gpus=num_gpus,
+    )
+    result.context.execution_options.preserve_order = True
+    return result
+
+
+class _Actor:
+    """An engine, called by several threads."""
+
+    def __init__(self, model: str | None, load: Mapping[str, Any], operation: _Operation) -> None:
+        # All rows of all calls are submitted as soon as there is room for them, which the queue always has.
+        self._num_ahead = load["max_num_seqs"]
+        max_num_waiting = max(256, _CALLS_PER_ACTOR * self._num_ahead)
+        self._engine = Engine(model, **{"max_num_waiting": max_num_waiting, **load})
+        self._operation = operation
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        """Adds the columns with the results to a batch of rows."""
+        inputs = batch.column(self._operation.column).to_pylist()
+        for name, values in asyncio.run(self._columns(inputs)).items():
+            batch = batch.append_column(name, values)
+        return batch
+
+    async def _columns(self, inputs: Sequence[Any]) -> dict[str, pa.Array]:
+        """Returns the columns of the results, by name."""
+        operation, room = self._operation, asyncio.Semaphore(self._num_ahead)
+        # Embeddings are computed in threads, whose number would be limited to little more than that of the cores.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._num_ahead))
+        results = await asyncio.gather(*(self._result(value, room) for value in inputs))
+        columns: dict[str, pa.Array] = {}
+        if operation.kind == "embed":
+            type_ = pa.list_(pa.float32(), self._engine.model.hidden_size)
+            columns[operation.output] = pa.array([each.get("value") for each in results], type_)
+        else:
+            columns[operation.output] = pa.array([each.get("value") for each in results], pa.string())
+            reasons = pa.array([each.get("finish_reason") for each in results], pa.string())
+            columns[f"{operation.output}_finish_reason"] = reasons
+        if operation.errors is not None:
+            columns[operation.errors] = pa.array([each.get("error") for each in results], pa.string())
+        return columns
+
+    async def _result(self, value: Any, room: asyncio.Semaphore) -> dict[str, Any]:
+        """Returns the value and the finish reason for one row, or its error."""
+        async with room:
+            try:
+                return await self._request(value)
+            except InvalidRequestError as error:
+                if self._operation.errors is None:
+                    raise
+                return {"error": str(error)}
+
+    async def _request(self, value: Any) -> dict[str, Any]:
+        operation = self._operation
+        if value is None:
+            raise InvalidRequestError(f"the column {operation.column!r} has no value", "MissingValue")
+        if operation.kind == "embed":
+            return {"value": await self._engine.embed(value)}
+        if operation.kind == "chat":
+            answer = await self._engine.chat(_without_nulls(value), **operation.options)
+            return {"value": answer.text, "finish_reason": answer.finish_reason}
+        completion = await self._engine.generate(value, **operation.options)
+        return {"value": completion.text, "finish_reason": completion.finish_reason}
+
+
+def _without_nulls(value: Any) -> Any:
+    """Removes the fields that a row does not have: in a column, all rows have the same fields."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value

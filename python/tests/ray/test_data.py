@@ -1,0 +1,103 @@
+"""Offline inference over datasets: order, resuming, schemas and embeddings."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import ray
+
+import inferno
+import inferno.ray
+from inferno.ray.data import _Actor
+
+LOAD = {"context": 512, "device": "cpu", "max_num_seqs": 8}
+NUM_ROWS = 80
+
+
+@pytest.fixture(scope="module")
+def model():
+    return inferno.Model(context=512, device="cpu")
+
+
+@pytest.fixture
+def prompts(cluster, tmp_path):
+    """Rows with an id and a prompt each, in a file of JSON lines."""
+    file = tmp_path / "prompts.jsonl"
+    rows = [{"id": index, "prompt": f"Tom had {index} apples"} for index in range(NUM_ROWS)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ray.data.read_json(str(file))
+
+
+def test_rows_keep_their_order_and_are_what_the_model_generates(prompts, model):
+    result = inferno.ray.generate(prompts, num_actors=2, load=LOAD, max_tokens=6, temperature=0)
+    rows = result.take_all()
+    assert [row["id"] for row in rows] == list(range(NUM_ROWS))
+    expected = model.generate([row["prompt"] for row in rows], max_tokens=6, temperature=0)
+    assert [row["text"] for row in rows] == [completion.text for completion in expected]
+    assert [row["text_finish_reason"] for row in rows] == [each.finish_reason for each in expected]
+
+
+def test_a_job_resumes(prompts, tmp_path):
+    folder = tmp_path / "answers"
+    options = {"load": LOAD, "max_tokens": 4, "temperature": 0}
+    first = inferno.ray.remaining(prompts, str(folder)).limit(30)
+    inferno.ray.generate(first, **options).write_parquet(str(folder))
+    # A job that was killed while it wrote a file.
+    (written, *_) = sorted(folder.glob("*.parquet"))
+    (folder / "half.parquet").write_bytes(written.read_bytes()[:-20])
+    todo = inferno.ray.remaining(prompts, str(folder))
+    assert todo.count() == NUM_ROWS - 30
+    assert (folder / "_incomplete_half.parquet").exists()
+    inferno.ray.generate(todo, **options).write_parquet(str(folder))
+    rows = ray.data.read_parquet(str(folder)).sort("id").take_all()
+    assert [row["id"] for row in rows] == list(range(NUM_ROWS))
+    assert all(isinstance(row["text"], str) for row in rows)
+    assert inferno.ray.remaining(prompts, str(folder)).count() == 0
+
+
+def test_a_folder_without_the_keys_is_an_error(prompts, tmp_path):
+    pa.parquet.write_table(pa.table({"text": ["x"]}), tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="no column 'id', only text"):
+        inferno.ray.remaining(prompts, str(tmp_path))
+
+
+def test_conversations_are_answered_under_a_schema(cluster, model):
+    schema = {"type": "object", "properties": {"good": {"type": "boolean"}}, "required": ["good"]}
+    messages = [
+        [{"role": "user", "content": "Is a dog good?"}],
+        [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Is rain good?"}],
+    ]
+    dataset = ray.data.from_items([{"messages": each} for each in messages])
+    options = {"json_schema": schema, "temperature": 0, "enable_thinking": False}
+    rows = inferno.ray.chat(dataset, load=LOAD, **options).take_all()
+    assert [row["answer"] for row in rows] == [model.chat(each, **options).text for each in messages]
+    assert all(isinstance(json.loads(row["answer"])["good"], bool) for row in rows)
+
+
+def test_texts_are_embedded(cluster, model):
+    texts = [f"a small animal, number {index}" for index in range(20)]
+    dataset = ray.data.from_items([{"text": text} for text in texts])
+    rows = inferno.ray.embed(dataset, load=LOAD).take_all()
+    assert np.array_equal(np.stack([row["embedding"] for row in rows]), model.embed(texts))
+
+
+def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
+    dataset = ray.data.from_items([{"prompt": "Once"}, {"prompt": "word " * 2000}, {"prompt": None}])
+    options = {"load": LOAD, "max_tokens": 2}
+    rows = inferno.ray.generate(dataset, errors="error", **options).take_all()
+    assert [row["error"] is None for row in rows] == [True, False, False]
+    assert "tokens" in rows[1]["error"] and "no value" in rows[2]["error"]
+    assert rows[0]["text"] and rows[1]["text"] is None
+    with pytest.raises(Exception, match="context"):
+        inferno.ray.generate(dataset, **options).take_all()
+
+
+def test_rows_of_an_actor_are_computed_together():
+    actor = _Actor(None, LOAD, inferno.ray.data._Operation("generate", "prompt", "text", None, {"max_tokens": 8}))
+    batch = pa.table({"prompt": [f"Number {index}" for index in range(32)]})
+    assert actor(batch).column_names == ["prompt", "text", "text_finish_reason"]
+    metrics = actor._engine.metrics()
+    # One request after another would need a pass for each token.
+    assert metrics["steps"] < metrics["generation_tokens"] / 4

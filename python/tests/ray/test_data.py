@@ -10,7 +10,7 @@ import ray
 
 import inferno
 import inferno.ray
-from inferno.ray.data import _Actor
+from inferno.ray.data import _Actor, _Operation
 
 LOAD = {"context": 512, "device": "cpu", "max_num_seqs": 8}
 NUM_ROWS = 80
@@ -31,7 +31,7 @@ def prompts(cluster, tmp_path):
 
 
 def test_rows_keep_their_order_and_are_what_the_model_generates(prompts, model):
-    result = inferno.ray.generate(prompts, num_actors=2, load=LOAD, max_tokens=6, temperature=0)
+    result = inferno.ray.generate(prompts, num_actors=2, load=LOAD, num_cpus=0.5, max_tokens=6, temperature=0)
     rows = result.take_all()
     assert [row["id"] for row in rows] == list(range(NUM_ROWS))
     expected = model.generate([row["prompt"] for row in rows], max_tokens=6, temperature=0)
@@ -41,7 +41,7 @@ def test_rows_keep_their_order_and_are_what_the_model_generates(prompts, model):
 
 def test_a_job_resumes(prompts, tmp_path):
     folder = tmp_path / "answers"
-    options = {"load": LOAD, "max_tokens": 4, "temperature": 0}
+    options = {"load": LOAD, "num_cpus": 0.5, "max_tokens": 4, "temperature": 0}
     first = inferno.ray.remaining(prompts, str(folder)).limit(30)
     inferno.ray.generate(first, **options).write_parquet(str(folder))
     # A job that was killed while it wrote a file.
@@ -71,7 +71,7 @@ def test_conversations_are_answered_under_a_schema(cluster, model):
     ]
     dataset = ray.data.from_items([{"messages": each} for each in messages])
     options = {"json_schema": schema, "temperature": 0, "enable_thinking": False}
-    rows = inferno.ray.chat(dataset, load=LOAD, **options).take_all()
+    rows = inferno.ray.chat(dataset, load=LOAD, num_cpus=0.5, **options).take_all()
     assert [row["answer"] for row in rows] == [model.chat(each, **options).text for each in messages]
     assert all(isinstance(json.loads(row["answer"])["good"], bool) for row in rows)
 
@@ -79,13 +79,13 @@ def test_conversations_are_answered_under_a_schema(cluster, model):
 def test_texts_are_embedded(cluster, model):
     texts = [f"a small animal, number {index}" for index in range(20)]
     dataset = ray.data.from_items([{"text": text} for text in texts])
-    rows = inferno.ray.embed(dataset, load=LOAD).take_all()
+    rows = inferno.ray.embed(dataset, load=LOAD, num_cpus=0.5).take_all()
     assert np.array_equal(np.stack([row["embedding"] for row in rows]), model.embed(texts))
 
 
 def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
     dataset = ray.data.from_items([{"prompt": "Once"}, {"prompt": "word " * 2000}, {"prompt": None}])
-    options = {"load": LOAD, "max_tokens": 2}
+    options = {"load": LOAD, "num_cpus": 0.5, "max_tokens": 2}
     rows = inferno.ray.generate(dataset, errors="error", **options).take_all()
     assert [row["error"] is None for row in rows] == [True, False, False]
     assert "tokens" in rows[1]["error"] and "no value" in rows[2]["error"]
@@ -95,7 +95,7 @@ def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
 
 
 def test_rows_of_an_actor_are_computed_together():
-    actor = _Actor(None, LOAD, inferno.ray.data._Operation("generate", "prompt", "text", None, {"max_tokens": 8}))
+    actor = _Actor(None, LOAD, _Operation("generate", "prompt", "text", None, {"max_tokens": 8}))
     batch = pa.table({"prompt": [f"Number {index}" for index in range(32)]})
     assert actor(batch).column_names == ["prompt", "text", "text_finish_reason"]
     metrics = actor._engine.metrics()

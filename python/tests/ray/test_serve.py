@@ -102,13 +102,21 @@ def num_running(http) -> int:
     return max(load["num_running_reqs"] + load["num_waiting_reqs"] for load in loads)
 
 
+def num_generated(http) -> int:
+    """The highest number of generated tokens that a replica has counted."""
+    name = "vllm:generation_tokens_total{"
+    pages = (http.get("/metrics").text for _ in range(16))
+    return max(float(line.split()[-1]) for page in pages for line in page.splitlines() if line.startswith(name))
+
+
 def test_a_client_that_leaves_cancels_its_request(two):
-    endless = {"prompt": "Once", "ignore_eos": True, "stream": True}
-    with two.stream("POST", "/v1/completions", json=endless) as answer:
+    long = {"prompt": ["Once"] * 64, "ignore_eos": True, "stream": True}
+    with two.stream("POST", "/v1/completions", json=long) as answer:
         next(answer.iter_lines())
-        assert num_running(two) == 1
-    # The rest of the context would take longer.
+        assert num_running(two) > 0
     eventually(lambda: num_running(two) == 0, "the request was not cancelled")
+    # The whole answer would have nearly 500 tokens for each prompt.
+    assert num_generated(two) < 64 * 400
 
 
 def test_requests_survive_a_replica(two):
@@ -158,35 +166,44 @@ def test_a_lost_engine_is_replaced(address, tmp_path):
         assert content(answer)
 
 
+def num_stopping() -> int:
+    deployments = serve.status().applications["default"].deployments
+    return deployments["InfernoReplica"].replica_states.get("STOPPING", 0)
+
+
 def test_a_replica_that_is_removed_completes_its_requests(address):
+    # Two replicas at first, of which one is removed while both are busy.
     scaling = {
         "min_replicas": 1,
         "initial_replicas": 2,
         "max_replicas": 2,
         "target_ongoing_requests": 100,
-        "downscale_delay_s": 0.5,
-        "metrics_interval_s": 0.2,
-        "look_back_period_s": 1,
+        "downscale_delay_s": 5,
+        "metrics_interval_s": 0.5,
+        "look_back_period_s": 2,
     }
-    long = {"prompt": "Once", "ignore_eos": True, "max_tokens": 450, "stream": True}
+    long = {"prompt": ["Once"] * 8, "ignore_eos": True, "max_tokens": 450, "stream": True}
+
+    async def read(client):
+        async with client.stream("POST", "/v1/completions", json=long) as answer:
+            return [line async for line in answer.aiter_lines() if line.startswith("data: ")]
+
+    async def run():
+        async with httpx.AsyncClient(base_url=address, timeout=SECONDS) as client:
+            reading = asyncio.gather(*(read(client) for _ in range(8)))
+            is_removed = False
+            while not reading.done():
+                is_removed = is_removed or await asyncio.to_thread(num_stopping) > 0
+                await asyncio.sleep(0.2)
+            return is_removed, await reading
+
     with deployed(address, autoscaling=scaling, max_load_difference=0) as http:
-
-        async def read(client):
-            lines = []
-            async with client.stream("POST", "/v1/completions", json=long) as answer:
-                async for line in answer.aiter_lines():
-                    lines += [line] if line.startswith("data: ") else []
-            return lines
-
-        async def run():
-            async with httpx.AsyncClient(base_url=address, timeout=SECONDS) as client:
-                return await asyncio.gather(*(read(client) for _ in range(8)))
-
-        assert len(replicas()) == 2
-        streams = asyncio.run(run())
-        assert [lines[-1] for lines in streams] == ["data: [DONE]"] * 8
-        finishes = [json.loads(lines[-2].removeprefix("data: "))["choices"] for lines in streams]
-        assert all(choices[0]["finish_reason"] == "length" for choices in finishes), finishes
+        is_removed, streams = asyncio.run(run())
+        assert is_removed, "the streams ended before a replica was removed"
+        for *lines, end in streams:
+            events = [json.loads(line.removeprefix("data: ")) for line in lines]
+            reasons = [choice["finish_reason"] for event in events for choice in event["choices"]]
+            assert end == "data: [DONE]" and reasons.count("length") == 8
         eventually(lambda: len(replicas()) == 1, "no replica was removed")
         assert content(http.post(CHAT, json=QUESTION))
 

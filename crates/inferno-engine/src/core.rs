@@ -49,6 +49,7 @@ use state::CoreState;
 pub use event::{Event, Finished, ProgressEvent, PromptEvent, Timings, TokenEvent};
 pub use params::GenerationParams;
 pub use pooling::Pooling;
+pub use prefill_pacing::PrefillPacing;
 pub use snapshot::{EngineSnapshot, StepTokens};
 
 pub(crate) use embedding::EmbeddingTask;

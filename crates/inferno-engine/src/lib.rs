@@ -45,7 +45,7 @@ pub use block_pool::BlockPool;
 pub use cache_events::{BlockHash, CacheEvent};
 pub use core::{
     CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
-    ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
+    PrefillPacing, ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
     EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,

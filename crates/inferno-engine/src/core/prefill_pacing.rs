@@ -13,9 +13,21 @@ const MIN_TOKENS: usize = 16;
 /// Prompt tokens of a pass before there is an estimate.
 const FIRST_TOKENS: usize = 64;
 
-/// Estimates of the duration of forward passes.
+/// Limits the prompt tokens of steps in which sequences decode, from the durations of the last steps. Time is an
+/// argument, as in [`Scheduler`](crate::Scheduler), whose [`limit_prefill`](crate::Scheduler::limit_prefill) applies the limit.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use inferno_engine::PrefillPacing;
+///
+/// let mut pacing = PrefillPacing::new(Some(Duration::from_millis(100)));
+/// pacing.record(true, 0, Duration::from_millis(20));
+/// pacing.record(true, 64, Duration::from_millis(84));
+/// assert_eq!(pacing.max_tokens(), Some(80));
+/// ```
 #[derive(Debug, Default)]
-pub(super) struct PrefillPacing {
+pub struct PrefillPacing {
     /// Target for the time between two tokens of a stream, in seconds; `None` for no limit.
     target: Option<f64>,
     /// Duration of a pass without prompt tokens, in seconds.
@@ -25,12 +37,14 @@ pub(super) struct PrefillPacing {
 }
 
 impl PrefillPacing {
-    pub(super) fn new(target: Option<Duration>) -> Self {
+    /// Creates estimates without measurements. `target` is the intended time between two tokens of a stream; `None` for no
+    /// limit.
+    pub fn new(target: Option<Duration>) -> Self {
         Self { target: target.map(|target| target.as_secs_f64()), ..Self::default() }
     }
 
-    /// Records a pass.
-    pub(super) fn record(&mut self, is_decoding: bool, prompt_tokens: usize, duration: Duration) {
+    /// Records the duration of a pass: whether sequences decoded in it, and the number of its prompt tokens.
+    pub fn record(&mut self, is_decoding: bool, prompt_tokens: usize, duration: Duration) {
         let duration = duration.as_secs_f64();
         if prompt_tokens == 0 {
             update(&mut self.decode, duration);
@@ -40,8 +54,8 @@ impl PrefillPacing {
         }
     }
 
-    /// Returns the maximum number of prompt tokens of a pass in which sequences decode.
-    pub(super) fn max_tokens(&self) -> Option<usize> {
+    /// Returns the maximum number of prompt tokens of a pass in which sequences decode; `None` for no limit.
+    pub fn max_tokens(&self) -> Option<usize> {
         let target = self.target?;
         let Some(token) = self.token.filter(|&token| token > 0.0) else {
             return Some(FIRST_TOKENS);

@@ -16,6 +16,7 @@ lint:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
     cargo fmt --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
+    cargo fmt --manifest-path benchmarks/simulation/Cargo.toml
     cargo fmt --manifest-path python/Cargo.toml
     cargo clippy --workspace --all-targets -- -D warnings
 

@@ -32,7 +32,7 @@ use error::Error;
 use replay::Replay;
 use replica::ReplicaOptions;
 use report::Report;
-use router::Policy;
+use router::{Policy, RouterOptions};
 use simulation::{Machines, Scenario};
 use workload::Workload;
 
@@ -84,6 +84,8 @@ struct Sweep {
     #[command(flatten)]
     options: ReplicaOptions,
     #[command(flatten)]
+    router: RouterOptions,
+    #[command(flatten)]
     machines: Machines,
 }
 
@@ -111,6 +113,8 @@ struct Validate {
     workload: Workload,
     #[command(flatten)]
     options: ReplicaOptions,
+    #[command(flatten)]
+    router: RouterOptions,
 }
 
 fn main() -> ExitCode {
@@ -164,6 +168,7 @@ impl Sweep {
                     costs,
                     machines: &self.machines,
                     policy,
+                    router: self.router,
                     num_replicas: num_replicas.get(),
                     rate,
                 }));
@@ -217,6 +222,7 @@ impl Validate {
             workload: &workload,
             urls: &self.urls,
             policy: self.policy,
+            router: self.router,
             rate: self.rate,
             cache_tokens: self.options.kv_cache_tokens,
         };
@@ -232,6 +238,7 @@ impl Validate {
             costs,
             machines: &machines,
             policy: self.policy,
+            router: self.router,
             num_replicas: self.urls.len(),
             rate: self.rate,
         }

@@ -42,7 +42,8 @@ pub fn draw(runs: &[Report], path: &Path) -> Result<(), Error> {
     for (panel, y) in root.split_evenly((1, PANELS.len())).iter().zip(PANELS) {
         let largest = |figure: Figure| runs.iter().map(figure.1).fold(f64::MIN_POSITIVE, f64::max);
         let smallest = runs.iter().map(x.1).fold(f64::INFINITY, f64::min);
-        let (xs, ys) = (smallest..largest(x) * 1.001, 0.0..largest(y) * 1.1);
+        // The legend is above the lines.
+        let (xs, ys) = (smallest..largest(x) * 1.001, 0.0..largest(y) * 1.4);
         let mut chart = ChartBuilder::on(panel);
         chart
             .caption(y.0, ("sans-serif", 15))

@@ -11,7 +11,7 @@ use ureq::Agent;
 use crate::error::Error;
 use crate::recorder::{Recorder, RequestTimes};
 use crate::report::Report;
-use crate::router::{Policy, Router};
+use crate::router::{Policy, Router, RouterOptions};
 use crate::workload::{Dialog, Request, Workload};
 
 /// Timeout of a whole request.
@@ -27,6 +27,8 @@ pub struct Replay<'a> {
     pub urls: &'a [String],
     /// The policy of the router.
     pub policy: Policy,
+    /// The options of the router.
+    pub router: RouterOptions,
     /// Conversations per second and server.
     pub rate: f64,
     /// Tokens of the KV cache of a server.
@@ -58,7 +60,12 @@ impl Replay<'_> {
             replay: self,
             agent: config.build().into(),
             start: Instant::now(),
-            router: Mutex::new(Router::new(self.policy, num_replicas, self.cache_tokens)),
+            router: Mutex::new(Router::new(
+                self.policy,
+                self.router,
+                num_replicas,
+                self.cache_tokens,
+            )),
             recorder: Mutex::new(Recorder::new(self.workload)),
             last_failure: Mutex::new(None),
         };

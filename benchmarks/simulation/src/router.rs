@@ -6,12 +6,20 @@ use clap::ValueEnum;
 
 use prefix_index::PrefixIndex;
 
-/// Minimum share of a prompt that must be cached for cache-aware routing to prefer a replica.
-const CACHE_THRESHOLD: f64 = 0.3;
-/// Difference of the numbers of open requests above which load decides.
-const BALANCE_DIFFERENCE: usize = 64;
-/// Ratio of the numbers of open requests above which load decides.
-const BALANCE_RATIO: f64 = 1.5;
+/// The options of cache-aware routing, with smg's names and defaults.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[command(next_help_heading = "Router")]
+pub struct RouterOptions {
+    /// Minimum share of a prompt that must be cached to prefer a replica for it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
+    pub cache_threshold: f64,
+    /// Load decides if the numbers of open requests differ by more than this
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub balance_abs_threshold: usize,
+    /// Load decides only if the numbers of open requests also differ by more than this factor
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.5)]
+    pub balance_rel_threshold: f64,
+}
 
 /// How a router chooses the replica of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,6 +46,7 @@ impl Policy {
 /// Chooses replicas. It knows only the requests that it routed itself.
 pub struct Router {
     policy: Policy,
+    options: RouterOptions,
     /// Open requests of each replica.
     loads: Vec<usize>,
     /// Where the search for the next replica begins, so that equal replicas are used in turn.
@@ -49,10 +58,15 @@ impl Router {
     /// Creates a router of `num_replicas` replicas, whose caches hold `cache_tokens` tokens each.
     ///
     /// **Panics** if there is no replica.
-    pub fn new(policy: Policy, num_replicas: usize, cache_tokens: usize) -> Self {
+    pub fn new(
+        policy: Policy,
+        options: RouterOptions,
+        num_replicas: usize,
+        cache_tokens: usize,
+    ) -> Self {
         assert!(num_replicas > 0, "requests need a replica");
         let prefixes = PrefixIndex::new(num_replicas, cache_tokens);
-        Self { policy, loads: vec![0; num_replicas], next: 0, prefixes }
+        Self { policy, options, loads: vec![0; num_replicas], next: 0, prefixes }
     }
 
     /// Returns the replica for a request, which is open until [`finished`](Self::finished).
@@ -82,7 +96,7 @@ impl Router {
     fn best_cached(&mut self, prompt: &[u32]) -> usize {
         let blocks = PrefixIndex::blocks(prompt);
         let (num_matching, holders) = self.prefixes.longest_match(&blocks);
-        let is_match = num_matching as f64 > CACHE_THRESHOLD * blocks.len() as f64;
+        let is_match = num_matching as f64 > self.options.cache_threshold * blocks.len() as f64;
         let cached = holders
             .iter()
             .map(|&replica| replica as usize)
@@ -98,7 +112,9 @@ impl Router {
     fn is_balanced(&self) -> bool {
         let most = self.loads.iter().copied().max().unwrap_or(0);
         let fewest = self.loads.iter().copied().min().unwrap_or(0);
-        most - fewest <= BALANCE_DIFFERENCE || most as f64 <= BALANCE_RATIO * fewest as f64
+        let &RouterOptions { balance_abs_threshold, balance_rel_threshold, .. } = &self.options;
+        most - fewest <= balance_abs_threshold
+            || most as f64 <= balance_rel_threshold * fewest as f64
     }
 }
 
@@ -106,20 +122,26 @@ impl Router {
 mod tests {
     use super::*;
 
+    const OPTIONS: RouterOptions = RouterOptions {
+        cache_threshold: 0.3,
+        balance_abs_threshold: 64,
+        balance_rel_threshold: 1.5,
+    };
+
     fn prompt(first: u32) -> Vec<u32> {
         (first..first + 64).collect()
     }
 
     #[test]
     fn round_robin_ignores_the_load() {
-        let mut router = Router::new(Policy::RoundRobin, 3, 1024);
+        let mut router = Router::new(Policy::RoundRobin, OPTIONS, 3, 1024);
         let routed: Vec<usize> = (0..5).map(|_| router.route(&prompt(0))).collect();
         assert_eq!(routed, [0, 1, 2, 0, 1]);
     }
 
     #[test]
     fn the_least_loaded_replica_is_chosen_in_turn() {
-        let mut router = Router::new(Policy::LeastLoaded, 3, 1024);
+        let mut router = Router::new(Policy::LeastLoaded, OPTIONS, 3, 1024);
         let routed: Vec<usize> = (0..4).map(|_| router.route(&prompt(0))).collect();
         assert_eq!(routed, [0, 1, 2, 0]);
         router.finished(2);
@@ -128,7 +150,7 @@ mod tests {
 
     #[test]
     fn prompts_return_to_the_replica_that_has_them() {
-        let mut router = Router::new(Policy::CacheAware, 3, 1024);
+        let mut router = Router::new(Policy::CacheAware, OPTIONS, 3, 1024);
         let first = router.route(&prompt(0));
         let second = router.route(&prompt(1000));
         assert_ne!(first, second);
@@ -143,9 +165,9 @@ mod tests {
 
     #[test]
     fn load_decides_if_it_is_unbalanced() {
-        let mut router = Router::new(Policy::CacheAware, 2, 1024);
+        let mut router = Router::new(Policy::CacheAware, OPTIONS, 2, 1024);
         let routed: Vec<usize> = (0..100).map(|_| router.route(&prompt(0))).collect();
         let first_other = routed.iter().position(|&replica| replica != routed[0]);
-        assert_eq!(first_other, Some(BALANCE_DIFFERENCE + 1));
+        assert_eq!(first_other, Some(OPTIONS.balance_abs_threshold + 1));
     }
 }

@@ -9,7 +9,7 @@ use crate::host::Host;
 use crate::recorder::{Recorder, RequestTimes};
 use crate::replica::{Progress, Replica, ReplicaOptions};
 use crate::report::Report;
-use crate::router::{Policy, Router};
+use crate::router::{Policy, Router, RouterOptions};
 use crate::workload::{Dialog, Workload};
 
 /// The machines that replicas run on.
@@ -41,6 +41,8 @@ pub struct Scenario<'a> {
     pub machines: &'a Machines,
     /// The policy of the router.
     pub policy: Policy,
+    /// The options of the router.
+    pub router: RouterOptions,
     /// Number of replicas.
     pub num_replicas: usize,
     /// Conversations per second and replica.
@@ -99,7 +101,12 @@ impl<'a> Simulation<'a> {
         let num_machines = scenario.num_machines();
         let mut simulation = Self {
             scenario,
-            router: Router::new(scenario.policy, num_replicas, options.kv_cache_tokens),
+            router: Router::new(
+                scenario.policy,
+                scenario.router,
+                num_replicas,
+                options.kv_cache_tokens,
+            ),
             replicas: (0..num_replicas).map(|_| Replica::new(options, costs)).collect(),
             machines: (0..num_machines).map(|_| Host::new(capacity)).collect(),
             versions: vec![0; num_machines],

@@ -11,6 +11,8 @@ struct Arguments {
     options: ReplicaOptions,
     #[command(flatten)]
     machines: Machines,
+    #[command(flatten)]
+    router: RouterOptions,
 }
 
 const COSTS: CostModel = CostModel {
@@ -24,9 +26,17 @@ const COSTS: CostModel = CostModel {
 fn run(policy: Policy, num_replicas: usize, rate: f64, arguments: &[&str]) -> Report {
     let defaults = ["test", "--duration", "300", "--warm-up", "60", "--system-tokens", "128"];
     let parsed = Arguments::parse_from([&defaults, arguments].concat());
-    let Arguments { workload, options, machines } = &parsed;
-    let scenario =
-        Scenario { workload, options, costs: COSTS, machines, policy, num_replicas, rate };
+    let Arguments { workload, options, machines, router } = &parsed;
+    let scenario = Scenario {
+        workload,
+        options,
+        costs: COSTS,
+        machines,
+        policy,
+        router: *router,
+        num_replicas,
+        rate,
+    };
     scenario.run()
 }
 

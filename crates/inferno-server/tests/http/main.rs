@@ -7,6 +7,7 @@ mod chat;
 mod client;
 mod completions;
 mod continuous_usage;
+mod dashboard;
 mod embeddings;
 mod errors;
 mod fields;

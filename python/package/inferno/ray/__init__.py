@@ -11,6 +11,7 @@ from typing import Any
 # Loaded when they are first used: Serve and Data take seconds to import, and few programs need both.
 _MODULES = {
     "app": "application",
+    "pipeline": "pipelines",
     "serve_app": "serve",
     "chat": "data",
     "embed": "data",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use inferno::{
-    GenerationParams, LoadedModel, OutputFormat, Request, SamplingParams, StopParams,
+    DryParams, GenerationParams, LoadedModel, OutputFormat, Request, SamplingParams, StopParams,
     TokenConstraint,
 };
 use pyo3::prelude::*;
@@ -26,6 +26,11 @@ keyword_arguments! {
         repetition_penalty: f32,
         frequency_penalty: f32,
         presence_penalty: f32,
+        dry_multiplier: f32,
+        dry_base: f32,
+        dry_allowed_length: usize,
+        dry_penalty_last_n: i64,
+        dry_sequence_breakers: Vec<String>,
         logit_bias: BTreeMap<u32, f32>,
         seed: u64,
         logprobs: usize,
@@ -61,6 +66,7 @@ impl GenerationArguments {
             repetition_penalty: self.repetition_penalty.unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
+            dry: self.dry(base.dry),
             logit_bias: self.logit_bias.take().into_iter().flatten().collect(),
             seed: self.seed,
             logprobs: self.logprobs,
@@ -75,6 +81,18 @@ impl GenerationArguments {
         };
         let skip_special_tokens = self.skip_special_tokens.unwrap_or(true);
         Ok(GenerationParams { sampling, stop, skip_special_tokens, ..Default::default() })
+    }
+
+    fn dry(&mut self, base: DryParams) -> DryParams {
+        DryParams {
+            multiplier: self.dry_multiplier.unwrap_or(base.multiplier),
+            base: self.dry_base.unwrap_or(base.base),
+            allowed_length: self.dry_allowed_length.unwrap_or(base.allowed_length),
+            // Negative for all tokens.
+            penalty_last_n: (self.dry_penalty_last_n)
+                .map_or(base.penalty_last_n, |count| usize::try_from(count).ok()),
+            sequence_breakers: self.dry_sequence_breakers.take().unwrap_or(base.sequence_breakers),
+        }
     }
 
     /// Compiles the format of the output, without the interpreter's lock.

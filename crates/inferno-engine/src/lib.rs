@@ -62,7 +62,9 @@ pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use private_file::PrivateFile;
 pub use rows::{DeviceRow, PassRows, Row, Rows};
 pub use runner::Runner;
-pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs};
+pub use sampler::{
+    DryParams, SampledToken, Sampler, SamplingParams, SequenceBreakers, TokenLogprobs,
+};
 pub use scheduler::{
     Admission, BlockUsage, Continuation, Plan, PlannedChunk, RowRequest, Scheduler,
     SchedulerCounts, SchedulerLimits, SequenceId, StateUsage,

@@ -4,18 +4,21 @@
 //!
 //! 1. logit bias,
 //! 2. repetition, frequency and presence penalty,
-//! 3. top-k,
-//! 4. typical,
-//! 5. top-p,
-//! 6. min-p,
-//! 7. temperature, and the draw.
+//! 3. DRY,
+//! 4. top-k,
+//! 5. typical,
+//! 6. top-p,
+//! 7. min-p,
+//! 8. temperature, and the draw.
 //!
 //! Each truncating stage looks at the probabilities among the tokens that the stages before it
 //! left. Temperature comes last, so that it changes the probabilities of the remaining tokens
-//! and not which tokens remain. At temperature 0 the best token after stage 2 is selected.
+//! and not which tokens remain. At temperature 0 the best token after stage 3 is selected.
 
 mod best_logits;
 mod candidates;
+mod dry;
+mod history;
 mod logit_bias;
 mod logprobs;
 mod min_p;
@@ -33,12 +36,16 @@ mod whole_row;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dry::SequenceBreakerCache;
+pub use dry::{DryParams, SequenceBreakers};
 pub use logprobs::TokenLogprobs;
 pub use params::SamplingParams;
 
+use std::sync::Arc;
+
 use crate::{EngineError, TokenMask};
 use candidates::Candidates;
-use penalties::SeenTokens;
+use history::History;
 use random::Random;
 use whole_row::WholeRow;
 
@@ -71,7 +78,7 @@ pub struct Sampler {
     vocab_size: usize,
     seed: u64,
     random: Random,
-    seen: SeenTokens,
+    history: History,
     adjusted: Vec<f32>,
     candidates: Candidates,
     whole_row: WholeRow,
@@ -92,7 +99,7 @@ impl Sampler {
             vocab_size,
             seed,
             random: Random::from_seed(seed),
-            seen: SeenTokens::default(),
+            history: History::default(),
             adjusted: Vec::new(),
             candidates: Candidates::default(),
             whole_row: WholeRow::default(),
@@ -100,16 +107,21 @@ impl Sampler {
         })
     }
 
+    /// Replaces the sequence breakers of DRY, which are those of [`DryParams::sequence_breakers`] in the tokens of the
+    /// vocabulary. A new sampler has none.
+    pub fn with_sequence_breakers(mut self, breakers: Arc<SequenceBreakers>) -> Self {
+        self.history.set_sequence_breakers(breakers);
+        self
+    }
+
     /// Returns the seed in use: the one of the parameters, or a fresh one.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Adds tokens before the output, which the repetition penalty applies to.
+    /// Adds tokens before the output, which the repetition penalty and DRY apply to.
     pub fn add_prompt(&mut self, tokens: &[u32]) {
-        if self.params.has_penalties() {
-            self.seen.add_prompt(tokens);
-        }
+        self.history.add_prompt(&self.params, tokens);
     }
 
     /// Samples the next token from `logits`, never one of `banned`, and records it for the penalties.
@@ -133,9 +145,7 @@ impl Sampler {
     ) -> Result<SampledToken, EngineError> {
         check_logits(logits, self.vocab_size)?;
         let id = self.choose(logits, banned, allowed)?;
-        if self.params.has_penalties() {
-            self.seen.add_generated(id);
-        }
+        self.history.add_generated(&self.params, id);
         let Self { params, whole_row, candidates, .. } = self;
         let logprobs = params
             .logprobs
@@ -171,30 +181,30 @@ impl Sampler {
             self.truncate(logits, banned, allowed)?;
             return Ok(self.draw());
         }
-        let Self { params, seen, adjusted, whole_row, random, .. } = self;
+        let Self { params, history, adjusted, whole_row, random, .. } = self;
         if params.is_greedy() {
             // If logits are unchanged, the best of all is the best of those that are not banned.
             let stay = !params.changes_logits() && allowed.is_none();
             let best = stay.then(|| argmax(logits)).flatten();
             let best = best
                 .filter(|best| !banned.contains(best))
-                .or_else(|| argmax(adjust(params, seen, logits, banned, allowed, adjusted)));
+                .or_else(|| argmax(adjust(params, history, logits, banned, allowed, adjusted)));
             return best.ok_or(EngineError::NoCandidates);
         }
-        let row = adjust(params, seen, logits, banned, allowed, adjusted);
+        let row = adjust(params, history, logits, banned, allowed, adjusted);
         let drawn = whole_row.draw(row, params.temperature, random.unit());
         drawn.ok_or(EngineError::NoCandidates)
     }
 
-    /// Stages 1 to 6: leaves in `candidates` the tokens to draw from.
+    /// Stages 1 to 7: leaves in `candidates` the tokens to draw from.
     fn truncate(
         &mut self,
         logits: &[f32],
         banned: &[u32],
         allowed: Option<&TokenMask>,
     ) -> Result<(), EngineError> {
-        let Self { params, seen, adjusted, candidates, whole_row, .. } = self;
-        let row = adjust(params, seen, logits, banned, allowed, adjusted);
+        let Self { params, history, adjusted, candidates, whole_row, .. } = self;
+        let row = adjust(params, history, logits, banned, allowed, adjusted);
         whole_row.fill_best(row, params.top_k, candidates);
         if candidates.is_empty() {
             return Err(EngineError::NoCandidates);
@@ -203,7 +213,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Stages 3 to 6.
+    /// Stages 4 to 7.
     fn truncate_candidates(&mut self) {
         let Self { params, candidates, .. } = self;
         top_k::apply(params.top_k, candidates);
@@ -212,7 +222,7 @@ impl Sampler {
         min_p::apply(params.min_p, candidates);
     }
 
-    /// Stage 7: draws one of `candidates`, which are not empty.
+    /// Stage 8: draws one of `candidates`, which are not empty.
     fn draw(&mut self) -> u32 {
         let sum = temperature::weigh(self.params.temperature, &self.candidates, &mut self.weights);
         let drawn = random::pick(self.weights.iter().copied(), self.random.unit() * sum);
@@ -220,11 +230,11 @@ impl Sampler {
     }
 }
 
-/// Stages 1 and 2; tokens that are banned or not allowed get negative infinity. Copies the logits
+/// Stages 1 to 3; tokens that are banned or not allowed get negative infinity. Copies the logits
 /// into `adjusted` only if there is something to change.
 fn adjust<'a>(
     params: &SamplingParams,
-    seen: &SeenTokens,
+    history: &mut History,
     logits: &'a [f32],
     banned: &[u32],
     allowed: Option<&TokenMask>,
@@ -236,9 +246,7 @@ fn adjust<'a>(
     adjusted.clear();
     adjusted.extend_from_slice(logits);
     logit_bias::apply(&params.logit_bias, adjusted);
-    if params.has_penalties() {
-        seen.penalize(params, adjusted);
-    }
+    history.penalize(params, adjusted);
     for &token in banned {
         if let Some(logit) = adjusted.get_mut(token as usize) {
             *logit = f32::NEG_INFINITY;

@@ -1,6 +1,6 @@
 //! Sampling fields in llama.cpp's terms, which llama-server's requests and Ollama's options share.
 
-use inferno_engine::SamplingParams;
+use inferno_engine::{DryParams, SamplingParams};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -28,6 +28,16 @@ pub(crate) struct LlamaSampling {
     presence_penalty: Option<f32>,
     /// Penalty on a token's logit for each time that it was generated.
     frequency_penalty: Option<f32>,
+    /// Penalizes tokens that would continue a repetition (DRY); 0 disables it.
+    dry_multiplier: Option<f32>,
+    /// Growth of the DRY penalty with each repeated token; at least 1.
+    dry_base: Option<f32>,
+    /// Length from which on DRY penalizes repetitions, in tokens.
+    dry_allowed_length: Option<usize>,
+    /// Number of last tokens in which DRY searches repetitions; negative for all, 0 disables it.
+    dry_penalty_last_n: Option<i64>,
+    /// Strings that end repetitions for DRY.
+    dry_sequence_breakers: Option<Vec<String>>,
     /// Seed; the same request with the same seed returns the same answer. -1 for a random one.
     seed: Option<i64>,
     /// One or more stop sequences.
@@ -59,6 +69,14 @@ impl LlamaSampling {
             repetition_penalty,
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
+            dry: DryParams {
+                multiplier: self.dry_multiplier.unwrap_or(base.dry.multiplier),
+                base: self.dry_base.unwrap_or(base.dry.base),
+                allowed_length: self.dry_allowed_length.unwrap_or(base.dry.allowed_length),
+                penalty_last_n: self.dry_penalty_last_n.map_or(base.dry.penalty_last_n, last_n),
+                sequence_breakers: (self.dry_sequence_breakers.clone())
+                    .unwrap_or(base.dry.sequence_breakers),
+            },
             seed: match self.seed {
                 None => base.seed,
                 Some(..0 | RANDOM_SEED) => None,
@@ -75,6 +93,11 @@ impl LlamaSampling {
         let texts = self.stop.clone().map_or_else(Vec::new, StopTexts::into_vec);
         texts.into_iter().filter(|text| !text.is_empty()).collect()
     }
+}
+
+/// A number of last tokens, `None` for all.
+pub(crate) fn last_n(count: i64) -> Option<usize> {
+    usize::try_from(count).ok()
 }
 
 /// llama.cpp always keeps at least one token, also for a share of 0.
@@ -97,6 +120,24 @@ mod tests {
     fn missing_fields_are_those_of_the_model() {
         let expected = SamplingParams { top_k: 20, seed: Some(7), ..SamplingParams::default() };
         assert_eq!(params(json!({})).unwrap(), expected);
+    }
+
+    #[test]
+    fn dry_has_llama_cpp_s_names_and_defaults() {
+        let expected = DryParams { multiplier: 0.5, ..DryParams::default() };
+        assert_eq!(params(json!({"dry_multiplier": 0.5})).unwrap().dry, expected);
+        let all = json!({"dry_multiplier": 0.5, "dry_base": 1.25, "dry_allowed_length": 4, "dry_penalty_last_n": 64,
+            "dry_sequence_breakers": ["---"]});
+        let expected = DryParams {
+            multiplier: 0.5,
+            base: 1.25,
+            allowed_length: 4,
+            penalty_last_n: Some(64),
+            sequence_breakers: vec!["---".to_owned()],
+        };
+        assert_eq!(params(all).unwrap().dry, expected);
+        assert_eq!(params(json!({"dry_penalty_last_n": -1})).unwrap().dry.penalty_last_n, None);
+        assert!(params(json!({"dry_base": 0.5})).is_err());
     }
 
     #[test]

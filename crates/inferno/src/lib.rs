@@ -56,7 +56,7 @@ pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
-    BlockHash, CacheEvent, CancelHandle, Completion, ConstraintError, ConstraintState,
+    BlockHash, CacheEvent, CancelHandle, Completion, ConstraintError, ConstraintState, DryParams,
     EmbeddingRequest, Engine, EngineError, EngineHandle, EngineOptions, EngineSnapshot, Event,
     EventStream, FinishReason, Finished, Generation, GenerationCore, GenerationParams,
     GenerationStep, Metrics, Passes, Pooling, Prompt, Request, Runner, SamplingParams, Session,

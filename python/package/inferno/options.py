@@ -54,6 +54,16 @@ class SamplingOptions(TypedDict, total=False):
     repetition_penalty: float
     frequency_penalty: float
     presence_penalty: float
+    dry_multiplier: float
+    """Penalize tokens that would continue a repetition (DRY); 0 disables it."""
+    dry_base: float
+    """Growth of the DRY penalty with each repeated token (default: 1.75)."""
+    dry_allowed_length: int
+    """Length from which on DRY penalizes repetitions, in tokens (default: 2)."""
+    dry_penalty_last_n: int
+    """Number of last tokens in which DRY searches repetitions (default: -1, all)."""
+    dry_sequence_breakers: Sequence[str]
+    """Strings that end repetitions for DRY (default: line breaks, colons, quotation marks and asterisks)."""
     logit_bias: Mapping[int, float]
     seed: int
     """Reproduces the random draws."""

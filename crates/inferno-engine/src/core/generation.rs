@@ -71,7 +71,7 @@ impl GenerationTask {
         params: &GenerationParams,
         detokenizer: Detokenizer,
     ) -> Result<Self, EngineError> {
-        let mut sampler = Sampler::new(params.sampling.clone(), info.vocab_size)?;
+        let mut sampler = info.sampler(&params.sampling)?;
         sampler.add_prompt(prompt);
         let stop = StopChecker::new(params.stop.clone(), info.vocab_size, &info.end_of_generation)?;
         Ok(Self {

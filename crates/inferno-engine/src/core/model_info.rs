@@ -6,8 +6,8 @@ use inferno_backend::{KvLayout, StateLayout};
 use inferno_model::BatchLimits;
 use inferno_tokenizer::{Detokenizer, Tokenizer};
 
-use crate::sampler::check_tokens;
-use crate::{EngineError, Fingerprint, Runner};
+use crate::sampler::{SequenceBreakerCache, check_tokens};
+use crate::{EngineError, Fingerprint, Runner, Sampler, SamplingParams};
 
 /// The facts about a model and its runner that requests are checked against.
 pub(crate) struct ModelInfo {
@@ -28,6 +28,7 @@ pub(crate) struct ModelInfo {
     pub(crate) fingerprint: Fingerprint,
     /// Descriptions of the devices that compute, in the order of the layers.
     pub(crate) devices: Vec<String>,
+    sequence_breakers: SequenceBreakerCache,
 }
 
 impl ModelInfo {
@@ -49,7 +50,21 @@ impl ModelInfo {
             state_bytes: runner.state_layout().map_or(0, StateLayout::slot_bytes),
             fingerprint: runner.fingerprint(),
             devices: runner.devices(),
+            sequence_breakers: SequenceBreakerCache::default(),
         }
+    }
+
+    /// Creates the sampler of a generation.
+    ///
+    /// **Errors**: as [`Sampler::new`].
+    pub(crate) fn sampler(&self, params: &SamplingParams) -> Result<Sampler, EngineError> {
+        let sampler = Sampler::new(params.clone(), self.vocab_size)?;
+        if !params.dry.is_enabled() {
+            return Ok(sampler);
+        }
+        let breakers = &params.dry.sequence_breakers;
+        let breakers = self.sequence_breakers.get(&self.tokenizer, breakers);
+        Ok(sampler.with_sequence_breakers(breakers))
     }
 
     /// Checks that the KV cache holds one sequence of the runner's full context.

@@ -63,7 +63,7 @@ impl Sampler {
         Some(SampledToken { id, logprobs })
     }
 
-    /// Stages 5 and 6, of candidates in order of descending logits; `None` if tokens that are not among them may remain.
+    /// Stages 6 and 7, of candidates in order of descending logits; `None` if tokens that are not among them may remain.
     fn truncate_best(&mut self, exp_sum: f64) -> Option<()> {
         /// The sum over the whole row that the host would compute has an error, too.
         const ERROR: f64 = 2.0 * EXP_SUM_ERROR;
@@ -90,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Rows, SamplingParams};
+    use crate::{DryParams, Rows, SamplingParams};
 
     /// A row on a device that counts how often it is read.
     struct Device<'a> {
@@ -185,6 +185,7 @@ mod tests {
     fn whole_rows_are_read_only_if_candidates_do_not_decide() {
         let neutral = SamplingParams::default;
         let peaked = logits(1000, 4.0);
+        let enabled_dry = || DryParams { multiplier: 0.8, ..DryParams::default() };
         // Of 1000 equal tokens, 256 do not reach any probability above 0.256.
         let flat = vec![0.25; 1000];
         for (params, expected) in [
@@ -196,6 +197,7 @@ mod tests {
             (neutral(), [1, 1]),
             (SamplingParams { top_k: 257, ..neutral() }, [1, 1]),
             (SamplingParams { presence_penalty: 0.1, ..SamplingParams::greedy() }, [1, 1]),
+            (SamplingParams { dry: enabled_dry(), ..SamplingParams::greedy() }, [1, 1]),
         ] {
             let num_reads = [&peaked, &flat].map(|logits| {
                 let (token, num_reads) = sample(&mut sampler(params.clone(), logits), logits, &[]);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::DryParams;
 use crate::EngineError;
 use crate::error::check_list;
 
@@ -42,6 +43,8 @@ pub struct SamplingParams {
     pub frequency_penalty: f32,
     /// Subtracted from a token's logit if it was generated before.
     pub presence_penalty: f32,
+    /// Penalty of tokens that would extend a repetition.
+    pub dry: DryParams,
     /// Added to the logits of single tokens.
     pub logit_bias: Vec<(u32, f32)>,
     /// Seed of the random draws; the same seed reproduces the text. `None` for a fresh one.
@@ -61,6 +64,7 @@ impl Default for SamplingParams {
             repetition_penalty: 1.0,
             frequency_penalty: 0.0,
             presence_penalty: 0.0,
+            dry: DryParams::default(),
             logit_bias: Vec::new(),
             seed: None,
             logprobs: None,
@@ -83,7 +87,8 @@ impl SamplingParams {
     /// Checks every field against its range.
     ///
     /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range,
-    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. [`Sampler::new`](crate::Sampler::new)
+    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens, and for more than 32 sequence breakers or one
+    /// of more than 40 bytes. [`Sampler::new`](crate::Sampler::new)
     /// checks token ids against the vocabulary.
     pub fn validate(&self) -> Result<(), EngineError> {
         let finite = f32::MAX;
@@ -99,6 +104,7 @@ impl SamplingParams {
         )?;
         check("frequency_penalty", self.frequency_penalty, "from -2 to 2", -2.0..=2.0)?;
         check("presence_penalty", self.presence_penalty, "from -2 to 2", -2.0..=2.0)?;
+        self.dry.validate()?;
         check_list("logit_bias", "tokens", self.logit_bias.len(), MAX_LOGIT_BIASES)?;
         let excludes = |bias: f32| bias == f32::NEG_INFINITY;
         for &(_, bias) in self.logit_bias.iter().filter(|&&(_, bias)| !excludes(bias)) {
@@ -114,7 +120,7 @@ impl SamplingParams {
 
     /// Whether any stage changes logits.
     pub(super) fn changes_logits(&self) -> bool {
-        !self.logit_bias.is_empty() || self.has_penalties()
+        !self.logit_bias.is_empty() || self.has_penalties() || self.dry.is_enabled()
     }
 
     /// Whether a stage leaves tokens out.
@@ -152,6 +158,9 @@ impl fmt::Display for SamplingParams {
                 write!(f, ", {name} {value}")?;
             }
         }
+        if self.dry.is_enabled() {
+            write!(f, ", {}", self.dry)?;
+        }
         match self.logit_bias.len() {
             0 => Ok(()),
             biased => write!(f, ", {biased} logit biases"),
@@ -161,7 +170,8 @@ impl fmt::Display for SamplingParams {
 
 const ABOVE_0_TO_1: &str = "above 0 and at most 1";
 
-fn check(
+/// **Errors**: [`EngineError::ParamOutOfRange`].
+pub(super) fn check(
     field: &'static str,
     value: f32,
     range: &'static str,
@@ -187,10 +197,12 @@ mod tests {
             top_k: 20,
             min_p: 0.05,
             presence_penalty: -0.5,
+            dry: DryParams { multiplier: 0.8, allowed_length: 6, ..Default::default() },
             logit_bias: vec![(1, 2.0), (3, 4.0)],
             ..Default::default()
         };
-        let shown = "temperature 0.7, top_k 20, min_p 0.05, presence_penalty -0.5, 2 logit biases";
+        let shown = "temperature 0.7, top_k 20, min_p 0.05, presence_penalty -0.5, dry_multiplier 0.8, \
+                     dry_allowed_length 6, 2 logit biases";
         assert_eq!(params.to_string(), shown);
     }
 

@@ -75,9 +75,9 @@ fn every_stage_keeps_what_transformers_keeps() {
     for case in &fixture.cases {
         let params = case.params.sampling_params();
         let mut sampler = Sampler::new(params.clone(), 150).expect("valid parameters");
-        sampler.seen.add_prompt(&fixture.prompt);
+        sampler.add_prompt(&fixture.prompt);
         for &token in &fixture.output {
-            sampler.seen.add_generated(token);
+            sampler.history.add_generated(&params, token);
         }
         let found = distribution(&mut sampler, &fixture.rows[case.row]);
         let ids = |kept: &[(u32, f64)]| kept.iter().map(|&(id, _)| id).collect::<Vec<_>>();
@@ -231,12 +231,15 @@ proptest! {
         typical_p in prop_oneof![Just(f32::MIN_POSITIVE), 0.01f32..=1.0],
         repetition_penalty in prop_oneof![Just(f32::MIN_POSITIVE), 0.1f32..3.0, Just(f32::MAX)],
         frequency_penalty in -2f32..=2.0,
+        (multiplier, base, allowed_length) in
+            (prop_oneof![Just(0.0), 0f32..5.0, Just(f32::MAX)], prop_oneof![1f32..3.0, Just(f32::MAX)], 0usize..3),
         logprobs in prop::option::of(0usize..500),
         seed in any::<u64>(),
     ) {
         let params = SamplingParams {
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, frequency_penalty,
             presence_penalty: 0.5,
+            dry: DryParams { multiplier, base, allowed_length, ..DryParams::default() },
             logit_bias: vec![(0, 3.0), (1, -100.0)],
             seed: Some(seed),
             logprobs,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inferno_engine::{GenerationParams, SamplingParams, StopParams};
+use inferno_engine::{DryParams, GenerationParams, SamplingParams, StopParams};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::Limits;
 use crate::chat::OutputFormat;
 use crate::errors::ApiError;
+use crate::llama_sampling::last_n;
 
 /// Bytes of a grammar in a request; rules take longer to compile than a schema of the same size.
 const MAX_LARK_BYTES: usize = 64 << 10;
@@ -46,6 +47,19 @@ pub(crate) struct SamplingFields {
     /// Locally typical sampling: the probability mass of the most typical tokens to sample from; 1 for all.
     #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
     typical_p: Option<f32>,
+    /// Penalizes tokens that would continue a repetition (DRY); 0 disables it.
+    #[schema(minimum = 0.0)]
+    dry_multiplier: Option<f32>,
+    /// Growth of the DRY penalty with each repeated token.
+    #[schema(minimum = 1.0)]
+    dry_base: Option<f32>,
+    /// Length from which on DRY penalizes repetitions, in tokens.
+    dry_allowed_length: Option<usize>,
+    /// Number of last tokens in which DRY searches repetitions; negative for all, 0 disables it.
+    dry_penalty_last_n: Option<i64>,
+    /// Strings that end repetitions for DRY.
+    #[schema(max_items = 32)]
+    dry_sequence_breakers: Option<Vec<String>>,
     /// Biases that are added to logits, from -100 to 100, by token id.
     logit_bias: Option<BTreeMap<String, f32>>,
     /// Seed; the same request with the same seed returns the same answer.
@@ -212,6 +226,14 @@ impl SamplingFields {
                 .unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
+            dry: DryParams {
+                multiplier: self.dry_multiplier.unwrap_or(base.dry.multiplier),
+                base: self.dry_base.unwrap_or(base.dry.base),
+                allowed_length: self.dry_allowed_length.unwrap_or(base.dry.allowed_length),
+                penalty_last_n: self.dry_penalty_last_n.map_or(base.dry.penalty_last_n, last_n),
+                sequence_breakers: (self.dry_sequence_breakers.clone())
+                    .unwrap_or(base.dry.sequence_breakers),
+            },
             logit_bias: match &self.logit_bias {
                 Some(biases) => biases.iter().map(bias).collect::<Result<_, _>>()?,
                 None => base.logit_bias,

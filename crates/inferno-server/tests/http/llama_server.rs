@@ -230,7 +230,9 @@ fn an_answer_can_be_reduced_to_some_fields() {
 fn what_is_unavailable_is_rejected_by_name() {
     let fields = [
         ("mirostat", json!(2)),
-        ("dry_multiplier", json!(0.8)),
+        ("xtc_probability", json!(0.5)),
+        ("dry_base", json!(0.5)),
+        ("dry_sequence_breakers", json!(["-".repeat(41)])),
         ("post_sampling_probs", json!(true)),
         ("lora", json!([{"id": 0, "scale": 1.0}])),
         ("n_indent", json!(4)),
@@ -247,6 +249,26 @@ fn what_is_unavailable_is_rejected_by_name() {
         post(shared(), PATH, &json!({"prompt": prompt})).error(400);
     }
     post(shared(), PATH, &json!({"prompt": "word ".repeat(3000)})).error(400);
+}
+
+#[test]
+fn dry_prevents_repetitions() {
+    let plain = greedy(&json!("A man. A man. A man. A"), 8);
+    let dry = json!({"dry_multiplier": 100, "dry_sequence_breakers": []});
+    let settings = complete(with(plain.clone(), dry.clone()))["generation_settings"].clone();
+    assert_eq!(settings["dry_multiplier"], 100.0);
+    assert_eq!(
+        (&settings["dry_base"], &settings["dry_penalty_last_n"]),
+        (&json!(1.75), &json!(-1))
+    );
+    assert_eq!(settings["dry_sequence_breakers"], json!([]));
+    let text = |fields: Value| complete(with(plain.clone(), fields))["content"].clone();
+    assert_ne!(text(dry.clone()), text(json!({})));
+    assert_eq!(text(json!({"dry_multiplier": 100, "dry_penalty_last_n": 0})), text(json!({})));
+    let chat = json!({"messages": [{"role": "user", "content": "A man. A man. A man."}], "temperature": 0, "max_tokens": 8});
+    let chat = post(shared(), "/v1/chat/completions", &with(chat, dry));
+    assert_eq!(chat.header("x-inferno-ignored-fields"), None);
+    chat.ok();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod chat;
 pub(crate) mod compute;
 pub(crate) mod device;
+mod dry;
 pub(crate) mod limits;
 pub(crate) mod model;
 pub(crate) mod output_format;

@@ -1,5 +1,6 @@
 //! Sampling recommendations of the model file.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::support::{Run, expected, model};
@@ -78,6 +79,46 @@ fn statistics_include_the_sampling_parameters() {
         let stderr = generate(&model, flags).args(["--stats"]).success().stderr;
         assert!(stderr.contains(expected), "{flags:?}: {stderr}");
     }
+}
+
+#[test]
+fn dry_is_recommended_and_overridden() {
+    let (_folder, model) = recommending(&[
+        ("temp", 0.0_f32.into()),
+        ("top_k", 1_i32.into()),
+        ("dry_multiplier", 100.0_f32.into()),
+        ("dry_allowed_length", 1_i32.into()),
+    ]);
+    let found = generate(&model, &["--stats"]).success();
+    assert_ne!(found.stdout, golden());
+    let shown = "greedy, top_k 1, dry_multiplier 100, dry_allowed_length 1\n";
+    assert!(found.stderr.contains(shown), "{}", found.stderr);
+    let same = ["--dry-multiplier", "100", "--dry-allowed-length", "1", "--dry-base", "1.75"];
+    let options = [&["--greedy"][..], &same].concat();
+    assert_eq!(generate(&crate::support::model(), &options).success().stdout, found.stdout);
+    for flags in [["--dry-multiplier", "0"], ["--dry-penalty-last-n", "0"]] {
+        assert_eq!(generate(&model, &flags).success().stdout, golden(), "{flags:?}");
+    }
+    let refused = generate(&model, &["--dry-base", "0.5"]).failure(2).stderr;
+    assert!(refused.contains("--dry-base must be 1 or more, but is 0.5"), "{refused}");
+}
+
+#[test]
+fn sequence_breakers_are_strings_with_escape_sequences() {
+    let dry = |breakers: &[&str]| {
+        let flags = ["--greedy", "--dry-multiplier", "100", "--dry-allowed-length", "1"];
+        generate(&model(), &[&flags[..], breakers].concat()).success().stdout
+    };
+    let default =
+        ["\\n", ":", "\"", "*"].map(|breaker| ["--dry-sequence-breaker", breaker]).concat();
+    assert_eq!(dry(&default), dry(&[]));
+    // Tokens that contain a breaker are not penalized.
+    let text = golden();
+    let letters: BTreeSet<_> = text.trim_end().chars().map(String::from).collect();
+    let all: Vec<_> =
+        letters.iter().flat_map(|letter| ["--dry-sequence-breaker", letter.as_str()]).collect();
+    assert_eq!(dry(&all), text);
+    assert_ne!(dry(&["--dry-sequence-breaker", "none"]), golden());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use inferno_backend::LogitRows;
 use inferno_engine::{
-    GenerationParams, Request, Sampler, SamplingParams, SequenceRunner, StopParams,
+    DryParams, GenerationParams, Request, Sampler, SamplingParams, SequenceRunner, StopParams,
 };
 
 use super::constraints::Alternates;
@@ -28,7 +28,9 @@ fn truncated() -> Vec<GenerationParams> {
 /// Requests that need whole rows.
 fn untruncated() -> Vec<GenerationParams> {
     let penalized = SamplingParams { repetition_penalty: 1.2, ..SamplingParams::greedy() };
-    [SamplingParams::default(), penalized].map(with_sampling).to_vec()
+    let dry = DryParams { multiplier: 2.0, sequence_breakers: Vec::new(), ..DryParams::default() };
+    let repetitive = SamplingParams { dry, ..SamplingParams::greedy() };
+    [SamplingParams::default(), penalized, repetitive].map(with_sampling).to_vec()
 }
 
 fn prompt(which: usize) -> Vec<u32> {

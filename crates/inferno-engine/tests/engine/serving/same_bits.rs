@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use super::{alone, at_rest, engine, only, put_together, runner, submit};
 use crate::cores::{core, core_with};
 use crate::models::{checkpoints, small_models};
+use crate::session::speculation::dry;
 use crate::vocabulary::VOCAB_SIZE;
 
 /// A request of the property test.
@@ -33,12 +34,14 @@ fn asked() -> impl Strategy<Value = Asked> {
     let prompt = prompt.prop_map(|(len, end)| {
         (0..len as u32).map(|at| 2 + at * at % 7).chain(end).collect::<Vec<_>>()
     });
-    let params = (any::<u64>(), 0.1f32..2.0, 0usize..6, 1.0f32..1.3, 1usize..25).prop_map(
-        |(seed, temperature, top_k, repetition_penalty, max_tokens)| GenerationParams {
+    let penalties = (1.0f32..1.3, prop::option::of(dry()));
+    let params = (any::<u64>(), 0.1f32..2.0, 0usize..6, penalties, 1usize..25).prop_map(
+        |(seed, temperature, top_k, (repetition_penalty, dry), max_tokens)| GenerationParams {
             sampling: SamplingParams {
                 temperature,
                 top_k,
                 repetition_penalty,
+                dry: dry.unwrap_or_default(),
                 seed: Some(seed),
                 logprobs: Some(1),
                 ..SamplingParams::default()

@@ -1,6 +1,6 @@
 //! Generated tokens, their text and their log-probabilities.
 
-use inferno_engine::{Completion, FinishReason, GenerationParams, SamplingParams};
+use inferno_engine::{Completion, DryParams, FinishReason, GenerationParams, SamplingParams};
 
 use super::{CONTEXT_LENGTH, continuation_of_a_fresh_session, fresh, greedy, session, tokens_of};
 use crate::fake_runner::FakeRunner;
@@ -39,6 +39,31 @@ fn tokens_without_text_are_never_sampled() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_vocab_size(10 * VOCAB_SIZE);
     let said = tokens_of(&mut session(runner), &[2], &greedy(20));
     assert_eq!(said, continuation_of_a_fresh_session(&[2], 20));
+}
+
+#[test]
+fn dry_ends_a_loop_that_earlier_turns_began() {
+    // The best token always continues a cycle of four tokens.
+    let cyclic = || {
+        let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
+        session(runner.with_logits(
+            |history, token| {
+                if token == 2 + history.len() % 4 { 5.0 } else { 0.0 }
+            },
+        ))
+    };
+    let dry = DryParams { multiplier: 1.0, ..DryParams::default() };
+    let sampling = SamplingParams { dry, ..SamplingParams::greedy() };
+    let params = GenerationParams { sampling, ..greedy(12) };
+
+    let mut session = cyclic();
+    let looping = tokens_of(&mut session, &[2], &greedy(12));
+    assert_eq!(looping[4..], looping[..8]);
+    let mut history = session.tokens().to_vec();
+    history.push(2 + history.len() as u32 % 4);
+    let found = tokens_of(&mut session, &history[history.len() - 1..], &params);
+    assert_ne!(found[0] as usize, 2 + history.len() % 4, "the token that continues the loop");
+    assert_eq!(found, tokens_of(&mut cyclic(), &history, &params));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use inferno_engine::{
-    EngineError, GenerationParams, GenerationStep, SamplingParams, Session, SessionOptions,
-    StopParams,
+    DryParams, EngineError, GenerationParams, GenerationStep, SamplingParams, Session,
+    SessionOptions, StopParams,
 };
 use proptest::prelude::*;
 
@@ -64,8 +64,9 @@ pub fn sampling() -> impl Strategy<Value = SamplingParams> {
     let truncation = (0usize..8, 0.5f32..=1.0, 0f32..0.2);
     let penalties = (0.8f32..1.4, -0.5f32..0.5, -0.5f32..0.5);
     let chance = (prop_oneof![Just(0.0), 0.1f32..1.5], any::<u64>());
-    (chance, truncation, prop::option::of(penalties), biases, prop::option::of(0usize..3)).prop_map(
-        |((temperature, seed), (top_k, top_p, min_p), penalties, logit_bias, logprobs)| {
+    let penalties = (prop::option::of(penalties), prop::option::of(dry()));
+    (chance, truncation, penalties, biases, prop::option::of(0usize..3)).prop_map(
+        |((temperature, seed), (top_k, top_p, min_p), (penalties, dry), logit_bias, logprobs)| {
             let (repetition_penalty, frequency_penalty, presence_penalty) =
                 penalties.unwrap_or((1.0, 0.0, 0.0));
             SamplingParams {
@@ -76,11 +77,26 @@ pub fn sampling() -> impl Strategy<Value = SamplingParams> {
                 repetition_penalty,
                 frequency_penalty,
                 presence_penalty,
+                dry: dry.unwrap_or_default(),
                 logit_bias,
                 logprobs,
                 seed: Some(seed),
                 ..SamplingParams::default()
             }
+        },
+    )
+}
+
+/// DRY with strong penalties, and breakers of one token, of two, and of a part of a token.
+pub fn dry() -> impl Strategy<Value = DryParams> {
+    let breakers = prop::sample::subsequence(vec!["e", "\u{e9}", "h", "de"], 0..3);
+    (1f32..10.0, 1f32..3.0, 0usize..4, prop::option::of(1usize..40), breakers).prop_map(
+        |(multiplier, base, allowed_length, penalty_last_n, breakers)| DryParams {
+            multiplier,
+            base,
+            allowed_length,
+            penalty_last_n,
+            sequence_breakers: breakers.into_iter().map(str::to_owned).collect(),
         },
     )
 }

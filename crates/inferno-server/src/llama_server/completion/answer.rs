@@ -236,7 +236,11 @@ pub(crate) fn settings(params: &GenerationParams, model: &ServedModel) -> Map<St
         "presence_penalty": sampling.presence_penalty,
         "frequency_penalty": sampling.frequency_penalty,
         "dynatemp_range": 0.0,
-        "dry_multiplier": 0.0,
+        "dry_multiplier": sampling.dry.multiplier,
+        "dry_base": sampling.dry.base,
+        "dry_allowed_length": sampling.dry.allowed_length,
+        "dry_penalty_last_n": sampling.dry.penalty_last_n.map_or(json!(-1), |count| json!(count)),
+        "dry_sequence_breakers": sampling.dry.sequence_breakers,
         "xtc_probability": 0.0,
         "top_n_sigma": -1.0,
         "mirostat": 0,
@@ -246,7 +250,7 @@ pub(crate) fn settings(params: &GenerationParams, model: &ServedModel) -> Map<St
         "ignore_eos": stop.ignore_eos,
         "logit_bias": ends.chain(biases).collect::<Vec<_>>(),
         "n_probs": sampling.logprobs.unwrap_or(0),
-        "samplers": ["penalties", "top_k", "typ_p", "top_p", "min_p", "temperature"],
+        "samplers": ["penalties", "dry", "top_k", "typ_p", "top_p", "min_p", "temperature"],
     });
     match settings {
         Value::Object(settings) => settings,

@@ -4,6 +4,7 @@ use inferno_engine::{EngineError, SamplingParams};
 use inferno_gguf::Metadata;
 
 use crate::Error;
+use crate::cli::arguments::dry::DryArgs;
 use crate::cli::arguments::values::{OrDefault, finite, or_default, whole, whole_or_off};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
@@ -43,6 +44,8 @@ pub(crate) struct SamplingArgs {
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().presence_penalty)]
     #[arg(allow_negative_numbers = true, value_parser = finite)]
     presence_penalty: f32,
+    #[command(flatten)]
+    dry: DryArgs,
     /// Add BIAS to the logit of token ID; can be repeated
     #[arg(long, value_name = "ID=BIAS", value_parser = logit_bias)]
     logit_bias: Vec<(u32, f32)>,
@@ -98,6 +101,7 @@ impl SamplingArgs {
             repetition_penalty: self.repetition_penalty.unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty,
             presence_penalty: self.presence_penalty,
+            dry: self.dry.merge(base.dry),
             logit_bias: self.logit_bias.clone(),
             seed: OrDefault::value_of(self.seed),
             logprobs: base.logprobs,

@@ -66,6 +66,27 @@ pub(crate) fn finite(text: &str) -> Result<f32, String> {
     number.ok_or_else(|| "expected a finite number such as 0.8".to_owned())
 }
 
+/// Replaces escape sequences. Unknown ones are unchanged.
+pub(crate) fn unescape(text: &str) -> String {
+    let mut unescaped = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let replaced = match (c, chars.clone().next()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(quoted @ ('\\' | '\'' | '"'))) => quoted,
+            _ => {
+                unescaped.push(c);
+                continue;
+            }
+        };
+        chars.next();
+        unescaped.push(replaced);
+    }
+    unescaped
+}
+
 /// Token ids, written as `1,2,3` or as the JSON array that `inferno tokenize` prints.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenIds(pub(crate) Vec<u32>);

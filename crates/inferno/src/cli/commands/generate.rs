@@ -17,6 +17,7 @@ use crate::cli::arguments::model::{SourceArgs, ensure_not_model, with_loading_ba
 use crate::cli::arguments::output_format::OutputFormatArgs;
 use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
+use crate::cli::arguments::values::unescape;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, RenderedConversation};
@@ -370,25 +371,4 @@ impl GenerateArgs {
         }
         Ok(())
     }
-}
-
-/// Replaces escape sequences. Unknown ones are unchanged.
-fn unescape(text: &str) -> String {
-    let mut unescaped = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        let replaced = match (c, chars.clone().next()) {
-            ('\\', Some('n')) => '\n',
-            ('\\', Some('t')) => '\t',
-            ('\\', Some('r')) => '\r',
-            ('\\', Some(quoted @ ('\\' | '\'' | '"'))) => quoted,
-            _ => {
-                unescaped.push(c);
-                continue;
-            }
-        };
-        chars.next();
-        unescaped.push(replaced);
-    }
-    unescaped
 }

@@ -254,7 +254,8 @@ fn what_is_unavailable_is_rejected_by_name() {
 #[test]
 fn dry_prevents_repetitions() {
     let plain = greedy(&json!("A man. A man. A man. A"), 8);
-    let dry = json!({"dry_multiplier": 100, "dry_sequence_breakers": []});
+    // Without a repetition, a token that occurred is penalized by a length of 0.
+    let dry = json!({"dry_multiplier": 100, "dry_allowed_length": 0, "dry_sequence_breakers": []});
     let settings = complete(with(plain.clone(), dry.clone()))["generation_settings"].clone();
     assert_eq!(settings["dry_multiplier"], 100.0);
     assert_eq!(

@@ -237,12 +237,15 @@ def test_other_threads_run_while_the_model_computes(model):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_interrupts_a_generation(model):
+    # A process that a shell started in the background ignores the signal.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         while True:
             model.generate(PROMPT, max_tokens=400, ignore_eos=True)
     timer.join()
+    signal.signal(signal.SIGINT, previous)
     assert model.generate(PROMPT, max_tokens=2).usage.completion_tokens == 2
 
 

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_largest_stage_is_as_small_as_possible() {
-        let bytes = [1, 1, 1, 1, 1, 4];
+        let bytes = [1, 1, 1, 1, 1, 5];
         let all = [1, 2, 3, 4, 5, 6];
         assert_eq!(divide(&bytes, &all, 1).map(|stages| stages[0].clone()), Some(0..6));
         assert_eq!(divide(&bytes, &all, 2), Some(vec![0..5, 5..6]));

@@ -90,7 +90,7 @@ def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
     assert [row["error"] is None for row in rows] == [True, False, False]
     assert "tokens" in rows[1]["error"] and "no value" in rows[2]["error"]
     assert rows[0]["text"] and rows[1]["text"] is None
-    with pytest.raises(Exception, match="context"):
+    with pytest.raises(Exception, match="inferno.errors"):
         inferno.ray.generate(dataset, **options).take_all()
 
 

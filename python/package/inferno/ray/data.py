@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import ray
 
+from ..completion import complete
 from ..engine import Engine
 from ..errors import InvalidRequestError
+from ..streams import read
 
 if TYPE_CHECKING:
     from ray.data import Dataset
+
+    from .._inferno import ChunkStream
 
 _DEFAULT_SEQUENCES = 64
 # Calls that an actor computes together: while the last rows of one are completed, the next ones keep the engine busy.
@@ -148,16 +153,15 @@ class _Actor:
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Adds the columns with the results to a batch of rows."""
         inputs = batch.column(self._operation.column).to_pylist()
-        for name, values in asyncio.run(self._columns(inputs)).items():
+        is_generation = self._operation.kind == "generate"
+        results = self._generate(inputs) if is_generation else asyncio.run(self._answer(inputs))
+        for name, values in self._columns(results).items():
             batch = batch.append_column(name, values)
         return batch
 
-    async def _columns(self, inputs: Sequence[Any]) -> dict[str, pa.Array]:
+    def _columns(self, results: Sequence[Mapping[str, Any]]) -> dict[str, pa.Array]:
         """Returns the columns of the results, by name."""
-        operation, room = self._operation, asyncio.Semaphore(self._num_ahead)
-        # Embeddings are computed in threads, whose number would be limited to little more than that of the cores.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._num_ahead))
-        results = await asyncio.gather(*(self._result(value, room) for value in inputs))
+        operation = self._operation
         columns: dict[str, pa.Array] = {}
         if operation.kind == "embed":
             type_ = pa.list_(pa.float32(), self._engine.model.hidden_size)
@@ -170,27 +174,69 @@ class _Actor:
             columns[operation.errors] = pa.array([each.get("error") for each in results], pa.string())
         return columns
 
-    async def _result(self, value: Any, room: asyncio.Semaphore) -> dict[str, Any]:
-        """Returns the value and the finish reason for one row, or its error."""
-        async with room:
-            try:
-                return await self._request(value)
-            except InvalidRequestError as error:
-                if self._operation.errors is None:
-                    raise
-                return {"error": str(error)}
+    def _generate(self, inputs: Sequence[Any]) -> list[dict[str, Any]]:
+        """Continues prompts. A thread that waits for one after another is woken less often than an event loop for each token."""
+        running: deque[ChunkStream | InvalidRequestError] = deque()
+        results: list[dict[str, Any]] = []
+        try:
+            for value in inputs:
+                running.append(self._submitted(value))
+                if len(running) > self._num_ahead:
+                    results.append(self._completed(running.popleft()))
+            while running:
+                results.append(self._completed(running.popleft()))
+        finally:
+            for stream in running:
+                if not isinstance(stream, InvalidRequestError):
+                    stream.close()
+        return results
+
+    def _submitted(self, value: Any) -> ChunkStream | InvalidRequestError:
+        try:
+            return self._engine.model._submit(self._present(value), self._operation.options)
+        except InvalidRequestError as error:
+            return error
+
+    def _completed(self, stream: ChunkStream | InvalidRequestError) -> dict[str, Any]:
+        if isinstance(stream, InvalidRequestError):
+            return self._failed(stream)
+        try:
+            completion = complete(read(stream), stream.seed)
+        except InvalidRequestError as error:
+            return self._failed(error)
+        return {"value": completion.text, "finish_reason": completion.finish_reason}
+
+    async def _answer(self, inputs: Sequence[Any]) -> list[dict[str, Any]]:
+        """Answers conversations, or embeds texts."""
+        # Embeddings are computed in threads, whose number would be limited to little more than that of the cores.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._num_ahead))
+        room = asyncio.Semaphore(self._num_ahead)
+
+        async def answer(value: Any) -> dict[str, Any]:
+            async with room:
+                try:
+                    return await self._request(self._present(value))
+                except InvalidRequestError as error:
+                    return self._failed(error)
+
+        return await asyncio.gather(*(answer(value) for value in inputs))
 
     async def _request(self, value: Any) -> dict[str, Any]:
-        operation = self._operation
-        if value is None:
-            raise InvalidRequestError(f"the column {operation.column!r} has no value", "MissingValue")
-        if operation.kind == "embed":
+        if self._operation.kind == "embed":
             return {"value": await self._engine.embed(value)}
-        if operation.kind == "chat":
-            answer = await self._engine.chat(_without_nulls(value), **operation.options)
-            return {"value": answer.text, "finish_reason": answer.finish_reason}
-        completion = await self._engine.generate(value, **operation.options)
-        return {"value": completion.text, "finish_reason": completion.finish_reason}
+        answer = await self._engine.chat(_without_nulls(value), **self._operation.options)
+        return {"value": answer.text, "finish_reason": answer.finish_reason}
+
+    def _present(self, value: Any) -> Any:
+        if value is None:
+            raise InvalidRequestError(f"the column {self._operation.column!r} has no value", "MissingValue")
+        return value
+
+    def _failed(self, error: InvalidRequestError) -> dict[str, Any]:
+        """Returns the result of an invalid row, or raises its error if there is no column for it."""
+        if self._operation.errors is None:
+            raise error
+        return {"error": str(error)}
 
 
 def _without_nulls(value: Any) -> Any:

@@ -50,8 +50,7 @@ impl LoadedModel {
         let arguments = LoadArguments::read(options)?;
         let (options, addresses) = (arguments.options()?, stages.0.clone());
         let loaded = run_interruptible(py, move || {
-            arguments
-                .load(source, options, |model| model.load_from_stages(&addresses, num_lanes))
+            arguments.load(source, options, |model| model.load_from_stages(&addresses, num_lanes))
         })?;
         Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
     }

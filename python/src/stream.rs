@@ -147,6 +147,25 @@ impl ChunkStream {
         })
     }
 
+    /// Waits for the end and returns all chunks that are left. Unlike calls of `next`, this takes the interpreter's lock once,
+    /// not for each token.
+    fn rest(&self, py: Python<'_>) -> PyResult<Vec<Chunk>> {
+        let mut pieces = Vec::new();
+        self.with_source(|source| {
+            wait(py, |context| {
+                while !self.is_closed.load(Ordering::Relaxed) {
+                    match std::task::ready!(source.poll_next(context)) {
+                        Some(piece) => pieces.push(piece),
+                        None => break,
+                    }
+                }
+                Poll::Ready(())
+            })?;
+            Ok(None::<()>)
+        })?;
+        pieces.into_iter().map(|piece| self.chunk(py, piece)).collect()
+    }
+
     /// Returns the chunks that are ready, or an empty list, after which `callback` is called from another thread as soon
     /// as there are more; `None` after the last one.
     fn poll(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<Option<Vec<Chunk>>> {

@@ -78,11 +78,12 @@ def test_priority_decides_which_waiting_request_runs_first():
         engine = inferno.Engine(model)
         finished = []
 
-        async def request(name, priority):
-            await engine.generate(PROMPT, max_tokens=30, ignore_eos=True, priority=priority)
+        async def request(name, priority, max_tokens=30):
+            await engine.generate(PROMPT, max_tokens=max_tokens, ignore_eos=True, priority=priority)
             finished.append(name)
 
-        first = asyncio.create_task(request("first", 0))
+        # Long enough to run until the others wait.
+        first = asyncio.create_task(request("first", 0, max_tokens=200))
         while engine.metrics()["num_running"] == 0:
             await asyncio.sleep(0.001)
         await asyncio.gather(first, request("late", 5), request("early", -5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ._inferno import Chunk, Timings, TokenLogprob, Usage
+from ._inferno import Chunk, ChunkStream, Timings, TokenLogprob, Usage
 
 
 @dataclass
@@ -47,3 +47,11 @@ def complete(chunks: Iterable[Chunk], seed: int) -> Completion:
     completion.text = "".join(texts)
     completion.logprobs = logprobs or None
     return completion
+
+
+def completed(stream: ChunkStream) -> Completion:
+    """Waits for the end of a generation. An exception, such as that of Ctrl-C, cancels it."""
+    try:
+        return complete(stream.rest(), stream.seed)
+    finally:
+        stream.close()

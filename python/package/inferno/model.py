@@ -12,7 +12,7 @@ from . import _inferno
 from ._inferno import CacheEvent, Chunk
 from .arrays import array
 from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
-from .completion import Completion, complete
+from .completion import Completion, completed
 from .errors import InvalidRequestError
 from .session import Session
 from .streams import read
@@ -158,8 +158,7 @@ class Model:
         True
         """
         if isinstance(prompt, str) or not prompt or isinstance(prompt[0], int):
-            stream = self._submit(prompt, options)
-            return complete(read(stream), stream.seed)
+            return completed(self._submit(prompt, options))
         return self._generate_all(prompt, options)
 
     def _generate_all(self, prompts: Sequence[str], options: Mapping[str, Any]) -> list[Completion]:
@@ -170,11 +169,9 @@ class Model:
             for prompt in prompts:
                 running.append(self._submit(prompt, options))
                 if len(running) > self._model.max_num_ahead:
-                    first = running.popleft()
-                    completions.append(complete(read(first), first.seed))
+                    completions.append(completed(running.popleft()))
             while running:
-                first = running.popleft()
-                completions.append(complete(read(first), first.seed))
+                completions.append(completed(running.popleft()))
         finally:
             for stream in running:
                 stream.close()
@@ -307,7 +304,7 @@ class Model:
     def _scores(self, window: list[int]) -> list[float]:
         """The log-probabilities of the second half of a window."""
         stream = self._model.submit(window, {"max_tokens": 0, "prompt_logprobs": 0})
-        logprobs = complete(read(stream), 0).prompt_logprobs or []
+        logprobs = completed(stream).prompt_logprobs or []
         # The first token of the window has none.
         return [each.logprob for each in logprobs[len(window) // 2 :]]
 

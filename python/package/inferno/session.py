@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import _inferno
 from ._inferno import Chunk
-from .completion import Completion, complete
+from .completion import Completion, completed
 from .options import Prompt
 from .streams import read
 
@@ -43,8 +43,7 @@ class Session:
         At the start of the session, a text is preceded by the tokens that the model requires, such as BOS. An empty prompt
         continues the tokens of the session. Ctrl-C stops the generation.
         """
-        stream = self._session.submit(prompt, dict(options))
-        return complete(read(stream), stream.seed)
+        return completed(self._session.submit(prompt, dict(options)))
 
     def stream(self, prompt: Prompt = "", **options: Unpack[SamplingOptions]) -> Iterator[Chunk]:
         """Generates as `generate` does, and yields each token with its text.

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import ray
 
-from ..completion import complete
+from ..completion import completed
 from ..engine import Engine
 from ..errors import InvalidRequestError
-from ..streams import read
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -201,7 +200,7 @@ class _Actor:
         if isinstance(stream, InvalidRequestError):
             return self._failed(stream)
         try:
-            completion = complete(read(stream), stream.seed)
+            completion = completed(stream)
         except InvalidRequestError as error:
             return self._failed(error)
         return {"value": completion.text, "finish_reason": completion.finish_reason}

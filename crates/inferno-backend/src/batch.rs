@@ -18,6 +18,8 @@ pub enum LogitRows {
     Last,
     /// Every token: perplexity, speculative verification, prompt log-probabilities.
     All,
+    /// The last tokens, this many: a continuation that is scored, after the end of its context.
+    Tail(usize),
 }
 
 /// The part of a batch that belongs to one sequence: `tokens` at positions
@@ -251,6 +253,7 @@ impl BatchBuilder {
             LogitRows::None => rows..rows,
             LogitRows::Last => rows - 1..rows,
             LogitRows::All => first_row..rows,
+            LogitRows::Tail(num_rows) => rows - num_rows..rows,
         });
         batch.cu_seqlens_q.push(rows);
         batch.context_lens.push(end);

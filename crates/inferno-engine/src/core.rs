@@ -22,6 +22,7 @@ mod prefill_pacing;
 mod prompt_logprobs;
 mod prompt_lookup;
 mod saved_prefixes;
+mod scoring;
 mod snapshot;
 mod state;
 mod task;
@@ -58,6 +59,7 @@ pub(crate) use generation::GenerationTask;
 pub(crate) use logits::LogitsTask;
 pub(crate) use model_info::ModelInfo;
 pub(crate) use prompt_logprobs::PromptLogprobs;
+pub(crate) use scoring::ScoringTask;
 pub(crate) use task::SequenceTask;
 
 /// Configures a [`GenerationCore`].

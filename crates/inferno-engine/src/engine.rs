@@ -25,7 +25,7 @@ use worker::Worker;
 
 pub use event_stream::EventStream;
 pub use handle::{EngineHandle, SubmitError};
-pub use request::{EmbeddingRequest, Request};
+pub use request::{EmbeddingRequest, Request, ScoringRequest};
 
 /// Configures an [`Engine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 use inferno_tokenizer::TokenizerError;
 
-use crate::{ConstraintError, StageError};
+use crate::{ConstraintError, StageError, StoredLogitsError};
 
 /// Explains how much of the context is left, and what to do.
 fn context_usage(session_tokens: usize, room: usize) -> String {
@@ -257,6 +257,19 @@ pub enum EngineError {
         /// Tokens in a window.
         window: usize,
     },
+    /// Two models have vocabularies of different sizes.
+    #[error(
+        "the model's vocabulary has {found} tokens, but that of the base has {expected}; only models with the same vocabulary can be compared"
+    )]
+    VocabularySize {
+        /// Tokens in the vocabulary of the base.
+        expected: usize,
+        /// Tokens in the model's vocabulary.
+        found: usize,
+    },
+    /// Stored log-probabilities could not be read or written.
+    #[error(transparent)]
+    StoredLogits(#[from] StoredLogitsError),
     /// A saved state could not be read or written.
     #[error("failed to {action} the saved state {path:?}: {source}")]
     StateIo {

@@ -13,7 +13,7 @@
 //! - [`Runner`] is a model on any device; [`ModelRunner`] implements it for a loaded model, whose stages may run in
 //!   other processes as [`StageServer`]s;
 //! - [`SequenceRunner`] computes sequences without a scheduler; [`perplexity`] measures how well a model
-//!   predicts a text with it;
+//!   predicts a text with it, and [`kl_divergence`] how far two models are apart;
 //! - [`Metrics`] are the times and rates of a generation.
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod engine;
 mod error;
 mod fingerprint;
 mod forward;
+mod kl_divergence;
 mod metrics;
 mod model_runner;
 mod perplexity;
@@ -48,13 +49,18 @@ pub use core::{
     PrefillPacing, ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
-    EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,
+    EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, ScoringRequest,
+    SubmitError,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
 pub use forward::{ForwardOutput, RowKind, SequenceRunner};
 /// Constraints are defined next to the tokenizer, so that grammars do not depend on the engine.
 pub use inferno_tokenizer::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
+pub use kl_divergence::{
+    Distribution, Estimate, KlBase, KlDivergence, StoredLogits, StoredLogitsError, TextWindows,
+    kl_divergence, store_logits,
+};
 pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile, resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};

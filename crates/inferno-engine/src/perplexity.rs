@@ -8,9 +8,11 @@
 //! unchanged, so that figures of all models, and of overlapping windows, are comparable; for such models
 //! they differ slightly from that tool's.
 
-use inferno_backend::LogitRows;
+pub(crate) mod windows;
 
-use crate::{EngineError, Runner, SequenceRunner};
+use crate::sampler::Softmax;
+use crate::{EngineError, Runner};
+use windows::{WindowRunner, check_windows, scored};
 
 /// Configures [`perplexity`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +28,6 @@ impl Default for PerplexityOptions {
         Self { window: 512, stride: None }
     }
 }
-
-/// The shortest window with a token to score.
-const MIN_WINDOW: usize = 3;
 
 /// The result, so far or final.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +66,12 @@ impl Perplexity {
         Some(self.value() * (variance / (count - 1.0)).sqrt())
     }
 
-    fn add(&mut self, negative_log_likelihood: f64) {
+    /// The result before the first of `total_windows`.
+    pub(crate) fn of_windows(total_windows: usize) -> Self {
+        Self { num_windows: 0, total_windows, num_scored: 0, sum: 0.0, sum_of_squares: 0.0 }
+    }
+
+    pub(crate) fn add(&mut self, negative_log_likelihood: f64) {
         self.num_scored += 1;
         self.sum += negative_log_likelihood;
         self.sum_of_squares += negative_log_likelihood * negative_log_likelihood;
@@ -91,53 +95,21 @@ pub fn perplexity(
 ) -> Result<Perplexity, EngineError> {
     let PerplexityOptions { window, stride } = options;
     let stride = stride.unwrap_or(window);
-    let context_length = runner.context_length();
-    if window < MIN_WINDOW || window > context_length || stride == 0 {
-        return Err(EngineError::Window { window, stride, context_length });
-    }
-    if tokens.len() < window {
-        return Err(EngineError::TextTooShort { found: tokens.len(), window });
-    }
-    let mut result = Perplexity {
-        total_windows: (tokens.len() - window) / stride + 1,
-        num_windows: 0,
-        num_scored: 0,
-        sum: 0.0,
-        sum_of_squares: 0.0,
-    };
-    let limits = runner.limits();
-    let max_num_scored = limits.max_num_tokens.min(limits.max_num_logit_rows);
-    let mut forward = SequenceRunner::new(runner);
-    let mut sequence = [forward.sequence()];
+    check_windows(runner, tokens, window, stride)?;
+    let mut result = Perplexity::of_windows((tokens.len() - window) / stride + 1);
+    let mut forward = WindowRunner::new(runner);
     for window in tokens.windows(window).step_by(stride) {
-        // The last token has no successor to be scored by, and need not be computed.
-        let (half, end) = (window.len() / 2, window.len() - 1);
-        sequence[0].extend(&window[..half]);
-        while forward.run_next(&mut sequence, limits.max_num_tokens, LogitRows::None)?.is_some() {}
-        sequence[0].extend(&window[half..end]);
-        let mut successors = window[half + 1..].iter();
-        while let Some(output) = forward.run_next(&mut sequence, max_num_scored, LogitRows::All)? {
+        forward.begin(window)?;
+        let mut successors = scored(window).iter();
+        while let Some(output) = forward.next_rows()? {
             for (row, &next) in output.rows().zip(&mut successors) {
-                result.add(negative_log_likelihood(&row.values()?, next)?);
+                let row = row.values()?;
+                let softmax = Softmax::of_finite(&row)?;
+                result.add(-softmax.log_probability(row[next as usize]));
             }
         }
-        forward.truncate(&mut sequence[0], 0);
         result.num_windows += 1;
         on_window(&result);
     }
     Ok(result)
-}
-
-/// `-ln softmax(logits)[token]`, in double precision.
-fn negative_log_likelihood(logits: &[f32], token: u32) -> Result<f64, EngineError> {
-    if let Some(token) = logits.iter().position(|logit| !logit.is_finite()) {
-        return Err(EngineError::NonFiniteLogit { token, value: logits[token] });
-    }
-    let Some(&logit) = logits.get(token as usize) else {
-        let (field, vocab_size) = ("the text", logits.len());
-        return Err(EngineError::TokenOutOfRange { field, token, vocab_size });
-    };
-    let max = f64::from(logits.iter().fold(f32::MIN, |max, &logit| max.max(logit)));
-    let sum: f64 = logits.iter().map(|&logit| libm::exp(f64::from(logit) - max)).sum();
-    Ok(max + libm::log(sum) - f64::from(logit))
 }

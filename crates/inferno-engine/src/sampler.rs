@@ -40,6 +40,7 @@ pub(crate) use dry::SequenceBreakerCache;
 pub use dry::{DryParams, SequenceBreakers};
 pub use logprobs::TokenLogprobs;
 pub use params::SamplingParams;
+pub(crate) use softmax::{LANES, Softmax, exp_of_negative};
 
 use std::sync::Arc;
 
@@ -277,6 +278,11 @@ fn check_logits(logits: &[f32], vocab_size: usize) -> Result<(), EngineError> {
     if logits.len() != vocab_size {
         return Err(EngineError::LogitsLength { expected: vocab_size, found: logits.len() });
     }
+    check_finite(logits)
+}
+
+/// **Errors**: [`EngineError::NonFiniteLogit`].
+fn check_finite(logits: &[f32]) -> Result<(), EngineError> {
     // Without an early exit the loop over a large vocabulary is vectorized.
     if logits.iter().fold(true, |finite, logit| finite & logit.is_finite()) {
         return Ok(());

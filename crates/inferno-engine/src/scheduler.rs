@@ -256,8 +256,9 @@ impl Scheduler {
         let next = self.running[&chunk.id].sequence.chunk(chunk.num_tokens);
         let logits = match chunk.num_rows {
             0 => LogitRows::None,
+            1 => LogitRows::Last,
             all if all == chunk.num_tokens => LogitRows::All,
-            _ => LogitRows::Last,
+            num_rows => LogitRows::Tail(num_rows),
         };
         SequenceChunk { logits, ..next }
     }

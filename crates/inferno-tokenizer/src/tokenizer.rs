@@ -83,6 +83,11 @@ impl Tokenizer {
         self.encode_with_plain(text, options, &[])
     }
 
+    /// Returns the token that [`encode`](Self::encode) adds before a text, usually BOS; `None` if it adds none.
+    pub fn added_bos(&self) -> Option<u32> {
+        self.affixes.before
+    }
+
     /// Encodes `text`, of which some byte ranges are not trusted: control tokens that overlap with them are text, as if
     /// `options` did not parse them. `plain` is ascending and disjoint.
     pub fn encode_with_plain(

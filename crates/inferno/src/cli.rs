@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    batch, bench, chat, completions, devices, generate, inspect, logits, models, perplexity, pull,
-    quantize, serve, template, tokenize, tokenizer_demo,
+    batch, bench, chat, completions, devices, eval, generate, inspect, logits, models, perplexity,
+    pull, quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::{EXIT_SUCCESS, Failure};
 
@@ -68,7 +68,9 @@ enum Command {
     Tokenize(tokenize::TokenizeArgs),
     Template(template::TemplateArgs),
     Logits(logits::LogitsArgs),
-    Perplexity(perplexity::PerplexityArgs),
+    Perplexity(Box<perplexity::PerplexityArgs>),
+    #[command(alias = "evaluate")]
+    Eval(Box<eval::EvalArgs>),
     Quantize(quantize::QuantizeArgs),
     #[command(alias = "download")]
     Pull(pull::PullArgs),
@@ -95,6 +97,7 @@ impl Inferno {
             Command::Template(args) => args.run(),
             Command::Logits(args) => args.run(),
             Command::Perplexity(args) => args.run(),
+            Command::Eval(args) => args.run(),
             Command::Quantize(args) => args.run(),
             Command::Pull(args) => args.run(),
             Command::List(args) => args.run(),

@@ -299,6 +299,37 @@ pub enum Error {
         found: &'static str,
     },
 
+    /// A line of a file with samples is invalid.
+    #[error("line {line} of {input} is not a valid sample: {reason}")]
+    InvalidSample {
+        /// The name of the input.
+        input: String,
+        /// Number of the line, from 1 on.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file has no samples.
+    #[error("{input} has no samples; expected one JSON object per line")]
+    NoSamples {
+        /// The name of the input.
+        input: String,
+    },
+    /// A sample cannot be scored.
+    #[error("sample {sample} of {task} cannot be scored: {reason}")]
+    SampleNotScored {
+        /// The task.
+        task: String,
+        /// Number of the sample, from 1 on.
+        sample: usize,
+        /// The cause.
+        reason: String,
+    },
+    /// The vocabulary has no token to begin a text with.
+    #[error(
+        "the vocabulary has neither a BOS nor an EOS token to begin a text with; it cannot be evaluated"
+    )]
+    NoPrefixToken,
     /// The workload is empty.
     #[error("nothing to measure; -p or -n must be at least 1, and --batch requires -n")]
     EmptyWorkload,
@@ -317,6 +348,24 @@ pub enum Error {
         /// The context length of the model, in tokens.
         limit: usize,
     },
+    /// Two models do not fit in memory together.
+    #[error(
+        "the model and its base need {} together, but only {} is free; write the log-probabilities of the base to a file first \
+         (-m BASE --kl-divergence-base FILE), then compare with it (--kl-divergence FILE)",
+        BinaryBytes(*needed_bytes),
+        BinaryBytes(*free_bytes)
+    )]
+    TwoModelsTooLarge {
+        /// Required memory, in bytes.
+        needed_bytes: u64,
+        /// Free memory, in bytes.
+        free_bytes: u64,
+    },
+    /// Two models split a text into different tokens.
+    #[error(
+        "the model and its base split the text into different tokens; only models with the same vocabulary can be compared"
+    )]
+    OtherVocabulary,
     /// The workload does not fit in memory.
     #[error(
         "the weights, the KV cache and the activations need {}, but only {} is free; reduce -p, -n, -d or --batch, or \

@@ -24,7 +24,7 @@
 //!
 //! [`Model::embedded`] is a small built-in model, available unless the feature `embedded-model` is disabled.
 //! Models on the Hugging Face Hub are resolved and downloaded by [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
+//! files to smaller formats; [`evaluation`] measures accuracy; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
 //! separate crates: file format, tensors, tokenizer, chat templates, backends, models, engine, server.
 
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ mod constraint;
 mod device;
 mod embedded;
 mod error;
+pub mod evaluation;
 mod free_memory;
 mod hub;
 mod load;

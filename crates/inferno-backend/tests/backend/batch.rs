@@ -10,8 +10,12 @@ const BLOCK_TOKENS: usize = 4;
 
 /// One sequence: start and length of its chunk, and its logit rows.
 fn chunk() -> impl Strategy<Value = (usize, usize, LogitRows)> {
-    let logits = prop_oneof![Just(LogitRows::None), Just(LogitRows::Last), Just(LogitRows::All)];
-    (0..20usize, 1..9usize, logits)
+    (0..20usize, 1..9usize).prop_flat_map(|(start, len)| {
+        let tail = (0..=len).prop_map(LogitRows::Tail);
+        let fixed = [LogitRows::None, LogitRows::Last, LogitRows::All].map(Just);
+        let [none, last, all] = fixed;
+        (Just(start), Just(len), prop_oneof![none, last, all, tail])
+    })
 }
 
 fn build(chunks: &[(usize, usize, LogitRows)], into: BatchBuilder) -> Batch {
@@ -51,6 +55,7 @@ proptest! {
             match logits {
                 LogitRows::None => {}
                 LogitRows::Last => wanted_rows.push(rows.end - 1),
+                LogitRows::Tail(num_rows) => wanted_rows.extend(rows.end - num_rows..rows.end),
                 LogitRows::All => wanted_rows.extend(rows),
             }
         }

@@ -11,7 +11,7 @@ pub enum Event {
     /// How much of the prompt has been processed, if that was requested.
     Progress(ProgressEvent),
     /// The log-probabilities of the prompt, if they were requested: once for each choice, before its other
-    /// events.
+    /// events. Those of a continuation that is scored; the end follows.
     Prompt(PromptEvent),
     /// The embedding of a text, if it was requested; the end follows.
     Embedding(Vec<f32>),
@@ -43,7 +43,7 @@ pub struct ProgressEvent {
 pub struct PromptEvent {
     /// Index of the choice, from 0.
     pub choice: usize,
-    /// Those of all tokens but the first, which nothing precedes.
+    /// Those of all tokens but the first, which nothing precedes; those of the continuation, if one is scored.
     pub logprobs: Vec<TokenLogprobs>,
 }
 

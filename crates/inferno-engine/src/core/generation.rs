@@ -258,8 +258,8 @@ impl GenerationTask {
     }
 
     fn send_prompt_logprobs(&mut self) {
-        if let Some(collected) = self.prompt_logprobs.take() {
-            let (choice, logprobs) = (self.sender.choice(), collected.into_logprobs());
+        if let Some(mut collected) = self.prompt_logprobs.take() {
+            let (choice, logprobs) = (self.sender.choice(), collected.take());
             self.sender.send(Event::Prompt(PromptEvent { choice, logprobs }));
         }
     }

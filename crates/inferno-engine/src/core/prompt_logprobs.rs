@@ -1,22 +1,35 @@
-//! The log-probabilities of a prompt, collected as its rows of logits arrive.
+//! The log-probabilities of a prompt or of its end, collected as its rows of logits arrive.
 
 use std::sync::Arc;
 
 use crate::{EngineError, Sampler, TokenLogprobs};
 
 /// Collects the log-probabilities of a prompt's tokens. Invariant: it holds those of the tokens from the
-/// second to some later one, without gaps.
+/// first that is scored to some later one, without gaps.
 #[derive(Debug)]
 pub(crate) struct PromptLogprobs {
     prompt: Arc<[u32]>,
+    /// Index of the first token that is scored.
+    first: usize,
     /// How many of the most probable tokens are reported at each position.
     num_top: usize,
     logprobs: Vec<TokenLogprobs>,
 }
 
 impl PromptLogprobs {
+    /// Of all tokens but the first, which nothing precedes.
     pub(crate) fn new(prompt: Arc<[u32]>, num_top: usize) -> Self {
-        Self { prompt, num_top, logprobs: Vec::new() }
+        Self { prompt, first: 1, num_top, logprobs: Vec::new() }
+    }
+
+    /// Of the tokens from index `first` on, which is at least 1.
+    pub(super) fn of_continuation(prompt: Arc<[u32]>, first: usize) -> Self {
+        Self { prompt, first, num_top: 0, logprobs: Vec::new() }
+    }
+
+    /// Whether every token that is scored was read.
+    pub(super) fn is_complete(&self) -> bool {
+        self.first + self.logprobs.len() == self.prompt.len()
     }
 
     /// Reads the logits after `position`, which give the probability of the next token. A row that was
@@ -30,15 +43,15 @@ impl PromptLogprobs {
         sampler: &mut Sampler,
     ) -> Result<(), EngineError> {
         if let Some(&next) = self.prompt.get(position + 1)
-            && position == self.logprobs.len()
+            && position + 1 == self.first + self.logprobs.len()
         {
             self.logprobs.push(sampler.logprobs(next, self.num_top, logits)?);
         }
         Ok(())
     }
 
-    /// Those of all tokens but the first, which nothing precedes.
-    pub(super) fn into_logprobs(self) -> Vec<TokenLogprobs> {
-        self.logprobs
+    /// Takes those of the tokens that are scored.
+    pub(super) fn take(&mut self) -> Vec<TokenLogprobs> {
+        std::mem::take(&mut self.logprobs)
     }
 }

@@ -6,6 +6,7 @@ use super::embedding::EmbeddingTask;
 use super::event_sender::EventSender;
 use super::generation::GenerationTask;
 use super::logits::LogitsTask;
+use super::scoring::ScoringTask;
 use crate::scheduler::Continuation;
 use crate::{EngineError, FinishReason, Row};
 
@@ -17,6 +18,8 @@ pub(crate) enum SequenceTask {
     Embedding(EmbeddingTask),
     /// The logits of a prompt.
     Logits(LogitsTask),
+    /// The log-probabilities of a continuation.
+    Scoring(Box<ScoringTask>),
     /// Keys and values alone.
     Prefill(EventSender),
 }
@@ -27,6 +30,7 @@ impl SequenceTask {
             Self::Generation(task) => &task.sender,
             Self::Embedding(task) => &task.sender,
             Self::Logits(task) => &task.sender,
+            Self::Scoring(task) => &task.sender,
             Self::Prefill(sender) => sender,
         }
     }
@@ -36,6 +40,7 @@ impl SequenceTask {
             Self::Generation(task) => &mut task.sender,
             Self::Embedding(task) => &mut task.sender,
             Self::Logits(task) => &mut task.sender,
+            Self::Scoring(task) => &mut task.sender,
             Self::Prefill(sender) => sender,
         }
     }
@@ -49,7 +54,7 @@ impl SequenceTask {
     pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
         match self {
             Self::Generation(task) => task.draft(tokens, room),
-            Self::Embedding(_) | Self::Logits(_) | Self::Prefill(_) => &[],
+            Self::Embedding(_) | Self::Logits(_) | Self::Scoring(_) | Self::Prefill(_) => &[],
         }
     }
 
@@ -57,7 +62,7 @@ impl SequenceTask {
     pub(super) fn num_candidates(&self) -> Option<usize> {
         match self {
             Self::Generation(task) => task.num_candidates(),
-            Self::Embedding(_) | Self::Logits(_) => None,
+            Self::Embedding(_) | Self::Logits(_) | Self::Scoring(_) => None,
             Self::Prefill(_) => Some(1),
         }
     }
@@ -66,7 +71,7 @@ impl SequenceTask {
     /// embedding, logits otherwise. The continuation counts if the last row is the sequence's last. Waits for a
     /// constraint until `deadline` at most; if that is not enough, the task [is held](Self::is_held).
     ///
-    /// **Errors**: as [`GenerationTask::read`], [`EmbeddingTask::read`] and [`LogitsTask::read`].
+    /// **Errors**: as [`GenerationTask::read`], [`EmbeddingTask::read`], [`LogitsTask::read`] and [`ScoringTask::read`].
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
@@ -77,6 +82,7 @@ impl SequenceTask {
             Self::Generation(task) => return task.read(position, rows, deadline),
             Self::Embedding(task) => task.read(position, rows)?,
             Self::Logits(task) => task.read(position, rows)?,
+            Self::Scoring(task) => task.read(position, rows)?,
             Self::Prefill(sender) => {
                 if position + rows.count() == sender.prompt_tokens() {
                     sender.finish(FinishReason::Length, String::new());
@@ -97,7 +103,7 @@ impl SequenceTask {
     pub(super) fn resume(&mut self, deadline: Instant) -> Result<Option<u32>, EngineError> {
         match self {
             Self::Generation(task) => task.resume(deadline),
-            Self::Embedding(_) | Self::Logits(_) | Self::Prefill(_) => Ok(None),
+            Self::Embedding(_) | Self::Logits(_) | Self::Scoring(_) | Self::Prefill(_) => Ok(None),
         }
     }
 
@@ -105,6 +111,7 @@ impl SequenceTask {
     pub(super) fn end(self, reason: FinishReason) {
         match self {
             Self::Generation(task) => task.end(reason),
+            Self::Scoring(mut task) => task.sender.finish(reason, String::new()),
             Self::Embedding(EmbeddingTask { mut sender, .. })
             | Self::Logits(LogitsTask { mut sender, .. })
             | Self::Prefill(mut sender) => {

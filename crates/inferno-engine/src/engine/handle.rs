@@ -12,13 +12,14 @@ use inferno_tokenizer::Tokenizer;
 use tokio::sync::mpsc;
 
 use super::shared::{Lane, Message, Shared, Submission};
-use super::{EmbeddingRequest, EngineOptions, EventStream, Request};
+use super::{EmbeddingRequest, EngineOptions, EventStream, Request, ScoringRequest};
 use crate::core::{
     EmbeddingTask, EventSender, GenerationTask, LogitsTask, ModelInfo, PromptLogprobs,
-    RequestChannel, SequenceTask,
+    RequestChannel, ScoringTask, SequenceTask,
 };
 use crate::{
-    EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, RowRequest, StopParams,
+    EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, RowRequest,
+    SamplingParams, StopParams,
 };
 
 /// Maximum number of choices of one request.
@@ -127,6 +128,36 @@ impl EngineHandle {
         let rows = if all_positions { RowRequest::All } else { RowRequest::Last };
         let task = SequenceTask::Logits(LogitsTask::new(sender, rows, self.vocab_size()));
         let tasks = vec![task];
+        self.send(lane, Submission { prompt, rows, priority: 0, deadline: None, tasks })?;
+        Ok(EventStream::new(receiver, 1, 0))
+    }
+
+    /// Submits a continuation to score. The log-probability of each of its tokens arrives as [`Event::Prompt`], followed by an
+    /// end with the reason [`EndOfGeneration`](crate::FinishReason::EndOfGeneration). The last token is not computed, so
+    /// context and continuation may have one token more than the context length. Requests with the same context share its
+    /// computation through the prefix cache. Never waits for a forward pass.
+    ///
+    /// **Errors**: as [`embed`](Self::embed); [`EngineError::EmptyPrompt`] if the context or the continuation is empty.
+    pub fn score(&self, request: ScoringRequest) -> Result<EventStream, SubmitError> {
+        let ScoringRequest { context, continuation } = request;
+        let Some((&last, computed)) = continuation.split_last() else {
+            return Err(EngineError::EmptyPrompt.into());
+        };
+        let info = self.info();
+        info.check_known(&[last])?;
+        let first = context.len();
+        let mut prompt = context;
+        if first > 0 {
+            prompt.extend_from_slice(computed);
+        }
+        info.check_prompt(&prompt, 0)?;
+        let sampler = info.sampler(&SamplingParams::greedy())?;
+        let (events, receiver) = mpsc::unbounded_channel();
+        let lane = self.lane_for(&prompt);
+        let sender = self.senders(&events, prompt.len(), lane)(0);
+        let tokens: Arc<[u32]> = prompt.iter().copied().chain([last]).collect();
+        let task = Box::new(ScoringTask::new(sender, tokens, first, sampler));
+        let (rows, tasks) = (RowRequest::From(first - 1), vec![SequenceTask::Scoring(task)]);
         self.send(lane, Submission { prompt, rows, priority: 0, deadline: None, tasks })?;
         Ok(EventStream::new(receiver, 1, 0))
     }

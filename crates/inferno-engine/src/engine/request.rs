@@ -42,6 +42,15 @@ pub struct EmbeddingRequest {
     pub deadline: Option<Instant>,
 }
 
+/// A continuation whose tokens are scored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScoringRequest {
+    /// The tokens before it; at least one. Whole blocks of them may come from the prefix cache.
+    pub context: Vec<u32>,
+    /// The tokens to score; at least one.
+    pub continuation: Vec<u32>,
+}
+
 impl Request {
     /// Creates a request for one choice, without a deadline or a constraint.
     pub fn new(prompt: Vec<u32>, generation: GenerationParams) -> Self {

@@ -4,11 +4,14 @@
 //! vectorize: 16 lanes, summed in double precision. Lane `i` adds the values at `i`, `i + 16`, …
 //! and the lanes are added in order, so that every machine finds the same bits.
 
-pub(super) const LANES: usize = 16;
+use super::check_finite;
+use crate::EngineError;
+
+pub(crate) const LANES: usize = 16;
 
 /// A softmax over logits that stay where they are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Softmax {
+pub(crate) struct Softmax {
     max: f32,
     sum: f64,
     /// The logarithm of the sum of all `exp(logit)`.
@@ -16,6 +19,14 @@ pub(super) struct Softmax {
 }
 
 impl Softmax {
+    /// Of a row of logits.
+    ///
+    /// **Errors**: [`EngineError::NonFiniteLogit`].
+    pub(crate) fn of_finite(logits: &[f32]) -> Result<Self, EngineError> {
+        check_finite(logits)?;
+        Ok(Self::of(logits, |logit| logit))
+    }
+
     /// Of the logits that `logit` reads from `items`, which hold at least one.
     pub(super) fn of<T: Copy>(items: &[T], logit: impl Fn(T) -> f32) -> Self {
         let max = max(items, &logit);
@@ -27,7 +38,7 @@ impl Softmax {
         f64::from(exp_of_negative(logit - self.max)) / self.sum
     }
 
-    pub(super) fn log_probability(&self, logit: f32) -> f64 {
+    pub(crate) fn log_probability(&self, logit: f32) -> f64 {
         f64::from(logit) - self.log_sum
     }
 }
@@ -68,7 +79,7 @@ pub(super) fn max<T: Copy>(items: &[T], logit: impl Fn(T) -> f32) -> f32 {
 /// **Source**: Cody and Waite, Software Manual for the Elementary Functions, chapter 6 (the
 /// reduction); the polynomial is the Taylor series, whose rest is below 2^-27 on the reduced range.
 #[inline(always)]
-pub(super) fn exp_of_negative(x: f32) -> f32 {
+pub(crate) fn exp_of_negative(x: f32) -> f32 {
     /// Adding this leaves the nearest integer in the low bits.
     const ROUNDER: f32 = 12_582_912.0;
     /// The natural logarithm of 2, its first bits and the rest.

@@ -10,6 +10,8 @@ pub enum RowRequest {
     Last,
     /// Logits after all tokens, so that none of them comes from the prefix cache.
     All,
+    /// Logits after the token at this position and all later ones. Those before it may come from the prefix cache.
+    From(usize),
     /// The hidden state of the last token.
     LastHidden,
     /// The hidden states of all tokens, so that none of them comes from the prefix cache.
@@ -20,7 +22,7 @@ impl RowRequest {
     /// Returns what the rows hold.
     pub fn output(self) -> RowKind {
         match self {
-            Self::Last | Self::All => RowKind::Logits,
+            Self::Last | Self::All | Self::From(_) => RowKind::Logits,
             Self::LastHidden | Self::AllHidden => RowKind::Hidden,
         }
     }

@@ -18,7 +18,7 @@ pub(super) struct Scheduled {
     /// Its next token is not known yet.
     pub(super) is_held: bool,
     pub(super) rows: RowRequest,
-    /// The first position whose row is still wanted: the last one, unless [`RowRequest`] selects all.
+    /// The first position whose row is still wanted: the last one, unless [`RowRequest`] selects more.
     pub(super) rows_from: usize,
     pub(super) retention: Retention,
     pub(super) state: ScheduledState,
@@ -57,6 +57,7 @@ impl Scheduled {
         self.rows_from = match rows {
             RowRequest::Last | RowRequest::LastHidden => self.sequence.tokens().len() - 1,
             RowRequest::All | RowRequest::AllHidden => 0,
+            RowRequest::From(position) => position,
         };
     }
 
@@ -76,15 +77,9 @@ impl Scheduled {
         self.sequence.tokens().len() - self.sequence.num_computed()
     }
 
-    /// Number of rows of the next `num_tokens` tokens: none, one or all.
+    /// Number of rows of the next `num_tokens` tokens, the last ones.
     pub(super) fn num_rows(&self, num_tokens: usize) -> usize {
-        if self.num_left_without_rows() >= num_tokens {
-            0
-        } else if self.rows_from + 1 == self.sequence.tokens().len() {
-            1
-        } else {
-            num_tokens
-        }
+        num_tokens.saturating_sub(self.num_left_without_rows())
     }
 
     /// Maximum number of the remaining tokens, up to `budget`, that have no more than `max_num_rows` rows.
@@ -94,7 +89,7 @@ impl Scheduled {
         let num_tokens = self.num_left().min(budget).min(branch);
         match self.num_rows(num_tokens) <= max_num_rows {
             true => num_tokens,
-            false => num_tokens.min(self.num_left_without_rows().max(max_num_rows)),
+            false => num_tokens.min(self.num_left_without_rows() + max_num_rows),
         }
     }
 

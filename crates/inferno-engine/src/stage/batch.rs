@@ -18,7 +18,8 @@ pub(super) struct ChunkMessage {
     tokens: Vec<u32>,
     start: u32,
     blocks: Vec<u32>,
-    rows: ChunkRows,
+    /// How many of the tokens, at the end, have rows.
+    rows: u32,
     /// The slot of its recurrent state.
     state: Option<u32>,
     /// The number of rows before a checkpoint, and its slot.
@@ -31,14 +32,6 @@ impl ChunkMessage {
     }
 }
 
-/// The tokens of a chunk that have rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum ChunkRows {
-    None,
-    Last,
-    All,
-}
-
 /// Returns the sequences of a batch.
 pub(super) fn to_chunks(batch: &Batch) -> Vec<ChunkMessage> {
     let mut logit_rows = batch.logit_rows().iter().copied().peekable();
@@ -49,11 +42,7 @@ pub(super) fn to_chunks(batch: &Batch) -> Vec<ChunkMessage> {
         ChunkMessage {
             start: batch.positions()[rows.start],
             blocks: batch.block_table(index).iter().map(|block| block.0).collect(),
-            rows: match num_rows {
-                0 => ChunkRows::None,
-                all if all == rows.len() => ChunkRows::All,
-                _ => ChunkRows::Last,
-            },
+            rows: num_rows as u32,
             state: state.map(|state| state.slot.0),
             checkpoint: state
                 .and_then(|state| state.checkpoint)
@@ -101,15 +90,12 @@ impl BatchBounds<'_> {
             let blocks: Result<Vec<BlockId>, StageError> =
                 chunk.blocks.iter().map(|&id| block(id, self.layout.kv.num_blocks)).collect();
             let blocks = blocks?;
+            check_below("the number of rows", chunk.rows as usize, chunk.num_tokens() + 1)?;
             let chunk = SequenceChunk {
                 tokens: &chunk.tokens,
                 start: chunk.start as usize,
                 block_table: &blocks,
-                logits: match chunk.rows {
-                    ChunkRows::None => LogitRows::None,
-                    ChunkRows::Last => LogitRows::Last,
-                    ChunkRows::All => LogitRows::All,
-                },
+                logits: LogitRows::Tail(chunk.rows as usize),
             };
             builder.push_with_state(&chunk, state)?;
         }

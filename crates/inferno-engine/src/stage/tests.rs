@@ -54,7 +54,12 @@ fn batch(sequences: &[(usize, usize, u8)], has_state: bool) -> Batch {
         let first = index as u32 * 8;
         let tokens: Vec<u32> = (0..len as u32).map(|at| at * 1000 + first).collect();
         let blocks: Vec<BlockId> = (0..8).map(|at| BlockId(first + at)).collect();
-        let logits = [LogitRows::None, LogitRows::Last, LogitRows::All][usize::from(rows % 3)];
+        let logits = [
+            LogitRows::None,
+            LogitRows::Last,
+            LogitRows::All,
+            LogitRows::Tail(tokens.len().min(2)),
+        ][usize::from(rows % 4)];
         let chunk = SequenceChunk { tokens: &tokens, start, block_table: &blocks, logits };
         let slot = StateSlot(2 * index as u32);
         let checkpoint = StateCheckpoint { num_rows: len, slot: StateSlot(slot.0 + 1) };

@@ -80,6 +80,7 @@ impl Machine {
         let id = self.scheduler.add(prompt, rows, priority, deadline);
         let rows_from = match rows {
             RowRequest::All | RowRequest::AllHidden => 0,
+            RowRequest::From(position) => position,
             RowRequest::Last | RowRequest::LastHidden => prompt.len() - 1,
         };
         self.rows_from.insert(id, rows_from);
@@ -234,11 +235,9 @@ fn check_rows(planned: &PlannedChunk, chunk: &SequenceChunk<'_>, rows_from: &mut
     }
     let expected = match planned.num_rows {
         0 => LogitRows::None,
+        1 => LogitRows::Last,
         all if all == planned.num_tokens => LogitRows::All,
-        one => {
-            assert_eq!(one, 1);
-            LogitRows::Last
-        }
+        num_rows => LogitRows::Tail(num_rows),
     };
     assert_eq!(chunk.logits, expected);
     *rows_from = end.max(*rows_from);

@@ -9,6 +9,7 @@ mod logits;
 mod prompt_logprobs;
 mod same_bits;
 mod saved_prefixes;
+mod scoring;
 mod speculation;
 
 use inferno_engine::{

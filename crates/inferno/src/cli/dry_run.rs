@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
 use crate::plural::count;
-use crate::{Footprint, GpuEstimate, LoadEstimate, Model};
+use crate::{Error, Footprint, GpuEstimate, LoadEstimate, Model};
 
 /// Prints the memory estimate and whether it fits in free memory. `smaller_cache` is the advice that makes the KV cache
 /// smaller.
@@ -15,40 +15,14 @@ use crate::{Footprint, GpuEstimate, LoadEstimate, Model};
 /// **Errors**: [`Failure::Reported`] if the model does not fit; those of [`Model::estimate`].
 pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
     let estimate = model.estimate()?;
-    let LoadEstimate { footprint, cache_tokens, cache, backend, .. } = &estimate;
-    let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
-        *footprint;
     let mut output = Output::new();
-    output.line(format_args!("backend       {backend}"))?;
-    output
-        .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
-    let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
-    let (dtype, windows) = (cache.kv.dtype, windows(&cache.kv));
-    output.line(format_args!(
-        "KV cache      {kv_cache:>12}  for {cache_tokens} tokens in {dtype}{windows}"
-    ))?;
-    if let Some(layout) = &cache.state {
-        let state = BinaryBytes(state_bytes as u64).to_string();
-        let slots = slots(layout, &estimate);
-        output.line(format_args!("state         {state:>12}  {slots}"))?;
-    }
-    output.line(format_args!(
-        "workspace     {:>12}",
-        BinaryBytes(workspace_bytes as u64).to_string()
-    ))?;
-    let mapped = BinaryBytes(mapped_bytes as u64).to_string();
-    output.line(format_args!(
-        "mapped file   {mapped:>12}  read in place; the system can page it out"
-    ))?;
-    let total = footprint.total_bytes() as u64;
-    if let Some(gpu) = &estimate.gpu {
-        report_gpu(gpu, &mut output)?;
-    }
-    output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
+    write_estimate(&estimate, &mut output)?;
+    let (total, kv_cache_bytes) =
+        (estimate.footprint.total_bytes() as u64, estimate.footprint.kv_cache_bytes as u64);
     let free = free_bytes();
     let fits_on_gpu = estimate.gpu.as_ref().is_none_or(GpuEstimate::fits);
     let fits = total <= free && fits_on_gpu;
-    let verdict = match total.saturating_sub(kv_cache_bytes as u64) <= free {
+    let verdict = match total.saturating_sub(kv_cache_bytes) <= free {
         _ if fits => "the model fits".to_owned(),
         _ if !fits_on_gpu => "the model does not fit on the GPU; reduce --gpu-layers".to_owned(),
         true => format!("the model does not fit; {smaller_cache}, or use --kv-dtype q8_0"),
@@ -62,8 +36,67 @@ pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> 
     if fits { Ok(()) } else { Err(Failure::Reported) }
 }
 
+/// Prints the memory estimates of a model and of the one that it is compared with, and whether both fit in free memory.
+///
+/// **Errors**: as [`report`].
+pub(super) fn report_pair(model: &Model, base: &Model) -> Result<(), Failure> {
+    let mut output = Output::new();
+    let mut total = 0;
+    for (name, model) in [("model", model), ("base", base)] {
+        let estimate = model.estimate()?;
+        output.line(format_args!("{name}:"))?;
+        write_estimate(&estimate, &mut output)?;
+        total += estimate.footprint.total_bytes() as u64;
+    }
+    let free = free_bytes();
+    let fits = total <= free;
+    let verdict = match fits {
+        true => "both models fit",
+        false => {
+            "both models do not fit; write the log-probabilities of the base to a file first, with --kl-divergence-base"
+        }
+    };
+    output.line(format_args!("both          {:>12}", BinaryBytes(total).to_string()))?;
+    output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
+    output.flush()?;
+    if fits { Ok(()) } else { Err(Failure::Reported) }
+}
+
+/// Prints the parts of an estimate and their sum.
+fn write_estimate(estimate: &LoadEstimate, output: &mut Output) -> Result<(), Error> {
+    let LoadEstimate { footprint, cache_tokens, cache, backend, .. } = estimate;
+    let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
+        *footprint;
+    output.line(format_args!("backend       {backend}"))?;
+    output
+        .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
+    let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
+    let (dtype, windows) = (cache.kv.dtype, windows(&cache.kv));
+    output.line(format_args!(
+        "KV cache      {kv_cache:>12}  for {cache_tokens} tokens in {dtype}{windows}"
+    ))?;
+    if let Some(layout) = &cache.state {
+        let state = BinaryBytes(state_bytes as u64).to_string();
+        let slots = slots(layout, estimate);
+        output.line(format_args!("state         {state:>12}  {slots}"))?;
+    }
+    output.line(format_args!(
+        "workspace     {:>12}",
+        BinaryBytes(workspace_bytes as u64).to_string()
+    ))?;
+    let mapped = BinaryBytes(mapped_bytes as u64).to_string();
+    output.line(format_args!(
+        "mapped file   {mapped:>12}  read in place; the system can page it out"
+    ))?;
+    let total = footprint.total_bytes() as u64;
+    if let Some(gpu) = &estimate.gpu {
+        report_gpu(gpu, output)?;
+    }
+    output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))
+}
+
 /// Prints what is on the GPU.
-fn report_gpu(gpu: &GpuEstimate, output: &mut Output) -> Result<(), Failure> {
+fn report_gpu(gpu: &GpuEstimate, output: &mut Output) -> Result<(), Error> {
     let GpuEstimate { layers, cpu_experts, footprint, memory_bytes } = gpu;
     let needed = BinaryBytes(footprint.device_bytes() as u64).to_string();
     let of = match memory_bytes {

@@ -144,6 +144,8 @@ fn other_options_are_rejected_with_advice() {
         (&["quantize", "in.gguf", "q4_k_m"], "no output specified; expected IN OUT TYPE"),
         (&["quantize", "in.gguf", "out.gguf", "q8_0", "4"], "use --threads N"),
         (&["perplexity", "-p", "text"], "pass a file, or - to read the text"),
+        (&["perplexity", "-f", "text", "--hellaswag"], "use inferno eval FILE.jsonl"),
+        (&["perplexity", "--multiple-choice-tasks", "9"], "use inferno eval --limit N"),
         (&["get", "x"], "use inferno pull MODEL"),
         (&["pull", "hf:owner/repo", "file.gguf"], "hf:OWNER/REPO:FILE"),
         (&["pull", "owner/repo"], "expected hf:OWNER/REPO"),

@@ -29,13 +29,17 @@ fn happening() -> impl Strategy<Value = Happening> {
     let rows = prop_oneof![
         3 => Just(RowRequest::Last),
         1 => Just(RowRequest::All),
+        2 => (0usize..30).prop_map(RowRequest::From),
         1 => Just(RowRequest::LastHidden),
         1 => Just(RowRequest::AllHidden),
     ];
     let add = (prompt, rows, 0usize..20, -2i32..3, lifetime).prop_map(
         |(prompt, rows, num_generated, priority, lifetime)| Happening::Add {
+            rows: match rows {
+                RowRequest::From(position) => RowRequest::From(position % prompt.len()),
+                rows => rows,
+            },
             prompt,
-            rows,
             num_generated,
             priority,
             lifetime,

@@ -14,7 +14,7 @@ use crate::device::has_preferred_gpu;
 use crate::{BackendChoice, BatchLimits, LoadOptions};
 
 /// Backend, threads and number formats.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Compute")]
 pub(crate) struct ComputeArgs {
     /// Backend to run on: auto (a discrete or Apple GPU if the model fits in its memory, otherwise parallel), scalar
@@ -58,6 +58,11 @@ pub(crate) struct ComputeArgs {
 }
 
 impl ComputeArgs {
+    /// Returns the same options for a model that keeps the weights of its file.
+    pub(crate) fn without_requantizing(&self) -> Self {
+        Self { requantize: None, ..self.clone() }
+    }
+
     /// Returns the load options for a model with this context length (in tokens) and these batch limits.
     pub(crate) fn options(
         &self,

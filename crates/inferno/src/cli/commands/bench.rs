@@ -2,21 +2,19 @@
 
 mod serve;
 
-use std::fmt::Display;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
-use clap::{Subcommand, ValueEnum};
-use serde_json::Value;
+use clap::Subcommand;
 
 use crate::bench::{BenchProgress, LadderOptions, Workload, bench, climb, fitted};
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::model::SourceArgs;
+use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::{positive, whole};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
-use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::output_file::{ensure_not_input, ensure_writable};
 use crate::{Error, LoadOptions, LoadProgress, Model};
@@ -81,15 +79,6 @@ enum BenchCommand {
     Serve(serve::BenchServeArgs),
 }
 
-/// How results are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// Markdown tables
-    Md,
-    /// One JSON object
-    Json,
-}
-
 impl BenchArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if let Some(BenchCommand::Serve(args)) = self.command {
@@ -149,17 +138,6 @@ impl BenchArgs {
             write_file(path, &ladder.svg())?;
         }
         Ok(self.output.print(&ladder, || ladder.json())?)
-    }
-}
-
-impl ReportFormat {
-    fn print(self, tables: &impl Display, json: impl FnOnce() -> Value) -> Result<(), Error> {
-        let mut output = Output::new();
-        match self {
-            Self::Md => output.write(tables)?,
-            Self::Json => output.line(json())?,
-        }
-        output.flush()
     }
 }
 

@@ -1,89 +1,162 @@
-//! `inferno perplexity`: measures how well a model predicts a text.
+//! `inferno perplexity`: measures how well a model predicts a text, and how far it is from another one.
 
-use std::path::PathBuf;
+mod comparison;
+mod report;
 
-use inferno_engine::{PerplexityOptions, perplexity};
+use std::path::{Path, PathBuf};
+
+use inferno_engine::{Perplexity, PerplexityOptions, perplexity};
+use inferno_gguf::Gguf;
 use inferno_model::ModelSpec;
 use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::positive;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::note::print_note;
-use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::plural::count;
-use crate::{BatchLimits, LoadOptions, Model};
+use crate::{BatchLimits, Error, LoadOptions, Model};
+use comparison::Comparison;
+use report::PerplexityReport;
 
 /// The shortest window with a token to score after half of it.
 const MIN_WINDOW: usize = 3;
 
-/// Measure the perplexity of a model on a text; lower is better
+/// The default window length, in tokens.
+const DEFAULT_WINDOW: usize = 512;
+
+/// Measure the perplexity of a model on a text, or its divergence from another model
 ///
 /// The text is split into windows of --context tokens, without BOS. The second half of each window is scored, so every
-/// scored token has at least half a window of context. Prints one JSON object.
+/// scored token has at least half a window of context. Lower is better. Prints one JSON object.
+///
+/// With --kl-divergence, the model is compared with a base model: the mean, the maximum and the percentiles of the
+/// Kullback-Leibler divergence per token, how often both models have the same most probable token, and the ratio of
+/// their perplexities. The base is a model, or a file that --kl-divergence-base wrote, which has llama.cpp's format. Windows
+/// are then those of llama.cpp: BOS replaces the first token of each if the vocabulary adds one.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno perplexity -m model.gguf wiki.test.raw
-  inferno perplexity -m model.gguf --context 2048 --stride 512 wiki.test.raw")]
+  inferno perplexity -m model.gguf --context 2048 --stride 512 wiki.test.raw
+  inferno perplexity -m model-q4_k_m.gguf --kl-divergence model-f16.gguf wiki.test.raw
+  inferno perplexity -m model-f16.gguf --requantize q4_k --kl-divergence model-f16.gguf wiki.test.raw
+  inferno perplexity -m model-f16.gguf --kl-divergence-base base.kld wiki.test.raw
+  inferno perplexity -m model-q4_k_m.gguf --kl-divergence base.kld")]
 pub(crate) struct PerplexityArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Text file to score; - reads standard input
+    /// Text file to score; - reads standard input. A file of log-probabilities contains the text
     #[arg(value_name = "FILE")]
-    text: PathBuf,
+    text: Option<PathBuf>,
     /// Window length in tokens; not set by the context of other commands in the environment or in inferno.toml
-    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "512")]
-    context: usize,
+    /// [default: 512, or that of the file of log-probabilities]
+    #[arg(short, long, value_name = "N", value_parser = positive)]
+    context: Option<usize>,
     /// Tokens from the start of one window to the start of the next [default: the window length]
     #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(conflicts_with_all = ["kl_divergence", "kl_divergence_base"])]
     stride: Option<usize>,
+    /// Compare with this model, or with the log-probabilities in this file
+    #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "")]
+    kl_divergence: Option<PathBuf>,
+    /// Write the log-probabilities of the model to this file, 2 bytes for each scored token and each token of the
+    /// vocabulary. Together with --kl-divergence (without a value), read them from this file, as llama.cpp does
+    #[arg(long, value_name = "FILE", alias = "save-all-logits")]
+    kl_divergence_base: Option<PathBuf>,
+    /// Overwrite the file of --kl-divergence-base if it exists
+    #[arg(long, requires = "kl_divergence_base")]
+    force: bool,
+    /// Output format [default: json, or md with --kl-divergence]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<ReportFormat>,
     #[command(flatten)]
     compute: ComputeArgs,
 }
 
 impl PerplexityArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if self.context < MIN_WINDOW {
+        if self.context.is_some_and(|context| context < MIN_WINDOW) {
             return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
         }
-        let checkpoint = self.source.open()?;
-        let spec = ModelSpec::from_checkpoint(&checkpoint)?;
-        let limits = BatchLimits {
-            max_num_logit_rows: num_logit_rows(spec.vocab_size).min(self.context),
-            ..LoadOptions::default().limits
+        let given = self.kl_divergence.as_deref().map(|base| base.as_os_str().is_empty());
+        let base = match (given, &self.kl_divergence, &self.kl_divergence_base) {
+            (None, _, None) => return self.measure(),
+            (None, _, Some(file)) => return Comparison::new(&self).store(file),
+            (Some(true), _, Some(file)) => file,
+            (Some(false), Some(base), None) => base,
+            (Some(false), _, Some(_)) => {
+                return Err(Failure::Usage(
+                    "--kl-divergence BASE compares with a model or a file, and --kl-divergence-base FILE writes one; do one after the other"
+                        .to_owned(),
+                ));
+            }
+            _ => {
+                return Err(Failure::Usage(
+                    "--kl-divergence requires a base: a model, or a file written by --kl-divergence-base"
+                        .to_owned(),
+                ));
+            }
         };
-        let options = self.compute.options(&checkpoint, Some(self.context), limits);
-        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
+        Comparison::new(&self).compare(base)
+    }
+
+    /// Measures the perplexity.
+    fn measure(self) -> Result<(), Failure> {
+        let window = self.context.unwrap_or(DEFAULT_WINDOW);
+        let model = self.model(self.source.open()?, window, &self.compute)?;
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
-        let text = read_file(&self.text)?;
+        let text = read_file(self.text()?)?;
         let tokens = model
             .tokenizer()?
             .encode(&text, EncodeOptions { add_special: false, parse_special: true });
         let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
-
         let bar = DelayedBar::steps("scoring");
-        let options = PerplexityOptions { window: self.context, stride: self.stride };
+        let options = PerplexityOptions { window, stride: self.stride };
         let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
             bar.show(so_far.num_windows as u64, so_far.total_windows as u64);
         });
         drop(bar);
-        let result = result?;
-        let windows = count(result.num_windows, "window");
-        print_note(&format!("{windows} of {} tokens", self.context));
-        let mut output = Output::new();
-        output.line(serde_json::json!({
-            "perplexity": result.value(),
-            "standard_error": result.standard_error(),
-            "tokens": result.num_scored,
-        }))?;
-        output.flush()?;
-        Ok(())
+        Ok(self.print(&result?, window)?)
+    }
+
+    /// Prints a perplexity over windows of this length.
+    fn print(&self, result: &Perplexity, window: usize) -> Result<(), Error> {
+        print_note(&format!("{} of {window} tokens", count(result.num_windows, "window")));
+        let report = PerplexityReport(result);
+        self.output.unwrap_or(ReportFormat::Json).print(&report, || report.json())
+    }
+
+    /// The file with the text.
+    fn text(&self) -> Result<&Path, Failure> {
+        self.text.as_deref().ok_or_else(|| {
+            Failure::Usage(
+                "no text specified; pass a text file, for example inferno perplexity wiki.test.raw"
+                    .to_owned(),
+            )
+        })
+    }
+
+    /// A model for windows of this length, one at a time.
+    fn model(
+        &self,
+        checkpoint: Gguf,
+        window: usize,
+        compute: &ComputeArgs,
+    ) -> Result<Model, Error> {
+        let spec = ModelSpec::from_checkpoint(&checkpoint)?;
+        let limits = BatchLimits {
+            max_num_logit_rows: num_logit_rows(spec.vocab_size).min(window),
+            ..LoadOptions::default().limits
+        };
+        let options = compute.options(&checkpoint, Some(window), limits);
+        Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
     }
 }

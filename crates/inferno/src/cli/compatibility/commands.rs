@@ -44,7 +44,6 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["get", "fetch"], "use inferno pull MODEL"),
     (&["load"], "models are loaded by the command that uses them, for example inferno run MODEL"),
     (&["update", "upgrade"], "run cargo install --path crates/inferno in an updated clone"),
-    (&["eval", "evaluate"], "use inferno perplexity, or an evaluation client with inferno serve"),
     (
         &["throughput", "latency"],
         "use inferno bench for a model, or inferno bench serve for a server",

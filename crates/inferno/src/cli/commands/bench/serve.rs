@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::ReportFormat;
 use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetServer, measure};
+use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;

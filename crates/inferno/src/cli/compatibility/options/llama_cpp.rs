@@ -300,6 +300,18 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: AUTOMATIC, has_value: true },
     ),
     (&["--ppl-stride"], &["perplexity"], SameAs("--stride")),
+    (
+        &["--hellaswag", "--winogrande", "--multiple-choice"],
+        &["perplexity"],
+        Advice(
+            "use inferno eval FILE.jsonl with the data set in JSON lines; see inferno help eval",
+        ),
+    ),
+    (
+        &["--hellaswag-tasks", "--winogrande-tasks", "--multiple-choice-tasks"],
+        &["perplexity"],
+        Advice("use inferno eval --limit N"),
+    ),
     (&["--chunks"], &["perplexity"], Advice("pass a shorter text to score fewer windows")),
     (
         &["-pg", "-npp", "-ntg", "-npl"],

@@ -9,6 +9,7 @@
 
 mod constraint;
 mod constraint_workers;
+mod draft_model;
 mod drafter;
 mod embedding;
 mod event;
@@ -47,6 +48,7 @@ use constraint::Constraint;
 use constraint_workers::ConstraintWorkers;
 use state::CoreState;
 
+pub use draft_model::{DraftCounts, DraftModel, DraftOptions};
 pub use event::{Event, Finished, ProgressEvent, PromptEvent, Timings, TokenEvent};
 pub use params::GenerationParams;
 pub use pooling::Pooling;
@@ -90,6 +92,7 @@ pub struct GenerationCore {
 struct Shared {
     info: ModelInfo,
     options: CoreOptions,
+    draft_options: Option<DraftOptions>,
     constraint_workers: ConstraintWorkers,
     state: Mutex<CoreState>,
     /// A copy for readers that must not wait for a forward pass.
@@ -108,6 +111,19 @@ impl GenerationCore {
         tokenizer: Arc<Tokenizer>,
         options: CoreOptions,
     ) -> Result<Self, EngineError> {
+        Self::with_draft_model(runner, tokenizer, options, None)
+    }
+
+    /// Creates a core that owns `runner`, for which a smaller model drafts tokens if there is one. Outputs are the same with
+    /// any draft model and without one.
+    ///
+    /// **Errors**: as [`new`](Self::new).
+    pub fn with_draft_model(
+        runner: Box<dyn Runner>,
+        tokenizer: Arc<Tokenizer>,
+        options: CoreOptions,
+        draft_model: Option<DraftModel>,
+    ) -> Result<Self, EngineError> {
         let (limits, layout) = (runner.limits(), runner.kv_layout().clone());
         let limit = runner.max_num_sequences();
         let max_num_sequences = options.max_num_sequences.unwrap_or(limit);
@@ -125,11 +141,14 @@ impl GenerationCore {
             window: layout.window,
         });
         let info = ModelInfo::new(&*runner, tokenizer);
-        let state = CoreState::new(runner, scheduler, info.vocab_size, options.target_itl);
+        let draft_options = draft_model.as_ref().map(|model| model.options);
+        let target_itl = options.target_itl;
+        let state = CoreState::new(runner, scheduler, info.vocab_size, target_itl, draft_model);
         let snapshot = Mutex::new(state.snapshot());
         let shared = Shared {
             info,
             options,
+            draft_options,
             constraint_workers: ConstraintWorkers::default(),
             state: Mutex::new(state),
             snapshot,
@@ -141,6 +160,11 @@ impl GenerationCore {
     /// Returns the options of the core.
     pub fn options(&self) -> CoreOptions {
         self.shared.options
+    }
+
+    /// Returns how the draft model drafts; `None` without one.
+    pub fn draft_options(&self) -> Option<DraftOptions> {
+        self.shared.draft_options
     }
 
     /// Returns the tokenizer of the model.

@@ -162,7 +162,7 @@ pub enum EngineError {
     GenerationFailed,
     /// Speculative decoding was requested without a KV cache.
     #[error(
-        "speculative decoding requires the KV cache; enable the cache or set the number of speculative tokens to 0"
+        "speculative decoding requires the KV cache; enable the cache, or use neither speculative tokens nor a draft model"
     )]
     SpeculationWithoutCache,
     /// More speculative tokens were requested than a batch can hold.

@@ -45,7 +45,7 @@ mod window_blocks;
 pub use block_pool::BlockPool;
 pub use cache_events::{BlockHash, CacheEvent};
 pub use core::{
-    CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
+    CoreOptions, DraftCounts, DraftModel, DraftOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
     PrefillPacing, ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
 };
 pub use engine::{

@@ -17,6 +17,7 @@
 
 mod best_logits;
 mod candidates;
+mod draft;
 mod dry;
 mod history;
 mod logit_bias;

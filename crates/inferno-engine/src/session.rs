@@ -246,6 +246,9 @@ impl Session {
         let limits = self.info().limits;
         let limit = limits.max_num_tokens.min(limits.max_num_logit_rows).saturating_sub(1);
         match num_drafts {
+            _ if !self.kv_cache && self.core.draft_options().is_some() => {
+                Err(EngineError::SpeculationWithoutCache)
+            }
             0 => Ok(()),
             _ if !self.kv_cache => Err(EngineError::SpeculationWithoutCache),
             asked_for if asked_for > limit => Err(EngineError::TooManyDrafts { asked_for, limit }),

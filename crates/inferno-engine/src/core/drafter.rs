@@ -24,6 +24,8 @@ pub(super) struct Drafter {
     max_num_drafts: usize,
     lookup: PromptLookup,
     drafts: Vec<u32>,
+    /// Whether they are those of prompt lookup.
+    are_looked_up: bool,
     /// Passes without drafts that are still to come.
     pause: usize,
     /// The value of `pause` after the next rejection.
@@ -37,6 +39,7 @@ impl Drafter {
             max_num_drafts,
             lookup: PromptLookup::default(),
             drafts: Vec::new(),
+            are_looked_up: true,
             pause: 0,
             next_pause: 1,
         }
@@ -47,9 +50,10 @@ impl Drafter {
         self.max_num_drafts > 0
     }
 
-    /// Returns at most `room` tokens that may follow `tokens`.
+    /// Returns at most `room` tokens that may follow `tokens`, by prompt lookup.
     pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
         self.drafts.clear();
+        self.are_looked_up = true;
         if self.pause > 0 {
             self.pause -= 1;
         } else if self.max_num_drafts > 0 {
@@ -59,6 +63,13 @@ impl Drafter {
         &self.drafts
     }
 
+    /// Sets the drafts of the current pass to those of another source, which adapts to their acceptance itself.
+    pub(super) fn set_drafts(&mut self, drafts: &[u32]) {
+        self.drafts.clear();
+        self.drafts.extend_from_slice(drafts);
+        self.are_looked_up = false;
+    }
+
     /// The drafts of the current pass.
     pub(super) fn drafts(&self) -> &[u32] {
         &self.drafts
@@ -66,7 +77,9 @@ impl Drafter {
 
     /// Records how many of the drafts were accepted, and drops them.
     pub(super) fn record_accepted(&mut self, num_accepted: usize) {
-        if num_accepted > 0 {
+        if !self.are_looked_up {
+            // The pause is that of prompt lookup.
+        } else if num_accepted > 0 {
             self.next_pause = 1;
         } else if !self.drafts.is_empty() {
             self.pause = self.next_pause;

@@ -103,20 +103,42 @@ impl GenerationTask {
         self.sampler.seed()
     }
 
-    /// Whether [`draft`](Self::draft) can return anything.
-    pub(super) fn may_draft(&self) -> bool {
+    /// Whether [`look_up`](Self::look_up) can return anything.
+    pub(super) fn may_look_up(&self) -> bool {
         self.drafter.is_enabled()
     }
 
-    /// Returns at most `room` tokens that may follow `tokens`; none before the first token was sampled.
-    pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+    /// Maximum number of drafts before the generation ends; 0 before the first token was sampled.
+    pub(super) fn max_num_drafts(&self) -> usize {
         let num_generated = self.sender.num_generated();
+        if num_generated == 0 {
+            return 0;
+        }
         let num_left = self.text.stop().num_tokens_left().unwrap_or(usize::MAX);
         let num_left =
             num_left.min(self.context_length - self.sender.prompt_tokens() - num_generated);
         // One more token follows the last draft.
-        let room = room.min(num_left.saturating_sub(1));
-        self.drafter.draft(tokens, if num_generated == 0 { 0 } else { room })
+        num_left.saturating_sub(1)
+    }
+
+    /// Returns at most `room` tokens that followed the end of `tokens` earlier.
+    pub(super) fn look_up(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+        self.drafter.draft(tokens, room)
+    }
+
+    /// Replaces the drafts of the current pass, of which there are none, by those of a draft model.
+    pub(super) fn set_drafts(&mut self, drafts: &[u32]) {
+        self.drafter.set_drafts(drafts);
+    }
+
+    /// The sampler of the next token.
+    pub(super) fn sampler(&self) -> &Sampler {
+        &self.sampler
+    }
+
+    /// Tokens that may not be sampled next.
+    pub(super) fn banned(&self) -> &[u32] {
+        self.text.stop().banned()
     }
 
     /// Returns the number of candidates per row that are enough in most cases; `None` if whole rows are needed.

@@ -1,5 +1,6 @@
 //! The state and counters of a core.
 
+use super::draft_model::DraftCounts;
 use crate::scheduler::{BlockUsage, SchedulerCounts, StateUsage};
 
 /// The state and counters of a core after its last step.
@@ -19,6 +20,8 @@ pub struct EngineSnapshot {
     pub block_tokens: usize,
     /// Counters of the scheduler.
     pub scheduler: SchedulerCounts,
+    /// Counters of the draft model.
+    pub draft_model: DraftCounts,
     /// Forward passes.
     pub steps: u64,
     /// Forward passes that failed.
@@ -72,6 +75,7 @@ impl EngineSnapshot {
             states: self.states.plus(other.states),
             block_tokens: self.block_tokens,
             scheduler: self.scheduler.plus(other.scheduler),
+            draft_model: self.draft_model.plus(other.draft_model),
             steps: self.steps + other.steps,
             failed_steps: self.failed_steps + other.failed_steps,
             step_tokens: self.step_tokens.plus(other.step_tokens),

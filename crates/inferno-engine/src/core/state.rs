@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use inferno_backend::Batch;
 use tokio::sync::mpsc;
 
+use super::draft_model::{DraftModel, DraftRequest, ModelDrafter};
 use super::event_sender::{EventQueue, EventSender};
 use super::prefill_pacing::PrefillPacing;
 use super::snapshot::EngineSnapshot;
@@ -25,6 +26,8 @@ const MIN_CONSTRAINT_WAIT: Duration = Duration::from_millis(1);
 pub(crate) struct CoreState {
     pub(super) runner: Box<dyn Runner>,
     pub(super) scheduler: Scheduler,
+    /// Drafts what prompt lookup does not find.
+    draft_model: Option<ModelDrafter>,
     tasks: HashMap<SequenceId, SequenceTask>,
     /// Tokens that both model and tokenizer have.
     pub(super) vocab_size: usize,
@@ -50,12 +53,14 @@ impl CoreState {
         scheduler: Scheduler,
         vocab_size: usize,
         target_itl: Option<Duration>,
+        draft_model: Option<DraftModel>,
     ) -> Self {
         let counters =
             EngineSnapshot { block_tokens: runner.kv_layout().block_tokens, ..Default::default() };
         Self {
             runner,
             scheduler,
+            draft_model: draft_model.map(|model| ModelDrafter::new(model, vocab_size)),
             tasks: HashMap::new(),
             vocab_size,
             batch: Batch::default(),
@@ -77,6 +82,7 @@ impl CoreState {
             blocks: self.scheduler.block_usage(),
             states: self.scheduler.state_usage(),
             scheduler: self.scheduler.counts(),
+            draft_model: self.draft_model.as_ref().map(ModelDrafter::counts).unwrap_or_default(),
             ..self.counters
         }
     }
@@ -279,18 +285,53 @@ impl CoreState {
 
     /// Adds drafts of what may follow, if the step has room for them.
     fn add_drafts(&mut self, plan: &mut Plan) {
+        let Self { tasks, scheduler, draft_model, .. } = self;
+        if let Some(model) = draft_model {
+            model.begin_step(|id| tasks.contains_key(&id));
+        }
         for place in 0..plan.chunks.len() {
             let mut chunk = plan.chunks[place];
-            let Some(drafter) = self.tasks.get_mut(&chunk.id).filter(|task| task.may_draft())
-            else {
+            let task = tasks.get_mut(&chunk.id).and_then(SequenceTask::generation_mut);
+            let Some(task) = task.filter(|task| task.may_look_up() || draft_model.is_some()) else {
                 continue;
             };
-            let room = self.scheduler.room_for_drafts(plan, &chunk);
-            if room > 0 {
-                let drafts = drafter.draft(self.scheduler.tokens(chunk.id), room);
-                self.scheduler.draft(&mut chunk, drafts);
-                plan.chunks[place] = chunk;
+            let num_left = task.max_num_drafts();
+            let room = scheduler.room_for_drafts(plan, &chunk).min(num_left);
+            if room == 0 {
+                continue;
             }
+            let (id, tokens) = (chunk.id, scheduler.tokens(chunk.id));
+            let drafts = task.look_up(tokens, room);
+            match draft_model {
+                Some(model) if drafts.is_empty() => {
+                    let (sampler, banned) = (task.sampler(), task.banned());
+                    let num_sequences = plan.chunks.len();
+                    model.request(DraftRequest {
+                        id,
+                        tokens,
+                        num_sequences,
+                        room,
+                        num_left,
+                        sampler,
+                        banned,
+                    });
+                }
+                _ => {
+                    scheduler.draft(&mut chunk, drafts);
+                    plan.chunks[place] = chunk;
+                }
+            }
+        }
+        for (id, mut drafts) in draft_model.iter_mut().flat_map(ModelDrafter::run) {
+            let chunk = plan.chunks.iter().position(|chunk| chunk.id == id);
+            let task = tasks.get_mut(&id).and_then(SequenceTask::generation_mut);
+            let (Some(place), Some(task)) = (chunk, task) else { continue };
+            let mut chunk = plan.chunks[place];
+            // Drafts of other sequences may have used the last free blocks.
+            drafts.truncate(scheduler.room_for_drafts(plan, &chunk));
+            task.set_drafts(&drafts);
+            scheduler.draft(&mut chunk, &drafts);
+            plan.chunks[place] = chunk;
         }
     }
 

@@ -45,16 +45,11 @@ impl SequenceTask {
         }
     }
 
-    /// Whether [`draft`](Self::draft) can return anything.
-    pub(super) fn may_draft(&self) -> bool {
-        matches!(self, Self::Generation(task) if task.may_draft())
-    }
-
-    /// Returns at most `room` tokens that may follow `tokens`.
-    pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+    /// The generation, if it is one: only generations have drafts.
+    pub(super) fn generation_mut(&mut self) -> Option<&mut GenerationTask> {
         match self {
-            Self::Generation(task) => task.draft(tokens, room),
-            Self::Embedding(_) | Self::Logits(_) | Self::Scoring(_) | Self::Prefill(_) => &[],
+            Self::Generation(task) => Some(task),
+            Self::Embedding(_) | Self::Logits(_) | Self::Scoring(_) | Self::Prefill(_) => None,
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) use sequence_breakers::SequenceBreakerCache;
 pub use sequence_breakers::SequenceBreakers;
 
 /// The tokens so far, and the penalties that follow from them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Dry {
     breakers: Arc<SequenceBreakers>,
     tokens: Vec<u32>,

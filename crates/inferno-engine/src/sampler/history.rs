@@ -7,13 +7,18 @@ use super::penalties::SeenTokens;
 use super::{SamplingParams, SequenceBreakers};
 
 /// The tokens of prompt and output, stored only for penalties that are enabled.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct History {
     seen: SeenTokens,
     dry: Dry,
 }
 
 impl History {
+    /// Whether logits depend on it.
+    pub(super) fn is_needed(params: &SamplingParams) -> bool {
+        params.has_penalties() || params.dry.is_enabled()
+    }
+
     pub(super) fn set_sequence_breakers(&mut self, breakers: Arc<SequenceBreakers>) {
         self.dry.set_sequence_breakers(breakers);
     }

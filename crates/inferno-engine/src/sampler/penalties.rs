@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::SamplingParams;
 
 /// How often each token was generated; tokens that are only in the prompt have zero.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct SeenTokens {
     num_generated: HashMap<u32, u32>,
 }

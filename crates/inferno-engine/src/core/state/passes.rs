@@ -51,6 +51,12 @@ impl CoreState {
             let decode_tokens = plan.num_decode_tokens();
             let prompt_tokens = num_tokens.saturating_sub(decode_tokens);
             self.pacing.record(decode_tokens > 0, prompt_tokens, duration);
+            if let Some(model) = &mut self.draft_model
+                && plan.chunks.iter().all(|chunk| chunk.is_decode)
+            {
+                let has_drafts = plan.chunks.iter().any(|chunk| chunk.num_drafts > 0);
+                model.record_model_pass(num_tokens, has_drafts, duration);
+            }
         }
     }
 
@@ -129,7 +135,14 @@ impl CoreState {
             let before = task.sender().num_generated();
             task.sender_mut().record_processed(*end);
             match task.read(end - chunk.num_rows, rows, deadline) {
-                Ok(continuation) => self.continuations[place] = continuation,
+                Ok(continuation) => {
+                    self.continuations[place] = continuation;
+                    let Continuation { num_accepted, next } = continuation;
+                    if let Some(model) = self.draft_model.as_mut().filter(|_| chunk.num_drafts > 0) {
+                        let is_rejected = num_accepted < chunk.num_drafts && next.is_some();
+                        model.record_accepted(chunk.id, num_accepted, is_rejected);
+                    }
+                }
                 Err(error) => failed.push((chunk.id, error)),
             }
             if task.is_held() {

@@ -1,0 +1,435 @@
+//! Drafts by a smaller model with the same vocabulary.
+//!
+//! The draft model follows the sequences that are computed: before each step in which all of them decode, it computes the
+//! tokens that it has not seen, then drafts one token after another, for all sequences in one pass. Each draft is drawn
+//! with a copy of the sequence's own sampler and random numbers, so it is what the sequence would continue with if both
+//! models agreed.
+//!
+//! Its cache has its own blocks. What it holds only affects speed: a sequence that loses its blocks is computed again, or
+//! has no drafts. A draft model that fails is not used for this step, and after repeated failures never again.
+
+mod acceptance;
+mod draft_length;
+mod pass_times;
+mod slot;
+
+use std::time::Duration;
+
+use inferno_backend::{
+    Batch, CandidateShape, SequenceState, StateLayout, StateSlot,
+};
+
+use crate::forward::run_chunks;
+use crate::scheduler::SequenceId;
+use crate::window_blocks::WindowBlocks;
+use crate::{BlockPool, EngineError, PassRows, Runner, Sampler};
+use acceptance::Acceptance;
+use draft_length::{Circumstances, DraftLength, TrialTime};
+use pass_times::PassTimes;
+use slot::{DraftSlot, Turn};
+
+/// Failures in a row after which the draft model is no longer used.
+const MAX_FAILURES: usize = 3;
+
+/// Sequences that the cache of the draft model holds at most, those that have ended included. Those with a recurrent state
+/// are limited by the slots for it as well.
+const MAX_NUM_SLOTS: usize = 32;
+
+/// Tokens of a sequence that has ended from which on another one continues with them instead of an empty slot.
+const MIN_NUM_REUSED: usize = 16;
+
+/// A model that drafts tokens for another one, as [`GenerationCore::with_draft_model`](crate::GenerationCore::with_draft_model)
+/// uses it.
+pub struct DraftModel {
+    /// The model. Its vocabulary must be that of the model that it drafts for; only speed suffers if it is not.
+    pub runner: Box<dyn Runner>,
+    /// How it drafts.
+    pub options: DraftOptions,
+}
+
+/// Configures a [`DraftModel`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DraftOptions {
+    /// Maximum number of tokens drafted per sequence and step. Fewer are drafted if that is faster.
+    pub max_num_drafts: usize,
+    /// Tokens to which the draft model assigns a lower probability end a draft; 0 for no limit.
+    pub min_probability: f32,
+}
+
+impl Default for DraftOptions {
+    fn default() -> Self {
+        Self { max_num_drafts: 8, min_probability: 0.0 }
+    }
+}
+
+/// Counters of a draft model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DraftCounts {
+    /// Forward passes of the draft model.
+    pub passes: u64,
+    /// Those of them that failed.
+    pub failed_passes: u64,
+}
+
+impl DraftCounts {
+    /// Adds the counters of another draft model.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            passes: self.passes + other.passes,
+            failed_passes: self.failed_passes + other.failed_passes,
+        }
+    }
+}
+
+/// What a sequence is drafted for in a step.
+pub(super) struct DraftRequest<'a> {
+    pub(super) id: SequenceId,
+    /// All tokens of the sequence.
+    pub(super) tokens: &'a [u32],
+    /// Sequences that are computed together.
+    pub(super) num_sequences: usize,
+    /// Maximum number of drafts.
+    pub(super) room: usize,
+    /// Maximum number of tokens before the sequence ends.
+    pub(super) num_left: usize,
+    pub(super) sampler: &'a Sampler,
+    /// Tokens that may not be sampled.
+    pub(super) banned: &'a [u32],
+}
+
+/// A draft model with its cache.
+pub(super) struct ModelDrafter {
+    runner: Box<dyn Runner>,
+    options: DraftOptions,
+    /// Number of tokens that can be sampled.
+    vocab_size: usize,
+    pool: BlockPool,
+    windows: WindowBlocks,
+    batch: Batch,
+    slots: Vec<DraftSlot>,
+    free_states: Vec<[StateSlot; 2]>,
+    times: PassTimes,
+    trials: TrialTime,
+    /// That of all sequences.
+    acceptance: Acceptance,
+    step: u64,
+    num_failures: usize,
+    counts: DraftCounts,
+    /// A row of logits with as many values as the sequence's sampler expects.
+    row: Vec<f32>,
+}
+
+impl ModelDrafter {
+    /// `vocab_size` is the number of tokens that can be sampled.
+    pub(super) fn new(model: DraftModel, vocab_size: usize) -> Self {
+        let DraftModel { runner, options } = model;
+        let layout = runner.kv_layout();
+        let num_states = runner.state_layout().map_or(0, |&StateLayout { num_slots, .. }| num_slots);
+        let pairs = (0..num_states / 2).map(|pair| [2 * pair, 2 * pair + 1]);
+        let free_states = pairs.map(|pair| pair.map(|slot| StateSlot(slot as u32))).collect();
+        Self {
+            pool: BlockPool::new(layout.num_blocks),
+            windows: WindowBlocks::of(layout),
+            runner,
+            options,
+            vocab_size,
+            batch: Batch::default(),
+            slots: Vec::new(),
+            free_states,
+            times: PassTimes::default(),
+            trials: TrialTime::default(),
+            acceptance: Acceptance::default(),
+            step: 0,
+            num_failures: 0,
+            counts: DraftCounts::default(),
+            row: Vec::new(),
+        }
+    }
+
+    pub(super) fn counts(&self) -> DraftCounts {
+        self.counts
+    }
+
+    /// Begins a step. Slots of sequences that have ended may be used by others.
+    pub(super) fn begin_step(&mut self, is_running: impl Fn(SequenceId) -> bool) {
+        self.step += 1;
+        for slot in &mut self.slots {
+            slot.owner = slot.owner.filter(|&id| is_running(id));
+            slot.turn = None;
+            slot.verifying.clear();
+        }
+    }
+
+    /// Requests drafts of a sequence, if they are worth their time.
+    pub(super) fn request(&mut self, request: DraftRequest<'_>) {
+        let DraftRequest { id, tokens, num_sequences, num_left, sampler, banned, .. } = request;
+        let room = request.room.min(self.options.max_num_drafts);
+        let room = room.min(self.runner.context_length().saturating_sub(tokens.len()));
+        let num_known = self.runner.vocab_size();
+        if room == 0 || self.num_failures >= MAX_FAILURES {
+            return;
+        }
+        let Some(index) = self.slot_of(id, tokens) else { return };
+        let slot = &mut self.slots[index];
+        slot.follow(tokens, &self.windows, &mut self.pool);
+        let unseen = &slot.sequence.tokens()[slot.sequence.num_computed()..];
+        if unseen.iter().any(|&token| token as usize >= num_known) {
+            slot.clear(&mut self.pool);
+            return;
+        }
+        let num_behind = slot.num_behind();
+        let circumstances = Circumstances { num_sequences, room, num_left, num_behind };
+        let Some(length) =
+            DraftLength::plan(slot.acceptance, &self.times, &mut self.trials, circumstances)
+        else {
+            return;
+        };
+        slot.last_use = self.step;
+        match &mut slot.sampler {
+            Some(copy) => copy.continue_as(sampler),
+            copy => *copy = Some(sampler.fork()),
+        }
+        slot.turn = Some(Turn {
+            length,
+            banned: banned.to_vec(),
+            drafts: Vec::new(),
+            probabilities: Vec::new(),
+            is_done: false,
+        });
+    }
+
+    /// Computes the drafts that were requested. A failure leaves none.
+    pub(super) fn run(&mut self) -> Vec<(SequenceId, Vec<u32>)> {
+        match self.run_passes() {
+            Ok(()) => self.num_failures = 0,
+            Err(error) => {
+                self.counts.failed_passes += 1;
+                self.num_failures += 1;
+                if error.is_device_lost() {
+                    self.num_failures = MAX_FAILURES;
+                }
+                // What a pass that failed leaves in the cache is unknown.
+                for slot in &mut self.slots {
+                    slot.clear(&mut self.pool);
+                }
+            }
+        }
+        let mut drafted = Vec::new();
+        for slot in &mut self.slots {
+            let (Some(id), Some(turn)) = (slot.owner, slot.turn.take()) else { continue };
+            let Turn { length, mut drafts, probabilities, .. } = turn;
+            drafts.truncate(length.num_worth_verifying(&self.times));
+            if !drafts.is_empty() {
+                slot.verifying = probabilities;
+                drafted.push((id, drafts));
+            }
+        }
+        drafted
+    }
+
+    /// Records how many drafts of a sequence were accepted, and whether the one after them was rejected.
+    pub(super) fn record_accepted(&mut self, id: SequenceId, num_accepted: usize, is_rejected: bool) {
+        let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner == Some(id)) else { return };
+        for (place, probability) in slot.verifying.drain(..).enumerate() {
+            let is_accepted = place < num_accepted;
+            if is_accepted || place == num_accepted && is_rejected {
+                slot.acceptance.record(probability, is_accepted);
+                self.acceptance.record(probability, is_accepted);
+            }
+        }
+    }
+
+    /// Records a pass of the model in which all sequences decode.
+    pub(super) fn record_model_pass(&mut self, num_rows: usize, has_drafts: bool, duration: Duration) {
+        self.times.record_model(num_rows, duration);
+        if !has_drafts {
+            self.trials.save(duration.as_secs_f64());
+        }
+    }
+
+    /// The index of the slot of a sequence; `None` if all are in use.
+    fn slot_of(&mut self, id: SequenceId, tokens: &[u32]) -> Option<usize> {
+        if let Some(own) = self.slots.iter().position(|slot| slot.owner == Some(id)) {
+            return Some(own);
+        }
+        let free = (0..self.slots.len()).filter(|&index| self.slots[index].owner.is_none());
+        let reusable = free.map(|index| (self.slots[index].num_reusable(tokens), index));
+        let index = match reusable.max() {
+            Some((MIN_NUM_REUSED.., index)) => index,
+            _ => self.new_slot()?,
+        };
+        let slot = &mut self.slots[index];
+        slot.owner = Some(id);
+        slot.sampler = None;
+        slot.acceptance = self.acceptance.as_prior();
+        Some(index)
+    }
+
+    /// Adds a slot, or empties the least recently used one of those whose sequences have ended.
+    fn new_slot(&mut self) -> Option<usize> {
+        let has_states = self.runner.state_layout().is_some();
+        let is_full = self.slots.len() >= MAX_NUM_SLOTS || has_states && self.free_states.is_empty();
+        if is_full {
+            let index = self.least_recently_used(|slot| slot.owner.is_none())?;
+            self.slots[index].clear(&mut self.pool);
+            return Some(index);
+        }
+        let states = if has_states { self.free_states.pop() } else { None };
+        let block_tokens = self.runner.kv_layout().block_tokens;
+        self.slots.push(DraftSlot::new(block_tokens, states));
+        Some(self.slots.len() - 1)
+    }
+
+    fn least_recently_used(&self, is_selected: impl Fn(&DraftSlot) -> bool) -> Option<usize> {
+        let selected = (0..self.slots.len()).filter(|&index| is_selected(&self.slots[index]));
+        selected.min_by_key(|&index| self.slots[index].last_use)
+    }
+
+    /// Computes what the draft model is behind, then one draft after another.
+    fn run_passes(&mut self) -> Result<(), EngineError> {
+        let chunks = self.plan_catch_up();
+        self.run_pass(&chunks, 0)?;
+        for &(index, _) in &chunks {
+            let slot = &mut self.slots[index];
+            slot.set_verified();
+            match (&slot.turn, slot.states) {
+                (Some(turn), Some([verified, drafted])) if !turn.is_done => {
+                    self.runner.copy_state(verified, drafted);
+                }
+                _ => {}
+            }
+        }
+        loop {
+            let chunks = self.plan_drafts();
+            if chunks.is_empty() {
+                return Ok(());
+            }
+            self.run_pass(&chunks, 1)?;
+        }
+    }
+
+    /// The slots whose drafts were requested with the tokens that are computed first, as far as they fit in one pass. Those
+    /// that remain behind have no drafts in this step.
+    fn plan_catch_up(&mut self) -> Vec<(usize, usize)> {
+        let requested = (0..self.slots.len()).filter(|&index| self.slots[index].turn.is_some());
+        let mut requested: Vec<_> = requested.collect();
+        requested.sort_by_key(|&index| self.slots[index].num_behind());
+        let limits = self.runner.limits();
+        let mut num_left = limits.max_num_tokens;
+        let mut chunks = Vec::new();
+        for index in requested {
+            let num_tokens = self.slots[index].num_behind().min(num_left);
+            let is_possible = chunks.len() < limits.max_num_logit_rows
+                && num_tokens > 0
+                && self.reserve(index, num_tokens);
+            let slot = &mut self.slots[index];
+            if is_possible {
+                num_left -= num_tokens;
+                chunks.push((index, num_tokens));
+            }
+            if let Some(turn) = &mut slot.turn {
+                turn.is_done = !is_possible;
+            }
+        }
+        chunks
+    }
+
+    /// The slots that another token is drafted for.
+    fn plan_drafts(&mut self) -> Vec<(usize, usize)> {
+        let mut chunks = Vec::new();
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            let Some(turn) = slot.turn.as_mut().filter(|turn| !turn.is_done) else { continue };
+            let Some(&last) = turn.drafts.last() else { continue };
+            slot.sequence.extend(&[last]);
+            if self.reserve(index, 1) {
+                chunks.push((index, 1));
+            } else if let Some(turn) = &mut self.slots[index].turn {
+                turn.is_done = true;
+            }
+        }
+        chunks
+    }
+
+    /// Allocates blocks for the next tokens of a slot, if needed those of sequences that are not drafted for in this step.
+    fn reserve(&mut self, index: usize, num_tokens: usize) -> bool {
+        let end = self.slots[index].sequence.num_computed() + num_tokens;
+        loop {
+            if self.slots[index].sequence.reserve(end, &mut self.pool).is_ok() {
+                return true;
+            }
+            let is_idle = |slot: &DraftSlot| {
+                slot.turn.is_none() && !slot.sequence.block_table().is_empty()
+            };
+            let Some(idle) = self.least_recently_used(is_idle) else { return false };
+            self.slots[idle].clear(&mut self.pool);
+        }
+    }
+
+    /// Computes the next tokens of slots with the recurrent state that `state` selects, and draws a draft from each row.
+    fn run_pass(&mut self, chunks: &[(usize, usize)], state: usize) -> Result<(), EngineError> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        self.counts.passes += 1;
+        let rows = self.pass_rows(chunks);
+        let Self { runner, windows, batch, slots, .. } = self;
+        windows.begin_step();
+        for &(index, num_tokens) in chunks {
+            let sequence = &slots[index].sequence;
+            let start = sequence.num_computed();
+            windows.use_positions(sequence.block_table(), start..start + num_tokens);
+        }
+        runner.update_windows(&windows.take_updates());
+        let planned = chunks.iter().map(|&(index, num_tokens)| {
+            let slot = &slots[index];
+            let state = slot.states.map(|states| SequenceState::from(states[state]));
+            (slot.sequence.chunk(num_tokens), state)
+        });
+        let num_row_values = runner.vocab_size();
+        let (rows, duration) = run_chunks(&mut **runner, batch, rows, planned)?;
+        let mut next_row = 0;
+        for &(index, num_tokens) in chunks {
+            let slot = &mut slots[index];
+            slot.sequence.advance(num_tokens);
+            let Some(turn) = &mut slot.turn else { continue };
+            if slot.sequence.num_computed() < slot.sequence.tokens().len() {
+                turn.is_done = true;
+                continue;
+            }
+            let row = rows.row(next_row, num_row_values.min(self.vocab_size));
+            next_row += 1;
+            let sampler = slot.sampler.as_mut().expect("a slot with a turn has a sampler");
+            let Some((draft, probability)) = sampler.draft(row, &turn.banned, &mut self.row)? else {
+                turn.is_done = true;
+                continue;
+            };
+            if probability < f64::from(self.options.min_probability) {
+                turn.is_done = true;
+                continue;
+            }
+            turn.drafts.push(draft);
+            turn.probabilities.push(probability);
+            turn.is_done = !turn.length.push(probability, &self.times);
+        }
+        let num_tokens = chunks.iter().map(|(_, num_tokens)| num_tokens).sum();
+        self.times.record_draft(chunks.len(), num_tokens, duration);
+        Ok(())
+    }
+
+    /// What a pass returns for the rows of these slots.
+    fn pass_rows(&self, chunks: &[(usize, usize)]) -> PassRows {
+        let counts = chunks.iter().map(|&(index, _)| {
+            let slot = &self.slots[index];
+            let num_banned = slot.turn.as_ref().map_or(0, |turn| turn.banned.len());
+            slot.sampler.as_ref().and_then(|sampler| sampler.num_candidates(num_banned))
+        });
+        let has_whole_rows = self.runner.vocab_size() >= self.vocab_size;
+        match counts.collect::<Option<Vec<_>>>().and_then(|counts| counts.into_iter().max()) {
+            Some(count) if has_whole_rows => {
+                PassRows::Candidates(CandidateShape { count, vocab_size: self.vocab_size })
+            }
+            _ => PassRows::Logits,
+        }
+    }
+}

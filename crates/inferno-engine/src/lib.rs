@@ -45,8 +45,9 @@ mod window_blocks;
 pub use block_pool::BlockPool;
 pub use cache_events::{BlockHash, CacheEvent};
 pub use core::{
-    CoreOptions, DraftCounts, DraftModel, DraftOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
-    PrefillPacing, ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
+    CoreOptions, DraftCounts, DraftModel, DraftOptions, EngineSnapshot, Event, Finished,
+    GenerationCore, GenerationParams, Pooling, PrefillPacing, ProgressEvent, PromptEvent,
+    StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
     EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, ScoringRequest,

@@ -24,6 +24,7 @@
 mod byte_alphabet;
 mod constraint;
 mod detokenizer;
+mod difference;
 mod error;
 mod metadata;
 mod model;
@@ -36,6 +37,7 @@ mod vocabulary;
 
 pub use constraint::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 pub use detokenizer::Detokenizer;
+pub use difference::VocabularyDifference;
 pub use error::TokenizerError;
 pub use metadata::special_token_texts;
 pub use special_tokens::SpecialTokens;

@@ -45,7 +45,7 @@ pub struct EncodeOptions {
 /// # Ok::<(), inferno_tokenizer::TokenizerError>(())
 /// ```
 pub struct Tokenizer {
-    vocabulary: Arc<Vocabulary>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
     model: TokenizerModel,
     partitioner: Partitioner,
     affixes: Affixes,

@@ -303,6 +303,7 @@ impl Part<'_> {
             isa: None,
             num_threads: 1,
             gpu: None,
+            draft: None,
         })
     }
 

@@ -10,7 +10,7 @@ use inferno_engine::{EngineError, StageError};
 use inferno_model::ModelError;
 use inferno_server::ServerError;
 use inferno_tensor::{DType, TensorError};
-use inferno_tokenizer::TokenizerError;
+use inferno_tokenizer::{TokenizerError, VocabularyDifference};
 
 use crate::{BackendChoice, HubError, Recipe};
 
@@ -188,6 +188,17 @@ pub enum Error {
         /// The name of the backend.
         backend: &'static str,
     },
+    /// The vocabulary of a draft model is not that of the model that it drafts for.
+    #[error(
+        "the draft model has another vocabulary: {difference} in the draft model; use a smaller model of the same family"
+    )]
+    DraftVocabulary {
+        /// The first difference between the vocabulary of the model and that of the draft model.
+        difference: VocabularyDifference,
+    },
+    /// A draft model was set for a model whose stages run in other processes.
+    #[error("a draft model cannot be used with a model whose stages run in other processes")]
+    DraftForStages,
     /// The backend does not support an option.
     #[error(
         "the {backend} backend does not support {option}; remove it, or use --backend parallel"

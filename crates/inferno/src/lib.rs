@@ -34,6 +34,7 @@ pub mod bench;
 pub mod cli;
 mod constraint;
 mod device;
+mod draft;
 mod embedded;
 mod error;
 pub mod evaluation;
@@ -57,12 +58,12 @@ pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
-    BlockHash, CacheEvent, CancelHandle, Completion, ConstraintError, ConstraintState, DryParams,
-    EmbeddingRequest, Engine, EngineError, EngineHandle, EngineOptions, EngineSnapshot, Event,
-    EventStream, FinishReason, Finished, Generation, GenerationCore, GenerationParams,
-    GenerationStep, Metrics, Passes, Pooling, Prompt, Request, Runner, SamplingParams, Session,
-    StageAddresses, StageError, StageKey, StageServer, StopParams, SubmitError, TokenConstraint,
-    TokenEvent, TokenLogprobs, TokenMask,
+    BlockHash, CacheEvent, CancelHandle, Completion, ConstraintError, ConstraintState,
+    DraftOptions, DryParams, EmbeddingRequest, Engine, EngineError, EngineHandle, EngineOptions,
+    EngineSnapshot, Event, EventStream, FinishReason, Finished, Generation, GenerationCore,
+    GenerationParams, GenerationStep, Metrics, Passes, Pooling, Prompt, Request, Runner,
+    SamplingParams, Session, StageAddresses, StageError, StageKey, StageServer, StopParams,
+    SubmitError, TokenConstraint, TokenEvent, TokenLogprobs, TokenMask,
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{

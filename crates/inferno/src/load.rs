@@ -123,6 +123,8 @@ pub struct LoadEstimate {
     pub footprint: Footprint,
     /// What is on a GPU, if one is used.
     pub gpu: Option<GpuEstimate>,
+    /// What the draft model needs in addition, if there is one.
+    pub draft: Option<Box<LoadEstimate>>,
     /// Memory traffic and arithmetic per token.
     pub token_cost: TokenCost,
     /// Maximum number of positions of a sequence.

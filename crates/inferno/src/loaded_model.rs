@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use inferno_chat::{AnswerSetupError, ChatTemplate, GrammarCompiler, OutputFormat};
 use inferno_engine::{
-    CoreOptions, Engine, EngineOptions, GenerationCore, Pooling, Runner, SamplingParams, Session,
-    SessionOptions,
+    CoreOptions, DraftModel, Engine, EngineOptions, GenerationCore, Pooling, Runner,
+    SamplingParams, Session, SessionOptions,
 };
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
@@ -55,21 +55,24 @@ impl LoadedModel {
     ) -> Result<Self, Error> {
         let started = Instant::now();
         let runner = model.runner(on_progress)?;
-        Self::on(model, checkpoint, vec![runner], model.options().core(), started)
+        let draft = model.load_draft(on_progress)?;
+        Self::on(model, checkpoint, vec![runner], draft, model.options().core(), started)
     }
 
-    /// Creates a core for each of `runners`, at least one.
+    /// Creates a core for each of `runners`, at least one. The draft model drafts for the first.
     pub(crate) fn on(
         model: &Model,
         checkpoint: Arc<Gguf>,
         runners: Vec<Box<dyn Runner>>,
+        mut draft: Option<DraftModel>,
         options: CoreOptions,
         started: Instant,
     ) -> Result<Self, Error> {
         let tokenizer = Arc::new(model.tokenizer()?);
         let mut cores = Vec::with_capacity(runners.len());
         for runner in runners {
-            cores.push(GenerationCore::new(runner, Arc::clone(&tokenizer), options)?);
+            let tokenizer = Arc::clone(&tokenizer);
+            cores.push(GenerationCore::with_draft_model(runner, tokenizer, options, draft.take())?);
         }
         let cores: Arc<[_]> = cores.into();
         let grammars = GrammarCompiler::new(tokenizer, cores[0].vocab_size());

@@ -10,6 +10,7 @@ use inferno_tokenizer::Tokenizer;
 
 use crate::bench::{DeviceRoofs, GpuWork};
 use crate::device::Device;
+use crate::draft::Drafting;
 use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, embedded, load};
 
 /// A model in a GGUF file: the header is read, the weights are not loaded yet.
@@ -33,6 +34,7 @@ use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, embedded, load};
 pub struct Model {
     checkpoint: Arc<Gguf>,
     options: LoadOptions,
+    drafting: Option<Drafting>,
     /// Opened once, when it is first needed.
     device: OnceLock<Device>,
 }
@@ -80,6 +82,15 @@ impl Model {
         self
     }
 
+    pub(crate) fn with_drafting(self, drafting: Drafting) -> Self {
+        Self { drafting: Some(drafting), ..self }
+    }
+
+    /// Returns what drafts tokens.
+    pub(crate) fn drafting(&self) -> Option<&Drafting> {
+        self.drafting.as_ref()
+    }
+
     /// Returns the file.
     pub fn checkpoint(&self) -> &Gguf {
         &self.checkpoint
@@ -119,7 +130,9 @@ impl Model {
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub fn estimate(&self) -> Result<LoadEstimate, Error> {
-        self.device()?.estimate(&self.checkpoint, &self.options)
+        let draft = self.estimate_draft()?.map(Box::new);
+        let estimate = self.device()?.estimate(&self.checkpoint, &self.options)?;
+        Ok(LoadEstimate { draft, ..estimate })
     }
 
     /// Measures the limits of the machine with the device of these options; `None` for a backend that is not
@@ -208,6 +221,6 @@ impl From<Gguf> for Model {
     /// Uses an open checkpoint, which may be in memory.
     fn from(checkpoint: Gguf) -> Self {
         let (options, device) = (LoadOptions::default(), OnceLock::new());
-        Self { checkpoint: Arc::new(checkpoint), options, device }
+        Self { checkpoint: Arc::new(checkpoint), options, drafting: None, device }
     }
 }

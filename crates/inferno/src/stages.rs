@@ -65,7 +65,7 @@ impl Model {
     /// requests at the same time; as many as there are stages, or one more, keep all of them busy. The sequences and the
     /// KV cache of the options are divided between the lanes.
     ///
-    /// **Errors**: as [`load`](Self::load); a [`StageError`] if a stage cannot be reached or has other layers or another
+    /// **Errors**: as [`load`](Self::load); [`Error::DraftForStages`]; a [`StageError`] if a stage cannot be reached or has other layers or another
     /// model.
     pub fn load_from_stages(
         &self,
@@ -73,6 +73,9 @@ impl Model {
         num_lanes: usize,
     ) -> Result<LoadedModel, Error> {
         let started = Instant::now();
+        if self.drafting().is_some() {
+            return Err(Error::DraftForStages);
+        }
         let spec = self.spec()?;
         let context_length = self.context_length()?;
         let options = self.options().of_lane(num_lanes.max(1), context_length);
@@ -82,7 +85,7 @@ impl Model {
             Ok(Box::new(ModelRunner::remote(&spec, fingerprint, options, addresses)?))
         };
         let runners = (0..num_lanes.max(1)).map(runner).collect::<Result<_, _>>()?;
-        LoadedModel::on(self, self.shared_checkpoint(), runners, options.core(), started)
+        LoadedModel::on(self, self.shared_checkpoint(), runners, None, options.core(), started)
     }
 }
 

@@ -15,9 +15,7 @@ mod slot;
 
 use std::time::Duration;
 
-use inferno_backend::{
-    Batch, CandidateShape, SequenceState, StateLayout, StateSlot,
-};
+use inferno_backend::{Batch, CandidateShape, SequenceState, StateLayout, StateSlot};
 
 use crate::forward::run_chunks;
 use crate::scheduler::SequenceId;
@@ -52,13 +50,15 @@ pub struct DraftModel {
 pub struct DraftOptions {
     /// Maximum number of tokens drafted per sequence and step. Fewer are drafted if that is faster.
     pub max_num_drafts: usize,
+    /// Number of tokens that are drafted in each step even if fewer would be faster.
+    pub min_num_drafts: usize,
     /// Tokens to which the draft model assigns a lower probability end a draft; 0 for no limit.
     pub min_probability: f32,
 }
 
 impl Default for DraftOptions {
     fn default() -> Self {
-        Self { max_num_drafts: 8, min_probability: 0.0 }
+        Self { max_num_drafts: 8, min_num_drafts: 0, min_probability: 0.0 }
     }
 }
 
@@ -124,7 +124,8 @@ impl ModelDrafter {
     pub(super) fn new(model: DraftModel, vocab_size: usize) -> Self {
         let DraftModel { runner, options } = model;
         let layout = runner.kv_layout();
-        let num_states = runner.state_layout().map_or(0, |&StateLayout { num_slots, .. }| num_slots);
+        let num_states =
+            runner.state_layout().map_or(0, |&StateLayout { num_slots, .. }| num_slots);
         let pairs = (0..num_states / 2).map(|pair| [2 * pair, 2 * pair + 1]);
         let free_states = pairs.map(|pair| pair.map(|slot| StateSlot(slot as u32))).collect();
         Self {
@@ -178,7 +179,9 @@ impl ModelDrafter {
             return;
         }
         let num_behind = slot.num_behind();
-        let circumstances = Circumstances { num_sequences, room, num_left, num_behind };
+        let min_num_drafts = self.options.min_num_drafts;
+        let circumstances =
+            Circumstances { num_sequences, room, min_num_drafts, num_left, num_behind };
         let Some(length) =
             DraftLength::plan(slot.acceptance, &self.times, &mut self.trials, circumstances)
         else {
@@ -228,7 +231,12 @@ impl ModelDrafter {
     }
 
     /// Records how many drafts of a sequence were accepted, and whether the one after them was rejected.
-    pub(super) fn record_accepted(&mut self, id: SequenceId, num_accepted: usize, is_rejected: bool) {
+    pub(super) fn record_accepted(
+        &mut self,
+        id: SequenceId,
+        num_accepted: usize,
+        is_rejected: bool,
+    ) {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.owner == Some(id)) else { return };
         for (place, probability) in slot.verifying.drain(..).enumerate() {
             let is_accepted = place < num_accepted;
@@ -240,7 +248,12 @@ impl ModelDrafter {
     }
 
     /// Records a pass of the model in which all sequences decode.
-    pub(super) fn record_model_pass(&mut self, num_rows: usize, has_drafts: bool, duration: Duration) {
+    pub(super) fn record_model_pass(
+        &mut self,
+        num_rows: usize,
+        has_drafts: bool,
+        duration: Duration,
+    ) {
         self.times.record_model(num_rows, duration);
         if !has_drafts {
             self.trials.save(duration.as_secs_f64());
@@ -268,7 +281,8 @@ impl ModelDrafter {
     /// Adds a slot, or empties the least recently used one of those whose sequences have ended.
     fn new_slot(&mut self) -> Option<usize> {
         let has_states = self.runner.state_layout().is_some();
-        let is_full = self.slots.len() >= MAX_NUM_SLOTS || has_states && self.free_states.is_empty();
+        let is_full =
+            self.slots.len() >= MAX_NUM_SLOTS || has_states && self.free_states.is_empty();
         if is_full {
             let index = self.least_recently_used(|slot| slot.owner.is_none())?;
             self.slots[index].clear(&mut self.pool);
@@ -358,9 +372,8 @@ impl ModelDrafter {
             if self.slots[index].sequence.reserve(end, &mut self.pool).is_ok() {
                 return true;
             }
-            let is_idle = |slot: &DraftSlot| {
-                slot.turn.is_none() && !slot.sequence.block_table().is_empty()
-            };
+            let is_idle =
+                |slot: &DraftSlot| slot.turn.is_none() && !slot.sequence.block_table().is_empty();
             let Some(idle) = self.least_recently_used(is_idle) else { return false };
             self.slots[idle].clear(&mut self.pool);
         }
@@ -400,7 +413,8 @@ impl ModelDrafter {
             let row = rows.row(next_row, num_row_values.min(self.vocab_size));
             next_row += 1;
             let sampler = slot.sampler.as_mut().expect("a slot with a turn has a sampler");
-            let Some((draft, probability)) = sampler.draft(row, &turn.banned, &mut self.row)? else {
+            let Some((draft, probability)) = sampler.draft(row, &turn.banned, &mut self.row)?
+            else {
                 turn.is_done = true;
                 continue;
             };

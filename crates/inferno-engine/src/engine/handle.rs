@@ -217,6 +217,13 @@ impl EngineHandle {
         self.shared.options
     }
 
+    /// Returns the maximum number of tokens drafted per sequence and step, by prompt lookup or a draft model; 0 if neither is
+    /// enabled.
+    pub fn max_num_drafts(&self) -> usize {
+        let model = self.core().draft_options().map_or(0, |options| options.max_num_drafts);
+        self.shared.options.num_speculative_tokens.max(model)
+    }
+
     /// Returns the first of the cores that the engine steps.
     pub fn core(&self) -> &GenerationCore {
         &self.shared.lanes[0].core

@@ -3,6 +3,7 @@
 mod cache_events;
 mod cores;
 mod devices;
+mod draft_models;
 mod fake_runner;
 mod kl_divergence;
 mod losses;

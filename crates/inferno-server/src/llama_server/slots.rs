@@ -36,7 +36,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<Vec<LlamaSl
     let slots = (0..num_slots(&model)).map(|id| LlamaSlot {
         id,
         n_ctx: model.handle.context_length(),
-        speculative: model.handle.options().num_speculative_tokens > 0,
+        speculative: model.handle.max_num_drafts() > 0,
         is_processing: id < num_running,
     });
     Ok(Json(slots.collect()))

@@ -25,6 +25,10 @@ pub(crate) struct ServerInfo {
     max_total_num_tokens: usize,
     /// Descriptions of the devices that compute, in the order of the layers.
     devices: Vec<String>,
+    /// How tokens are drafted: `NGRAM` for prompt lookup, `STANDALONE` for a draft model; null without speculative decoding.
+    speculative_algorithm: Option<&'static str>,
+    /// Maximum number of tokens drafted per sequence and step.
+    speculative_num_draft_tokens: usize,
     /// Always 1: there is one engine.
     dp_size: usize,
     /// Always 1: each layer is on one device.
@@ -44,6 +48,12 @@ pub(crate) async fn server_info(State(app): State<Arc<App>>) -> Result<Json<Serv
         max_model_len: model.handle.context_length(),
         max_total_num_tokens: now.blocks.num_blocks * now.block_tokens,
         devices: model.handle.devices().to_vec(),
+        speculative_algorithm: match model.handle.core().draft_options() {
+            Some(_) => Some("STANDALONE"),
+            None if model.handle.max_num_drafts() > 0 => Some("NGRAM"),
+            None => None,
+        },
+        speculative_num_draft_tokens: model.handle.max_num_drafts(),
         dp_size: 1,
         tp_size: 1,
     }))

@@ -16,9 +16,8 @@ use crate::{Error, Footprint, GpuEstimate, LoadEstimate, Model};
 pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
     let estimate = model.estimate()?;
     let mut output = Output::new();
-    write_estimate(&estimate, &mut output)?;
-    let (total, kv_cache_bytes) =
-        (estimate.footprint.total_bytes() as u64, estimate.footprint.kv_cache_bytes as u64);
+    let total = write_estimate(&estimate, &mut output)?;
+    let kv_cache_bytes = estimate.footprint.kv_cache_bytes as u64;
     let free = free_bytes();
     let fits_on_gpu = estimate.gpu.as_ref().is_none_or(GpuEstimate::fits);
     let fits = total <= free && fits_on_gpu;
@@ -45,8 +44,7 @@ pub(super) fn report_pair(model: &Model, base: &Model) -> Result<(), Failure> {
     for (name, model) in [("model", model), ("base", base)] {
         let estimate = model.estimate()?;
         output.line(format_args!("{name}:"))?;
-        write_estimate(&estimate, &mut output)?;
-        total += estimate.footprint.total_bytes() as u64;
+        total += write_estimate(&estimate, &mut output)?;
     }
     let free = free_bytes();
     let fits = total <= free;
@@ -62,8 +60,8 @@ pub(super) fn report_pair(model: &Model, base: &Model) -> Result<(), Failure> {
     if fits { Ok(()) } else { Err(Failure::Reported) }
 }
 
-/// Prints the parts of an estimate and their sum.
-fn write_estimate(estimate: &LoadEstimate, output: &mut Output) -> Result<(), Error> {
+/// Prints the parts of an estimate and their sum, and returns the sum in bytes.
+fn write_estimate(estimate: &LoadEstimate, output: &mut Output) -> Result<u64, Failure> {
     let LoadEstimate { footprint, cache_tokens, cache, backend, .. } = estimate;
     let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
         *footprint;
@@ -88,11 +86,28 @@ fn write_estimate(estimate: &LoadEstimate, output: &mut Output) -> Result<(), Er
     output.line(format_args!(
         "mapped file   {mapped:>12}  read in place; the system can page it out"
     ))?;
-    let total = footprint.total_bytes() as u64;
+    let mut total = footprint.total_bytes() as u64;
+    if let Some(draft) = &estimate.draft {
+        total += report_draft(draft, output)?;
+    }
     if let Some(gpu) = &estimate.gpu {
         report_gpu(gpu, output)?;
     }
-    output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))
+    output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
+    Ok(total)
+}
+
+/// Prints the memory of the draft model, and returns what it needs of main memory.
+fn report_draft(draft: &LoadEstimate, output: &mut Output) -> Result<u64, Failure> {
+    let on_gpu = draft.gpu.as_ref().map_or(0, |gpu| gpu.footprint.device_bytes() as u64);
+    let total = draft.footprint.total_bytes() as u64;
+    let needed = BinaryBytes(total + on_gpu).to_string();
+    let place = if on_gpu > 0 { ", on the GPU" } else { "" };
+    let cache_tokens = draft.cache_tokens;
+    output.line(format_args!(
+        "draft model   {needed:>12}  with a KV cache for {cache_tokens} tokens{place}"
+    ))?;
+    Ok(total)
 }
 
 /// Prints what is on the GPU.

@@ -161,8 +161,6 @@ fn other_options_are_rejected_with_advice() {
         (&["version"], "inferno --version prints the version"),
         (&["generate", "-m", "owner/repo", "hi"], "here hf:owner/repo"),
         (&["generate", "-m", "https://example.com/m.gguf", "hi"], "download the file first"),
-        (&["generate", "-md", "draft.gguf", "hi"], "use --speculate N, which needs no draft model"),
-        (&["generate", "-md", "draft.gguf", "-p", "hi"], "use --speculate N, which needs no draft"),
         (&["generate", "--stop", "-n", "3", "hi"], "--stop requires a value; -n after it was read"),
         (&["serve", "--host", "0.0.0.0:8123"], "use --host 0.0.0.0 --port 8123"),
         (&["help", "generat"], "a similar subcommand exists: 'generate'"),

@@ -25,6 +25,8 @@ pub(super) struct Circumstances {
     pub(super) num_sequences: usize,
     /// Maximum number of drafts.
     pub(super) room: usize,
+    /// Number of drafts whether they are worth it or not, at most `room`.
+    pub(super) min_num_drafts: usize,
     /// Maximum number of tokens before the sequence ends.
     pub(super) num_left: usize,
     /// Tokens that the draft model has not computed yet.
@@ -54,6 +56,7 @@ impl TrialTime {
 /// The number of drafts of a sequence in a step.
 #[derive(Debug, Clone)]
 pub(super) struct DraftLength {
+    min_num_drafts: usize,
     max_num_drafts: usize,
     num_sequences: usize,
     /// What a token takes, in seconds.
@@ -73,11 +76,15 @@ impl DraftLength {
         trials: &mut TrialTime,
         circumstances: Circumstances,
     ) -> Option<Self> {
-        let Circumstances { num_sequences, room, num_left, num_behind } = circumstances;
-        if room == 0 || !times.is_known(num_sequences) {
+        let Circumstances { num_sequences, room, min_num_drafts, num_left, num_behind } =
+            circumstances;
+        let min_num_drafts = min_num_drafts.min(room);
+        let is_forced = min_num_drafts > 0;
+        if room == 0 || !is_forced && !times.is_known(num_sequences) {
             return None;
         }
         let plan = |max_num_drafts, token_time| Self {
+            min_num_drafts,
             max_num_drafts,
             num_sequences,
             token_time,
@@ -95,8 +102,8 @@ impl DraftLength {
         }
         let catch_up = times.catch_up(num_behind);
         let gain = plain - best;
-        if gain > MIN_GAIN * plain {
-            let is_worth_it = catch_up <= gain * num_left.min(HORIZON) as f64;
+        if is_forced || gain > MIN_GAIN * plain {
+            let is_worth_it = is_forced || catch_up <= gain * num_left.min(HORIZON) as f64;
             return is_worth_it.then(|| plan(room, best));
         }
         let cost = catch_up + step_time(times, num_sequences, 1) - plain;
@@ -108,8 +115,8 @@ impl DraftLength {
         let num_drafts = self.expected.len();
         self.chance *= self.acceptance.of(probability);
         self.expected.push(self.expected[num_drafts - 1] + self.chance);
-        if num_drafts >= self.max_num_drafts {
-            return false;
+        if num_drafts >= self.max_num_drafts || num_drafts < self.min_num_drafts {
+            return num_drafts < self.min_num_drafts;
         }
         let now = self.model_time(times, num_drafts);
         let (mut gained, mut chance) = (0.0, self.chance);
@@ -128,7 +135,8 @@ impl DraftLength {
         let value = |num_drafts: usize| {
             self.expected[num_drafts] * self.token_time - self.model_time(times, num_drafts)
         };
-        let numbers = 1..self.expected.len();
+        let num_drafted = self.expected.len() - 1;
+        let numbers = self.min_num_drafts.max(1).min(num_drafted.max(1))..self.expected.len();
         numbers.max_by(|&one, &other| value(one).total_cmp(&value(other))).unwrap_or(0)
     }
 
@@ -163,7 +171,7 @@ mod tests {
     }
 
     const ROOM: Circumstances =
-        Circumstances { num_sequences: 1, room: 8, num_left: 1000, num_behind: 1 };
+        Circumstances { num_sequences: 1, room: 8, min_num_drafts: 0, num_left: 1000, num_behind: 1 };
 
     fn acceptance(rate: f64) -> Acceptance {
         let mut acceptance = Acceptance::default();

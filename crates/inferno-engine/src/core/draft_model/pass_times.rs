@@ -101,8 +101,9 @@ impl PassTimes {
                 time + (more - time) * position(low) / (high - low) as f64
             }
             (Some((low, time)), None) => {
-                let (first, shortest) =
-                    (1..=low).find_map(|rows| Some((rows, self.measured(rows)?))).unwrap_or((low, time));
+                let (first, shortest) = (1..=low)
+                    .find_map(|rows| Some((rows, self.measured(rows)?)))
+                    .unwrap_or((low, time));
                 let per_row = match low > first {
                     true => ((time - shortest) / (low - first) as f64).max(0.0),
                     false => ASSUMED_ROW_SHARE * time,

@@ -138,7 +138,8 @@ impl CoreState {
                 Ok(continuation) => {
                     self.continuations[place] = continuation;
                     let Continuation { num_accepted, next } = continuation;
-                    if let Some(model) = self.draft_model.as_mut().filter(|_| chunk.num_drafts > 0) {
+                    if let Some(model) = self.draft_model.as_mut().filter(|_| chunk.num_drafts > 0)
+                    {
                         let is_rejected = num_accepted < chunk.num_drafts && next.is_some();
                         model.record_accepted(chunk.id, num_accepted, is_rejected);
                     }

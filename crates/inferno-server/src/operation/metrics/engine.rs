@@ -55,6 +55,12 @@ const COUNTERS: &[Source<u64>] = &[
     ("vllm:spec_decode_num_accepted_tokens_total", "Accepted draft tokens.", |now| {
         now.scheduler.accepted_tokens
     }),
+    ("inferno_draft_passes_total", "Forward passes of the draft model.", |now| {
+        now.draft_model.passes
+    }),
+    ("inferno_draft_failed_passes_total", "Failed forward passes of the draft model.", |now| {
+        now.draft_model.failed_passes
+    }),
     ("inferno_engine_steps_total", "Forward passes.", |now| now.steps),
     ("inferno_engine_failed_steps_total", "Failed forward passes.", |now| now.failed_steps),
 ];

@@ -62,7 +62,7 @@ impl ServerMetrics {
             requests: RequestHistograms::new(&make)?,
             choices: ChoiceHistograms::new(&make)?,
             max_sequence_tokens: AtomicUsize::new(0),
-            engine: Mutex::new(EngineMetrics::new(&make, handle.options().num_speculative_tokens)?),
+            engine: Mutex::new(EngineMetrics::new(&make, handle.max_num_drafts())?),
             process: ProcessMetrics::new(&make)?,
             registry: registry.clone(),
         })

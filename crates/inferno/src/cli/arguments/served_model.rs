@@ -132,7 +132,7 @@ impl ServedModelArgs {
             ));
         }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
-        Ok(model.with_options(LoadOptions {
+        let model = model.with_options(LoadOptions {
             cache_tokens,
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
@@ -140,7 +140,8 @@ impl ServedModelArgs {
             target_itl,
             warm_up: true,
             ..load
-        }))
+        });
+        Ok(self.speculate.with_draft_model(model)?)
     }
 
     /// Returns whether only the memory that the model needs is printed, by [`report_memory`](Self::report_memory).

@@ -1,7 +1,10 @@
-//! The option for speculative decoding.
+//! The options for speculative decoding.
 
+use inferno_engine::DraftOptions;
+
+use crate::cli::arguments::model::{model_source, open};
 use crate::cli::arguments::values::number_in;
-use crate::{BatchLimits, LoadOptions};
+use crate::{BatchLimits, Error, LoadOptions, Model, ModelSource};
 
 /// The largest number of draft tokens. Each needs a row of logits on the device and on the host.
 const MAX_NUM_DRAFTS: usize = 64;
@@ -13,17 +16,33 @@ pub(crate) struct SpeculateArgs {
     /// text; the output is unchanged. 0 disables it
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number_in(0..=MAX_NUM_DRAFTS))]
     speculate: usize,
+    /// Draft tokens with this smaller model, which needs the same vocabulary, and verify them in one pass (speculative
+    /// decoding); the output is unchanged. With --speculate, only when earlier text yields no draft
+    #[arg(long, value_name = "MODEL", value_parser = model_source())]
+    draft_model: Option<ModelSource>,
+    /// Maximum number of tokens that the draft model drafts per step; fewer are drafted if that is faster
+    #[arg(long, value_name = "N", default_value_t = DraftOptions::default().max_num_drafts)]
+    #[arg(value_parser = number_in(1..=MAX_NUM_DRAFTS), requires = "draft_model")]
+    draft_max: usize,
+    /// Number of tokens that the draft model drafts in each step even if fewer would be faster
+    #[arg(long, value_name = "N", default_value_t = DraftOptions::default().min_num_drafts)]
+    #[arg(value_parser = number_in(0..=MAX_NUM_DRAFTS), requires = "draft_model")]
+    draft_min: usize,
+    /// End a draft at tokens to which the draft model assigns a probability below P
+    #[arg(long, value_name = "P", default_value_t = DraftOptions::default().min_probability)]
+    #[arg(value_parser = probability, requires = "draft_model")]
+    draft_p_min: f32,
 }
 
 impl SpeculateArgs {
-    /// Returns the number of tokens to draft.
+    /// Returns the number of tokens to draft from earlier text.
     pub(crate) fn num_drafts(&self) -> usize {
         self.speculate
     }
 
     /// Returns whether tokens are drafted.
     pub(crate) fn is_enabled(&self) -> bool {
-        self.speculate > 0
+        self.speculate > 0 || self.draft_model.is_some()
     }
 
     /// Returns batch limits for one sequence with its drafts.
@@ -33,6 +52,29 @@ impl SpeculateArgs {
 
     /// Returns the number of rows of logits that a sequence needs.
     pub(crate) fn num_rows(&self) -> usize {
-        1 + self.speculate
+        let num_drafted = if self.draft_model.is_some() { self.draft_max } else { 0 };
+        1 + self.speculate.max(num_drafted)
+    }
+
+    /// Opens the draft model of `model`, if there is one.
+    ///
+    /// **Errors**: those of [`open`] and [`Model::with_draft_model`].
+    pub(crate) fn with_draft_model(&self, model: Model) -> Result<Model, Error> {
+        let Some(source) = &self.draft_model else { return Ok(model) };
+        let options = DraftOptions {
+            max_num_drafts: self.draft_max,
+            min_num_drafts: self.draft_min,
+            min_probability: self.draft_p_min,
+        };
+        let draft = open(Some(source), "")?;
+        model.with_draft_model(draft, options)
+    }
+}
+
+/// Parses a probability.
+fn probability(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 1".to_owned()),
     }
 }

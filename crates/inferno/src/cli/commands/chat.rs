@@ -172,6 +172,7 @@ impl ChatOptions {
         let options =
             LoadOptions { max_num_sequences: Some(1), speculation, warm_up: true, ..options };
         let model = Model::from(checkpoint).with_options(options);
+        let model = self.speculate.with_draft_model(model)?;
         if self.compute.dry_run {
             dry_run::report(&model, dry_run::REDUCE_CONTEXT)?;
             return Ok(None);

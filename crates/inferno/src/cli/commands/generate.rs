@@ -44,6 +44,7 @@ Examples:
   inferno generate -m model.gguf \"Once upon a time\"
   inferno generate -m model.gguf --temperature 0.7 --stop \"Yours\" \"Dear reader,\"
   inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
+  inferno generate -m model.gguf --draft-model small.gguf \"Once upon a time\"
   inferno generate -m model.gguf --chat --system \"Be brief.\" \"Who are you?\"
   inferno generate -m model.gguf --chat --input request.json
   inferno generate -m model.gguf --json-schema person.json \"A person:\"
@@ -202,7 +203,8 @@ impl GenerateArgs {
             let context = self.context.length(&checkpoint)?;
             let options = self.compute.options(&checkpoint, context, self.speculate.limits());
             let options = LoadOptions { speculation: self.speculate.is_enabled(), ..options };
-            Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
+            let model = Model::from(checkpoint).with_options(options.for_one_sequence());
+            self.speculate.with_draft_model(model)
         };
         if self.compute.dry_run {
             return dry_run::report(&model()?, dry_run::REDUCE_CONTEXT);

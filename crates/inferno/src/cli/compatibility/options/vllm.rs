@@ -98,7 +98,13 @@ pub(super) const OPTIONS: &[Entry] = &[
         Advice("use the sampling options, for example --temperature 0.7"),
     ),
     (&["--num-speculative-tokens"], &[], SameAs("--speculate")),
-    (&["--speculative-config"], SERVING, Advice("use --speculate N, which needs no draft model")),
+    (
+        &["--speculative-config"],
+        SERVING,
+        Advice(
+            "use --draft-model MODEL, or --speculate N to draft from earlier text without a model",
+        ),
+    ),
     (&["--allowed-origins"], SERVE, Advice("use --cors-origin ORIGIN")),
     (&["--root-path"], SERVE, Advice("use a reverse proxy to serve other paths")),
     (&["--ssl-keyfile"], SERVE, SameAs("--tls-key")),

@@ -165,6 +165,9 @@ pub enum EngineError {
         "speculative decoding requires the KV cache; enable the cache, or use neither speculative tokens nor a draft model"
     )]
     SpeculationWithoutCache,
+    /// A pass with hidden states was requested of a runner that is not a prediction head.
+    #[error("the model is not a prediction head")]
+    NoHiddenRows,
     /// More speculative tokens were requested than a batch can hold.
     #[error(
         "num_speculative_tokens is {asked_for}, but must be between 0 and {limit} for these batch limits"

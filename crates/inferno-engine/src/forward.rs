@@ -37,7 +37,7 @@ impl ForwardOutput<'_> {
 }
 
 /// Runs one forward pass over `chunks`, and returns its rows and its duration. `batch` is overwritten with it and keeps
-/// its memory for the next pass.
+/// its memory for the next pass. A prediction head needs the `hidden` state before each token.
 ///
 /// **Errors**: a chunk without blocks for its positions, a runner that fails,
 /// [`EngineError::LogitsLength`].
@@ -45,6 +45,7 @@ pub(crate) fn run_chunks<'a, 'r>(
     runner: &'r mut dyn Runner,
     batch: &mut Batch,
     rows: PassRows,
+    hidden: Option<&[f32]>,
     chunks: impl Iterator<Item = (SequenceChunk<'a>, Option<SequenceState>)>,
 ) -> Result<(Rows<'r>, Duration), EngineError> {
     let mut builder = std::mem::take(batch).into_builder(runner.kv_layout().block_tokens);
@@ -53,7 +54,10 @@ pub(crate) fn run_chunks<'a, 'r>(
     }
     *batch = builder.build();
     let started = Instant::now();
-    runner.submit(batch, rows)?;
+    match hidden {
+        Some(hidden) => runner.submit_after(batch, hidden, rows)?,
+        None => runner.submit(batch, rows)?,
+    }
     let rows = runner.wait()?;
     let duration = started.elapsed();
     rows.check_len(batch.logit_rows().len())?;
@@ -181,7 +185,7 @@ impl<'r> SequenceRunner<'r> {
             (chunk, sequence.state_slot().map(SequenceState::from))
         });
         let vocab_size = self.runner.vocab_size();
-        let output = run_chunks(self.runner, &mut self.batch, self.pass_rows, chunks);
+        let output = run_chunks(self.runner, &mut self.batch, self.pass_rows, None, chunks);
         for sequence in sequences {
             match &output {
                 Ok(_) => sequence.advance(sequence.next_len(max_num_tokens)),

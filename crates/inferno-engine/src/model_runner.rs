@@ -31,6 +31,8 @@ pub struct RunnerOptions {
     /// Whether tokens are drafted (speculative decoding), for which recurrent states have more memory. Without it, drafts
     /// use that of checkpoints.
     pub speculation: bool,
+    /// Whether the hidden states of all tokens of a pass can be read, as a prediction head needs.
+    pub captures_hidden: bool,
 }
 
 impl RunnerOptions {
@@ -83,6 +85,7 @@ impl Default for RunnerOptions {
             max_num_sequences: None,
             prefix_cache: true,
             speculation: false,
+            captures_hidden: false,
         }
     }
 }
@@ -102,6 +105,10 @@ pub struct ModelRunner {
     max_num_sequences: usize,
     fingerprint: Fingerprint,
     watch: FileWatch,
+    captures_hidden: bool,
+    /// Whether it is a prediction head itself.
+    reads_hidden: bool,
+    prediction_head: Option<Box<dyn Runner>>,
 }
 
 impl ModelRunner {
@@ -140,6 +147,9 @@ impl ModelRunner {
             layout,
             context_length,
             watch: FileWatch::default(),
+            captures_hidden: options.captures_hidden,
+            reads_hidden: spec.is_prediction_head(),
+            prediction_head: None,
         })
     }
 
@@ -173,8 +183,9 @@ impl ModelRunner {
     ///
     /// **Errors**: a cache format that does not fit the model; no memory.
     pub fn with_stage<B: Backend>(self, model: Model<B>) -> Result<Self, EngineError> {
-        let Self { limits, context_length, .. } = self;
-        let stage = stage::open(Arc::new(model), &self.layout, limits, context_length)?;
+        let Self { limits, context_length, captures_hidden, .. } = self;
+        let model = Arc::new(model);
+        let stage = stage::open(model, &self.layout, limits, context_length, captures_hidden)?;
         Ok(self.with(stage))
     }
 
@@ -184,6 +195,12 @@ impl ModelRunner {
         }
         self.stages.push(stage);
         self
+    }
+
+    /// Adds the prediction head of the model, which [`take_prediction_head`](Runner::take_prediction_head) returns.
+    pub fn with_prediction_head(self, head: Option<Self>) -> Self {
+        let prediction_head = head.map(|head| Box::new(head) as Box<dyn Runner>);
+        Self { prediction_head, ..self }
     }
 
     /// Checks before each forward pass that the files of the model have not changed. Some weights, such as
@@ -264,6 +281,34 @@ impl Runner for ModelRunner {
             PassRows::Hidden => self.hidden_size,
         };
         last.submit(batch, has_others.then_some(&residual[..]), rows.into())
+    }
+
+    fn submit_after(
+        &mut self,
+        batch: &Batch,
+        hidden: &[f32],
+        rows: PassRows,
+    ) -> Result<(), EngineError> {
+        self.watch.check().map_err(EngineError::ModelFileChanged)?;
+        let [stage] = &mut self.stages[..] else { return Err(EngineError::NoHiddenRows) };
+        if !self.reads_hidden || hidden.len() != batch.num_tokens() * self.hidden_size {
+            return Err(EngineError::NoHiddenRows);
+        }
+        self.row_len = self.vocab_size;
+        stage.submit(batch, Some(hidden), rows.into())
+    }
+
+    fn reads_hidden_rows(&self) -> bool {
+        self.reads_hidden
+    }
+
+    fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {
+        let last = self.stages.last_mut().expect("a runner has stages");
+        last.hidden_rows()
+    }
+
+    fn take_prediction_head(&mut self) -> Option<Box<dyn Runner>> {
+        self.prediction_head.take()
     }
 
     fn wait(&mut self) -> Result<Rows<'_>, EngineError> {

@@ -51,6 +51,37 @@ pub trait Runner: Send {
     /// Later passes must work.
     fn submit(&mut self, batch: &Batch, rows: PassRows) -> Result<(), EngineError>;
 
+    /// Starts a pass of a prediction head as [`submit`](Self::submit) does that of a model. `hidden` holds the hidden state
+    /// before each token of the batch.
+    ///
+    /// **Errors**: as [`submit`](Self::submit); a runner that [reads](Self::reads_hidden_rows) no hidden states.
+    fn submit_after(
+        &mut self,
+        _batch: &Batch,
+        _hidden: &[f32],
+        _rows: PassRows,
+    ) -> Result<(), EngineError> {
+        Err(EngineError::NoHiddenRows)
+    }
+
+    /// Whether passes are started by [`submit_after`](Self::submit_after): the runner is a prediction head.
+    fn reads_hidden_rows(&self) -> bool {
+        false
+    }
+
+    /// Returns the hidden states of all tokens of the last pass, which was completed by [`wait`](Self::wait); empty unless
+    /// the runner captures them.
+    ///
+    /// **Errors**: a device that fails.
+    fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {
+        Ok(&[])
+    }
+
+    /// Removes and returns the prediction head that was loaded with the model, if there is one.
+    fn take_prediction_head(&mut self) -> Option<Box<dyn Runner>> {
+        None
+    }
+
     /// Waits for the pass that was started last, and returns a row for each of its batch's `logit_rows`.
     ///
     /// **Errors**: a device that fails, with the consequences of a [`submit`](Self::submit) that fails.

@@ -60,6 +60,11 @@ pub(crate) trait Stage: Send {
     /// Waits for the pass that was started last, and returns its rows.
     fn wait(&mut self) -> Result<StageOutput<'_>, EngineError>;
 
+    /// Returns the hidden states of all tokens of the last pass; empty unless they are captured.
+    fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {
+        Ok(&[])
+    }
+
     fn update_windows(&mut self, updates: &[WindowUpdate]);
 
     fn read_kv_block(
@@ -90,9 +95,12 @@ struct ModelStage<B: Backend> {
     workspace: Workspace<B>,
     layout: CacheLayout,
     has_long_rotary: bool,
+    /// Tokens of the last pass.
+    num_tokens: usize,
 }
 
-/// Allocates the cache and the buffers of a stage. `layout` is that of the whole model.
+/// Allocates the cache and the buffers of a stage. `layout` is that of the whole model. The last stage captures hidden states
+/// if `captures_hidden` is set.
 ///
 /// **Errors**: a cache format that does not fit the model, out of memory.
 pub(crate) fn open<B: Backend>(
@@ -100,12 +108,17 @@ pub(crate) fn open<B: Backend>(
     layout: &CacheLayout,
     limits: BatchLimits,
     context_length: usize,
+    captures_hidden: bool,
 ) -> Result<Box<dyn Stage>, EngineError> {
     let layout = model.spec().stage_cache(layout);
     let cache = ModelCache::new(&**model.backend(), &layout.kv, layout.state.as_ref())?;
-    let workspace = model.workspace(limits)?.with_context_length(context_length);
+    let mut workspace = model.workspace(limits)?.with_context_length(context_length);
+    if captures_hidden && model.spec().has_output() {
+        workspace = workspace.with_hidden_rows(model.backend(), model.spec().hidden_size)?;
+    }
     let has_long_rotary = model.has_long_rotary(context_length);
-    Ok(Box::new(ModelStage { model, cache, workspace, layout, has_long_rotary }))
+    let num_tokens = 0;
+    Ok(Box::new(ModelStage { model, cache, workspace, layout, has_long_rotary, num_tokens }))
 }
 
 impl<B: Backend> Stage for ModelStage<B> {
@@ -127,12 +140,17 @@ impl<B: Backend> Stage for ModelStage<B> {
         residual: Option<&[f32]>,
         rows: StageRows,
     ) -> Result<(), EngineError> {
-        let Self { model, cache, workspace, .. } = self;
+        let Self { model, cache, workspace, num_tokens, .. } = self;
+        *num_tokens = batch.num_tokens();
         Ok(model.submit(batch, residual, rows, cache, workspace)?)
     }
 
     fn wait(&mut self) -> Result<StageOutput<'_>, EngineError> {
         Ok(self.model.wait(&mut self.workspace)?)
+    }
+
+    fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {
+        Ok(self.model.hidden_rows(self.num_tokens, &mut self.workspace)?)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {

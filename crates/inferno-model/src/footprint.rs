@@ -50,7 +50,9 @@ impl Footprint {
         for usage in spec.matrices() {
             let (matrix, num_experts) = (usage.matrix, usage.matrix.num_experts);
             let bytes = matrix.num_bytes(backend, num_experts, requantize);
-            weight_bytes = weight_bytes.saturating_add(bytes);
+            if !(usage.is_head && spec.shares_head()) {
+                weight_bytes = weight_bytes.saturating_add(bytes);
+            }
             let max_num_rows = match usage.is_head {
                 true => limits.max_num_logit_rows,
                 false => limits.max_num_tokens.saturating_mul(usage.num_experts_used),
@@ -87,6 +89,17 @@ impl Footprint {
                 .saturating_add(backend.scratch_bytes(&pass)),
             mapped_bytes,
         })
+    }
+
+    /// The sum of two estimates.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            weight_bytes: self.weight_bytes.saturating_add(other.weight_bytes),
+            kv_cache_bytes: self.kv_cache_bytes.saturating_add(other.kv_cache_bytes),
+            state_bytes: self.state_bytes.saturating_add(other.state_bytes),
+            workspace_bytes: self.workspace_bytes.saturating_add(other.workspace_bytes),
+            mapped_bytes: self.mapped_bytes.saturating_add(other.mapped_bytes),
+        }
     }
 
     /// The sum of what is on the device that computes; tables for lookups may stay in main memory.

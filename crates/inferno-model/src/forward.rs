@@ -67,7 +67,8 @@ impl<B: Backend> Model<B> {
     /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
     /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
     ///
-    /// **Panics** unless `residual` is given to all stages but the first, and `rows` is [`StageRows::Residual`] for all
+    /// **Panics** unless `residual` is given to all stages but the first (to a
+    /// [prediction head](crate::ModelSpec::prediction_head), the hidden states before each token), and `rows` is [`StageRows::Residual`] for all
     /// but the last.
     pub fn submit(
         &self,
@@ -84,6 +85,9 @@ impl<B: Backend> Model<B> {
             return Err(too_large("logit rows", limit, num_rows));
         }
         let mut pass = self.compute(batch, residual, cache, workspace)?;
+        if rows != StageRows::Residual {
+            self.output().capture(&mut pass, batch.num_tokens(), workspace);
+        }
         if rows != StageRows::Residual {
             self.output().gather(&mut pass, num_rows, workspace);
         }
@@ -123,6 +127,26 @@ impl<B: Backend> Model<B> {
         Ok(StageOutput::Candidates { rows: CandidateRows::new(shape, values), logits })
     }
 
+    /// Returns the hidden states of the last pass that [`wait`](Self::wait) completed, one row for each of its `num_tokens`
+    /// tokens: the residual stream after the final norm. Empty unless the workspace
+    /// [captures](Workspace::with_hidden_rows) them.
+    ///
+    /// **Errors**: failures of the device.
+    pub fn hidden_rows<'w>(
+        &self,
+        num_tokens: usize,
+        workspace: &'w mut Workspace<B>,
+    ) -> Result<&'w [f32], ModelError> {
+        let Workspace { hidden_rows, host_rows, .. } = workspace;
+        match hidden_rows {
+            Some(rows) => {
+                let values = 0..num_tokens * self.spec.hidden_size;
+                Ok(self.backend.download(rows, values, host_rows)?)
+            }
+            None => Ok(&[]),
+        }
+    }
+
     fn output(&self) -> &Output<B> {
         self.output.as_ref().expect("only the last stage computes logits")
     }
@@ -142,9 +166,12 @@ impl<B: Backend> Model<B> {
         }
         let (pass, rows) = (backend.begin(), batch.num_tokens());
         let mut context = ForwardContext::<B> { pass, backend, rotaries, rows };
-        match (&self.input, residual) {
-            (Some(input), None) => input.embed(&mut context, workspace),
-            (None, Some(_)) => {}
+        match (&self.input, &self.fusion, residual) {
+            (Some(input), None, None) => input.embed(&mut context, workspace),
+            (Some(input), Some(fusion), Some(_)) => {
+                fusion.combine(&mut context, input, workspace)?;
+            }
+            (None, None, Some(_)) => {}
             _ => panic!("the first stage embeds tokens, the others read a residual stream"),
         }
         if let Some(embeddings) = &self.layer_embeddings {

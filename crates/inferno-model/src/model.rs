@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
-use crate::layers::{DecoderLayer, ExpertLayers, Input, LayerEmbeddings, Output, Streams};
+use crate::layers::{DecoderLayer, ExpertLayers, Fusion, Input, LayerEmbeddings, Output, Streams};
 use crate::loader::{LoadProgress, Loader};
 use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
@@ -19,6 +19,7 @@ pub struct Model<B: Backend> {
     pub(crate) spec: ModelSpec,
     pub(crate) rotaries: Vec<RotaryFrequencies>,
     pub(crate) input: Option<Input<B>>,
+    pub(crate) fusion: Option<Fusion<B>>,
     pub(crate) streams: Option<Streams<B>>,
     pub(crate) layer_embeddings: Option<LayerEmbeddings<B>>,
     pub(crate) layers: Vec<DecoderLayer<B>>,
@@ -57,6 +58,37 @@ impl<B: Backend> Model<B> {
         requantize: Option<Requantize>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, ModelError> {
+        Self::load_with(spec, experts, None, checkpoint, backend, requantize, on_progress)
+    }
+
+    /// Loads the [prediction head](ModelSpec::prediction_head) of `checkpoint`, which this model was loaded from; `None` if
+    /// the file has none. It uses the output head of this model unless it has one of its own.
+    ///
+    /// **Errors**: as [`load`](Self::load).
+    ///
+    /// **Panics** if this model is a stage without the output head.
+    pub fn load_prediction_head(
+        &self,
+        checkpoint: &Gguf,
+        requantize: Option<Requantize>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Option<Self>, ModelError> {
+        let Some(spec) = ModelSpec::prediction_head(checkpoint)? else { return Ok(None) };
+        let output = self.output.as_ref().expect("only the last stage has prediction heads");
+        let shared = spec.shares_head().then_some(output);
+        let backend = Arc::clone(&self.backend);
+        Self::load_with(spec, None, shared, checkpoint, backend, requantize, on_progress).map(Some)
+    }
+
+    fn load_with(
+        spec: ModelSpec,
+        experts: Option<SeparateExperts>,
+        shared: Option<&Output<B>>,
+        checkpoint: &Gguf,
+        backend: Arc<B>,
+        requantize: Option<Requantize>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Self, ModelError> {
         let mut loader = Loader::new(checkpoint, &*backend, requantize, on_progress);
         if let Some(experts) = &experts {
             loader = loader.after(experts);
@@ -66,11 +98,15 @@ impl<B: Backend> Model<B> {
         // The head is loaded first: it is the largest tensor, and memory peaks at what has been
         // packed so far plus the tensor being packed.
         let output = match &spec.output {
-            Some(output) => Some(Output::load(&mut loader, output)?),
+            Some(output) => Some(Output::load(&mut loader, output, shared)?),
             None => None,
         };
         let input = match &spec.input {
             Some(input) => Some(Input::load(&mut loader, input, spec.hidden_size)?),
+            None => None,
+        };
+        let fusion = match &spec.fusion {
+            Some(fusion) => Some(Fusion::load(&mut loader, fusion)?),
             None => None,
         };
         let streams = match &spec.streams {
@@ -97,6 +133,7 @@ impl<B: Backend> Model<B> {
             spec,
             rotaries,
             input,
+            fusion,
             streams,
             layer_embeddings,
             layers,

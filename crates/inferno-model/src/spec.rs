@@ -5,6 +5,7 @@
 mod builder;
 pub(crate) mod feed_forward;
 pub(crate) mod layer;
+pub(crate) mod prediction_head;
 pub(crate) mod recurrent;
 mod rotary;
 pub(crate) mod scales;
@@ -24,6 +25,7 @@ use crate::tensor_names::layer_tensor;
 use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
+use prediction_head::FusionSpec;
 use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
@@ -48,6 +50,8 @@ pub struct ModelSpec {
     pub rotaries: Vec<RotarySpec>,
     /// The embeddings; `None` for a stage that reads the residual stream of the one before it.
     pub(crate) input: Option<InputSpec>,
+    /// How the embeddings are combined with hidden states, if the model is a prediction head.
+    pub(crate) fusion: Option<FusionSpec>,
     /// The residual streams, if there are several.
     pub(crate) streams: Option<StreamsSpec>,
     /// Embeddings that each layer reads by itself.
@@ -232,7 +236,9 @@ impl ModelSpec {
             linears.map(|linear| usage(linear, layer.num_experts_used(&linear.weight)))
         });
         let projection = self.layer_embeddings.iter().map(|embeddings| &embeddings.projection);
+        let fusion = self.fusion.iter().map(|fusion| &fusion.projection);
         let others = projection.chain(self.streams.iter().flat_map(StreamsSpec::linears));
+        let others = others.chain(fusion);
         head.chain(layers).chain(others.map(|linear| usage(linear, 1)))
     }
 
@@ -259,7 +265,11 @@ impl ModelSpec {
         let layers = self.layers.iter().flat_map(LayerSpec::vectors);
         let embeddings = self.layer_embeddings.iter().map(|embeddings| &embeddings.norm);
         let output = self.output.iter().flat_map(|output| output.norm.vectors());
-        let others = output.chain(embeddings);
+        let fusion = self
+            .fusion
+            .iter()
+            .flat_map(|fusion| fusion.embedding_norm.vectors().chain(fusion.hidden_norm.vectors()));
+        let others = output.chain(embeddings).chain(fusion);
         layers.chain(others).chain(rotaries)
     }
 

@@ -45,6 +45,10 @@ pub struct Workspace<B: Backend> {
     pub(crate) normed: B::Buffer,
     /// The output of a block, if it is not added to the residual stream as it is.
     pub(crate) branch: Option<B::Buffer>,
+    /// The inputs of a prediction head side by side.
+    pub(crate) fused: Option<B::Buffer>,
+    /// The hidden states of all tokens of a pass, if they are captured.
+    pub(crate) hidden_rows: Option<B::Buffer>,
     /// Of each rotary embedding.
     pub(crate) angles: Vec<B::Buffer>,
     pub(crate) query_factors: Option<B::Buffer>,
@@ -141,6 +145,8 @@ impl<B: Backend> Workspace<B> {
             x: alloc(shapes.x)?,
             normed: alloc(shapes.x)?,
             branch: shapes.branch.map(alloc).transpose()?,
+            fused: shapes.fused.map(alloc).transpose()?,
+            hidden_rows: None,
             angles: shapes.angles.into_iter().map(alloc).collect::<Result<_, _>>()?,
             query_factors: shapes.query_factors.map(alloc).transpose()?,
             qkv: BuffersByWidth::new(backend, shapes.qkv)?,
@@ -167,13 +173,22 @@ impl<B: Backend> Workspace<B> {
         Self { context_length, ..self }
     }
 
+    /// Captures the hidden states of all tokens of each pass, which
+    /// [`Model::hidden_rows`](crate::Model::hidden_rows) returns.
+    ///
+    /// **Errors**: out of memory.
+    pub fn with_hidden_rows(self, backend: &B, hidden_size: usize) -> Result<Self, ModelError> {
+        let rows = backend.alloc(self.limits.max_num_tokens, hidden_size)?;
+        Ok(Self { hidden_rows: Some(rows), ..self })
+    }
+
     /// Number of floats in a workspace for `spec`, on the device and the host together.
     pub(crate) fn num_floats(spec: &ModelSpec, limits: BatchLimits) -> usize {
         let shapes = BufferShapes::new(spec, limits);
         let layer_embeddings = shapes.layer_embeddings.map(|[all, own]| [all, all, own, own]);
         [shapes.x, shapes.x, shapes.logits, shapes.logits]
             .into_iter()
-            .chain([shapes.branch, shapes.query_factors].into_iter().flatten())
+            .chain([shapes.branch, shapes.fused, shapes.query_factors].into_iter().flatten())
             .chain([shapes.qkv, shapes.attended, shapes.gates, shapes.hidden].into_iter().flatten())
             .chain(shapes.latent.iter().flat_map(LatentBufferShapes::all))
             .chain(layer_embeddings.into_iter().flatten())
@@ -199,6 +214,7 @@ struct BufferShape {
 struct BufferShapes {
     x: BufferShape,
     branch: Option<BufferShape>,
+    fused: Option<BufferShape>,
     angles: Vec<BufferShape>,
     query_factors: Option<BufferShape>,
     qkv: Vec<BufferShape>,
@@ -230,6 +246,7 @@ impl BufferShapes {
         Self {
             x: tokens(spec.hidden_size),
             branch: any(LayerSpec::has_branch).then(|| tokens(spec.hidden_size)),
+            fused: spec.fusion.as_ref().map(|_| tokens(2 * spec.hidden_size)),
             angles: spec.rotaries.iter().map(|rotary| tokens(rotary.rotary_dim)).collect(),
             query_factors: spec.temperature.map(|_| tokens(1)),
             qkv: by_width(|layer| layer.attention().map(|attention| attention.heads.row_len())),

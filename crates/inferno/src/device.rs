@@ -252,8 +252,30 @@ fn runner_on<B: Backend>(
     spec.check_support(&*backend, options.requantize, cache.kv.dtype)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
+    let head = prediction_head(&model, checkpoint, options, on_progress)?;
     let runner = ModelRunner::new(model, fingerprint, runner_options)?;
-    Ok(Box::new(runner.with_watch(checkpoint.watch())))
+    Ok(Box::new(runner.with_watch(checkpoint.watch()).with_prediction_head(head)))
+}
+
+/// Loads the prediction head of a model, if the options request it.
+fn prediction_head<B: Backend>(
+    model: &Model<B>,
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<Option<ModelRunner>, Error> {
+    if !options.prediction_head {
+        return Ok(None);
+    }
+    let requantize = options.requantize;
+    let Some(head) = model.load_prediction_head(checkpoint, requantize, on_progress)? else {
+        return Ok(None);
+    };
+    let limit = head.spec().context_length;
+    let whole = context_length(head.spec(), options)?;
+    let runner = options.of_draft(whole, limit).runner(whole);
+    let fingerprint = Fingerprint::of_model(checkpoint, requantize);
+    Ok(Some(ModelRunner::new(head, fingerprint, runner)?))
 }
 
 fn stage_on<B: Backend>(
@@ -288,7 +310,10 @@ impl Part<'_> {
         let context_length = context_length(spec, options)?;
         let cache_use = options.runner(context_length).cache_use(context_length);
         let cache = spec.cache_layout(cache_use);
-        let footprint = self.footprint(backend, spec)?;
+        let mut footprint = self.footprint(backend, spec)?;
+        if let Some(head) = self.prediction_head_footprint(backend)? {
+            footprint = footprint.plus(head);
+        }
         let token_cost = TokenCost::estimate(spec, backend, options.requantize, cache.kv.dtype)?;
         Ok(LoadEstimate {
             footprint,
@@ -305,6 +330,31 @@ impl Part<'_> {
             gpu: None,
             draft: None,
         })
+    }
+
+    /// Estimates the memory of its prediction head, if the options request it.
+    fn prediction_head_footprint<B: Backend>(
+        self,
+        backend: &B,
+    ) -> Result<Option<Footprint>, Error> {
+        let Self { checkpoint, spec, options } = self;
+        if !options.prediction_head {
+            return Ok(None);
+        }
+        let Some(head) = ModelSpec::prediction_head(checkpoint)? else { return Ok(None) };
+        let whole = context_length(spec, options)?;
+        let options = options.of_draft(whole, head.context_length);
+        let part = Part { checkpoint, spec: &head, options: &options };
+        let footprint = part.footprint(backend, &head)?;
+        // The hidden states of the model and of the head.
+        let row_bytes = spec.hidden_size.saturating_mul(size_of::<f32>());
+        let hidden_bytes = row_bytes.saturating_mul(2 * options.limits.max_num_tokens);
+        Ok(Some(Footprint {
+            workspace_bytes: footprint.workspace_bytes.saturating_add(hidden_bytes),
+            // The table is that of the model.
+            mapped_bytes: 0,
+            ..footprint
+        }))
     }
 
     /// Estimates the memory of a stage of it.

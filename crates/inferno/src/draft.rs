@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use inferno_engine::{DraftModel, DraftOptions};
+use inferno_engine::{DraftModel, DraftOptions, Runner};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, LoadProgress, ModelSpec};
+use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
 use crate::{Error, LoadEstimate, LoadOptions, Model};
@@ -12,8 +12,16 @@ use crate::{Error, LoadEstimate, LoadOptions, Model};
 /// What drafts tokens for a model.
 #[derive(Clone)]
 pub(crate) struct Drafting {
-    checkpoint: Arc<Gguf>,
+    source: DraftSource,
     options: DraftOptions,
+}
+
+#[derive(Clone)]
+enum DraftSource {
+    /// A smaller model.
+    Model(Arc<Gguf>),
+    /// The prediction head in the file of the model.
+    Head,
 }
 
 impl Model {
@@ -44,49 +52,58 @@ impl Model {
         if let Some(difference) = self.tokenizer()?.first_difference(&tokenizer) {
             return Err(Error::DraftVocabulary { difference });
         }
-        Ok(self.with_drafting(Drafting { checkpoint: Arc::new(draft), options }))
+        let source = DraftSource::Model(Arc::new(draft));
+        Ok(self.with_drafting(Drafting { source, options }))
     }
 
-    /// Loads what drafts tokens, if anything does.
+    /// Lets the prediction head in the model's file (multi-token prediction, "nextn") draft tokens, as
+    /// [`with_draft_model`](Self::with_draft_model) does a smaller model. If there are several, the first is used.
+    ///
+    /// **Errors**: [`Error::NoPredictionHead`]; a head with invalid metadata or missing tensors.
+    pub fn with_prediction_head(self, options: DraftOptions) -> Result<Self, Error> {
+        if ModelSpec::prediction_head(self.checkpoint())?.is_none() {
+            return Err(Error::NoPredictionHead);
+        }
+        let load = LoadOptions { prediction_head: true, ..*self.options() };
+        let source = DraftSource::Head;
+        Ok(self.with_options(load).with_drafting(Drafting { source, options }))
+    }
+
+    /// Loads what drafts tokens, if anything does. A prediction head was loaded with `runner`.
     ///
     /// **Errors**: as [`runner`](Self::runner).
     pub(crate) fn load_draft(
         &self,
+        runner: &mut dyn Runner,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Option<DraftModel>, Error> {
-        let Some(Drafting { checkpoint, options }) = self.drafting() else { return Ok(None) };
-        let load = self.draft_load_options(checkpoint)?;
-        let runner = self.device()?.runner(checkpoint, &load, on_progress)?;
+        let Some(Drafting { source, options }) = self.drafting() else { return Ok(None) };
+        let runner = match source {
+            DraftSource::Model(checkpoint) => {
+                let load = self.draft_load_options(checkpoint)?;
+                self.device()?.runner(checkpoint, &load, on_progress)?
+            }
+            DraftSource::Head => runner.take_prediction_head().ok_or(Error::NoPredictionHead)?,
+        };
         Ok(Some(DraftModel { runner, options: *options }))
     }
 
-    /// Estimates the memory of what drafts tokens.
+    /// Estimates the memory of a draft model. That of a prediction head is part of the model's.
     ///
     /// **Errors**: as [`estimate`](Self::estimate).
     pub(crate) fn estimate_draft(&self) -> Result<Option<LoadEstimate>, Error> {
-        let Some(Drafting { checkpoint, .. }) = self.drafting() else { return Ok(None) };
-        let load = self.draft_load_options(checkpoint)?;
-        self.device()?.estimate(checkpoint, &load).map(Some)
+        match self.drafting() {
+            Some(Drafting { source: DraftSource::Model(checkpoint), .. }) => {
+                let load = self.draft_load_options(checkpoint)?;
+                self.device()?.estimate(checkpoint, &load).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// The options of a draft model: its cache holds the sequences that may have drafts at the same time.
     fn draft_load_options(&self, checkpoint: &Gguf) -> Result<LoadOptions, Error> {
-        let spec = ModelSpec::from_checkpoint(checkpoint)?;
-        let options = LoadOptions { speculation: true, ..*self.options() };
-        let whole = self.context_length()?;
-        let context_length = whole.min(spec.context_length);
-        let num_drafting = options.runner(whole).cache_use(whole).max_num_drafting;
-        let all_tokens = options.cache_tokens.unwrap_or(whole);
-        Ok(LoadOptions {
-            gpu_layers: None,
-            cpu_experts: None,
-            context_length: Some(context_length),
-            cache_tokens: Some(all_tokens.min(num_drafting.saturating_mul(context_length))),
-            kv_dtype: None,
-            limits: BatchLimits { max_num_logit_rows: num_drafting, ..options.limits },
-            max_num_sequences: Some(num_drafting),
-            prefix_cache: false,
-            ..options
-        })
+        let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
+        let options = self.options().of_draft(self.context_length()?, limit);
+        Ok(LoadOptions { prediction_head: false, ..options })
     }
 }

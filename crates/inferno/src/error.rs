@@ -196,6 +196,11 @@ pub enum Error {
         /// The first difference between the vocabulary of the model and that of the draft model.
         difference: VocabularyDifference,
     },
+    /// The model file has no prediction head.
+    #[error(
+        "the model file has no prediction head (nextn_predict_layers is missing or 0); draft with --draft-model or --speculate"
+    )]
+    NoPredictionHead,
     /// A draft model was set for a model whose stages run in other processes.
     #[error("a draft model cannot be used with a model whose stages run in other processes")]
     DraftForStages,

@@ -50,6 +50,8 @@ pub struct LoadOptions {
     /// Whether tokens are drafted (speculative decoding), for which the states of recurrent layers have more memory.
     /// Without it, drafts use that of the prefix cache.
     pub speculation: bool,
+    /// Whether the prediction head of the model file (multi-token prediction) is loaded, which drafts tokens.
+    pub prediction_head: bool,
     /// Whether kernels are compiled, and measured if that is enabled, when the model is loaded, rather than when requests
     /// first need them. Only GPUs do either, and software devices do not by default.
     pub warm_up: bool,
@@ -77,6 +79,7 @@ impl Default for LoadOptions {
             max_num_sequences,
             prefix_cache,
             speculation,
+            prediction_head: false,
             warm_up: false,
             target_itl,
         }
@@ -107,6 +110,27 @@ impl LoadOptions {
             max_num_sequences: self.max_num_sequences,
             prefix_cache: self.prefix_cache,
             speculation: self.speculation,
+            captures_hidden: self.prediction_head,
+        }
+    }
+
+    /// The options of what drafts tokens for a model with these, whose context has `whole` positions: its own has at most
+    /// `limit`, and its cache holds the sequences that may have drafts at the same time.
+    pub(crate) fn of_draft(&self, whole: usize, limit: usize) -> Self {
+        let options = Self { speculation: true, ..*self };
+        let context_length = whole.min(limit);
+        let num_drafting = options.runner(whole).cache_use(whole).max_num_drafting;
+        let all_tokens = options.cache_tokens.unwrap_or(whole);
+        Self {
+            gpu_layers: None,
+            cpu_experts: None,
+            context_length: Some(context_length),
+            cache_tokens: Some(all_tokens.min(num_drafting.saturating_mul(context_length))),
+            kv_dtype: None,
+            limits: BatchLimits { max_num_logit_rows: num_drafting, ..options.limits },
+            max_num_sequences: Some(num_drafting),
+            prefix_cache: false,
+            ..options
         }
     }
 

@@ -54,8 +54,8 @@ impl LoadedModel {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, Error> {
         let started = Instant::now();
-        let runner = model.runner(on_progress)?;
-        let draft = model.load_draft(on_progress)?;
+        let mut runner = model.runner(on_progress)?;
+        let draft = model.load_draft(&mut *runner, on_progress)?;
         Self::on(model, checkpoint, vec![runner], draft, model.options().core(), started)
     }
 

@@ -1,15 +1,19 @@
-//! Drafts by a smaller model with the same vocabulary.
+//! Drafts by a smaller model with the same vocabulary, or by a prediction head of the model.
 //!
 //! The draft model follows the sequences that are computed: before each step in which all of them decode, it computes the
 //! tokens that it has not seen, then drafts one token after another, for all sequences in one pass. Each draft is drawn
 //! with a copy of the sequence's own sampler and random numbers, so it is what the sequence would continue with if both
 //! models agreed.
 //!
+//! A prediction head reads the hidden state of the model before each token as well, its own ones while it drafts. So it is
+//! shown those of every pass, and computes its drafts again once their tokens are verified.
+//!
 //! Its cache has its own blocks. What it holds only affects speed: a sequence that loses its blocks is computed again, or
 //! has no drafts. A draft model that fails is not used for this step, and after repeated failures never again.
 
 mod acceptance;
 mod draft_length;
+mod hidden_rows;
 mod pass_times;
 mod slot;
 
@@ -23,6 +27,7 @@ use crate::window_blocks::WindowBlocks;
 use crate::{BlockPool, EngineError, PassRows, Runner, Sampler};
 use acceptance::Acceptance;
 use draft_length::{Circumstances, DraftLength, TrialTime};
+use hidden_rows::HiddenRows;
 use pass_times::PassTimes;
 use slot::{DraftSlot, Turn};
 
@@ -36,10 +41,10 @@ const MAX_NUM_SLOTS: usize = 32;
 /// Tokens of a sequence that has ended from which on another one continues with them instead of an empty slot.
 const MIN_NUM_REUSED: usize = 16;
 
-/// A model that drafts tokens for another one, as [`GenerationCore::with_draft_model`](crate::GenerationCore::with_draft_model)
+/// A model, or a prediction head, that drafts tokens for another one, as [`GenerationCore::with_draft_model`](crate::GenerationCore::with_draft_model)
 /// uses it.
 pub struct DraftModel {
-    /// The model. Its vocabulary must be that of the model that it drafts for; only speed suffers if it is not.
+    /// The model, or the [prediction head](Runner::take_prediction_head) of the model that it drafts for. Its vocabulary must be that of the model that it drafts for; only speed suffers if it is not.
     pub runner: Box<dyn Runner>,
     /// How it drafts.
     pub options: DraftOptions,
@@ -115,6 +120,10 @@ pub(super) struct ModelDrafter {
     step: u64,
     num_failures: usize,
     counts: DraftCounts,
+    /// Whether the last plan of a sequence's drafts promised to save time.
+    is_promising: bool,
+    /// The input of a prediction head.
+    hidden: Vec<f32>,
     /// A row of logits with as many values as the sequence's sampler expects.
     row: Vec<f32>,
 }
@@ -143,12 +152,63 @@ impl ModelDrafter {
             step: 0,
             num_failures: 0,
             counts: DraftCounts::default(),
+            is_promising: true,
+            hidden: Vec::new(),
             row: Vec::new(),
         }
     }
 
     pub(super) fn counts(&self) -> DraftCounts {
         self.counts
+    }
+
+    /// Whether it drafts with a prediction head, which needs the hidden states of the model.
+    pub(super) fn reads_hidden_rows(&self) -> bool {
+        self.runner.reads_hidden_rows() && self.num_failures < MAX_FAILURES
+    }
+
+    /// Shows a prediction head the hidden states of a sequence from position `start` on.
+    pub(super) fn show_hidden_rows(
+        &mut self,
+        id: SequenceId,
+        tokens: &[u32],
+        start: usize,
+        rows: &[f32],
+    ) {
+        let Some(index) = self.slot_of(id, tokens) else { return };
+        self.slots[index].show_hidden_rows(tokens, start, rows, &mut self.pool);
+        self.slots[index].last_use = self.step;
+        let limit = self.runner.limits().max_num_tokens;
+        if self.slots[index].num_hidden_rows() < limit {
+            return;
+        }
+        // Hidden states are larger than what the head keeps of them.
+        if !self.is_promising || !self.read_prompt(index, tokens, limit) {
+            self.slots[index].clear(&mut self.pool);
+        }
+    }
+
+    /// Computes tokens of a prompt in the prediction head, without drafting. Returns false if that is not possible.
+    fn read_prompt(&mut self, index: usize, tokens: &[u32], limit: usize) -> bool {
+        let slot = &mut self.slots[index];
+        let first = slot.hidden.as_ref().map_or(0, HiddenRows::first_token) + slot.num_verified();
+        // The token after the last hidden state may be unknown.
+        let num_known = slot.num_hidden_rows().saturating_sub(1);
+        let num_tokens = tokens.len().saturating_sub(first).min(limit).min(num_known);
+        slot.sequence.extend(&tokens[first.min(tokens.len())..][..num_tokens]);
+        if num_tokens == 0 || !self.reserve(index, num_tokens) {
+            return false;
+        }
+        match self.run_pass(&[(index, num_tokens)], 0) {
+            Ok(()) => {
+                self.slots[index].set_verified();
+                true
+            }
+            Err(error) => {
+                self.record_failure(&error);
+                true
+            }
+        }
     }
 
     /// Begins a step. Slots of sequences that have ended may be used by others.
@@ -172,7 +232,9 @@ impl ModelDrafter {
         }
         let Some(index) = self.slot_of(id, tokens) else { return };
         let slot = &mut self.slots[index];
-        slot.follow(tokens, &self.windows, &mut self.pool);
+        if !slot.follow(tokens, &self.windows, &mut self.pool) {
+            return;
+        }
         let unseen = &slot.sequence.tokens()[slot.sequence.num_computed()..];
         if unseen.iter().any(|&token| token as usize >= num_known) {
             slot.clear(&mut self.pool);
@@ -182,11 +244,10 @@ impl ModelDrafter {
         let min_num_drafts = self.options.min_num_drafts;
         let circumstances =
             Circumstances { num_sequences, room, min_num_drafts, num_left, num_behind };
-        let Some(length) =
-            DraftLength::plan(slot.acceptance, &self.times, &mut self.trials, circumstances)
-        else {
-            return;
-        };
+        let length =
+            DraftLength::plan(slot.acceptance, &self.times, &mut self.trials, circumstances);
+        self.is_promising = length.is_some() || !self.times.is_known(num_sequences);
+        let Some(length) = length else { return };
         slot.last_use = self.step;
         match &mut slot.sampler {
             Some(copy) => copy.continue_as(sampler),
@@ -198,6 +259,7 @@ impl ModelDrafter {
             drafts: Vec::new(),
             probabilities: Vec::new(),
             is_done: false,
+            hidden: Vec::new(),
         });
     }
 
@@ -205,17 +267,7 @@ impl ModelDrafter {
     pub(super) fn run(&mut self) -> Vec<(SequenceId, Vec<u32>)> {
         match self.run_passes() {
             Ok(()) => self.num_failures = 0,
-            Err(error) => {
-                self.counts.failed_passes += 1;
-                self.num_failures += 1;
-                if error.is_device_lost() {
-                    self.num_failures = MAX_FAILURES;
-                }
-                // What a pass that failed leaves in the cache is unknown.
-                for slot in &mut self.slots {
-                    slot.clear(&mut self.pool);
-                }
-            }
+            Err(error) => self.record_failure(&error),
         }
         let mut drafted = Vec::new();
         for slot in &mut self.slots {
@@ -228,6 +280,18 @@ impl ModelDrafter {
             }
         }
         drafted
+    }
+
+    fn record_failure(&mut self, error: &EngineError) {
+        self.counts.failed_passes += 1;
+        self.num_failures += 1;
+        if error.is_device_lost() {
+            self.num_failures = MAX_FAILURES;
+        }
+        // What a pass that failed leaves in the cache is unknown.
+        for slot in &mut self.slots {
+            slot.clear(&mut self.pool);
+        }
     }
 
     /// Records how many drafts of a sequence were accepted, and whether the one after them was rejected.
@@ -290,7 +354,9 @@ impl ModelDrafter {
         }
         let states = if has_states { self.free_states.pop() } else { None };
         let block_tokens = self.runner.kv_layout().block_tokens;
-        self.slots.push(DraftSlot::new(block_tokens, states));
+        let hidden_size = self.runner.hidden_size();
+        let hidden = self.runner.reads_hidden_rows().then(|| HiddenRows::new(hidden_size));
+        self.slots.push(DraftSlot::new(block_tokens, states, hidden));
         Some(self.slots.len() - 1)
     }
 
@@ -386,6 +452,7 @@ impl ModelDrafter {
         }
         self.counts.passes += 1;
         let rows = self.pass_rows(chunks);
+        self.gather_hidden(chunks, state);
         let Self { runner, windows, batch, slots, .. } = self;
         windows.begin_step();
         for &(index, num_tokens) in chunks {
@@ -400,7 +467,9 @@ impl ModelDrafter {
             (slot.sequence.chunk(num_tokens), state)
         });
         let num_row_values = runner.vocab_size();
-        let (rows, duration) = run_chunks(&mut **runner, batch, rows, planned)?;
+        let reads_hidden = runner.reads_hidden_rows();
+        let hidden = reads_hidden.then_some(&self.hidden[..]);
+        let (rows, duration) = run_chunks(&mut **runner, batch, rows, hidden, planned)?;
         let mut next_row = 0;
         for &(index, num_tokens) in chunks {
             let slot = &mut slots[index];
@@ -426,8 +495,46 @@ impl ModelDrafter {
             turn.probabilities.push(probability);
             turn.is_done = !turn.length.push(probability, &self.times);
         }
+        drop(rows);
+        if reads_hidden {
+            self.pass_hidden_on(chunks, state)?;
+        }
         let num_tokens = chunks.iter().map(|(_, num_tokens)| num_tokens).sum();
         self.times.record_draft(chunks.len(), num_tokens, duration);
+        Ok(())
+    }
+
+    /// Collects the hidden states before the next tokens of slots: those of the model, or of the head if it drafts.
+    fn gather_hidden(&mut self, chunks: &[(usize, usize)], state: usize) {
+        self.hidden.clear();
+        for &(index, num_tokens) in chunks {
+            let DraftSlot { hidden: Some(hidden), turn, .. } = &self.slots[index] else { continue };
+            match turn {
+                Some(turn) if state > 0 => self.hidden.extend_from_slice(&turn.hidden),
+                _ => self.hidden.extend_from_slice(hidden.first(num_tokens)),
+            }
+        }
+    }
+
+    /// Stores the hidden state after the last token of each slot, for the next draft.
+    fn pass_hidden_on(
+        &mut self,
+        chunks: &[(usize, usize)],
+        state: usize,
+    ) -> Result<(), EngineError> {
+        let hidden_size = self.runner.hidden_size();
+        let mut rest = self.runner.hidden_rows()?;
+        for &(index, num_tokens) in chunks {
+            let of_chunk = rest.split_off(..num_tokens * hidden_size).unwrap_or_default();
+            let slot = &mut self.slots[index];
+            if let Some(turn) = &mut slot.turn {
+                turn.hidden.clear();
+                turn.hidden.extend_from_slice(&of_chunk[(num_tokens - 1) * hidden_size..]);
+            }
+            if state == 0 {
+                slot.drop_hidden_rows(num_tokens);
+            }
+        }
         Ok(())
     }
 

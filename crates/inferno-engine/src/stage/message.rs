@@ -91,6 +91,7 @@ impl OpenMessage {
             max_num_sequences,
             prefix_cache,
             speculation,
+            captures_hidden: false,
         })
     }
 }

@@ -51,7 +51,7 @@ impl<B: Backend> StageWeights for Arc<Model<B>> {
         limits: BatchLimits,
         context_length: usize,
     ) -> Result<Box<dyn Stage>, EngineError> {
-        super::open(Self::clone(self), layout, limits, context_length)
+        super::open(Self::clone(self), layout, limits, context_length, false)
     }
 }
 

@@ -1,5 +1,7 @@
 //! From the residual stream after the last layer to logits.
 
+use std::sync::Arc;
+
 use inferno_backend::{Backend, Function, Pass};
 
 use super::linear::Linear;
@@ -12,15 +14,23 @@ use crate::workspace::Workspace;
 /// The final norm and the output head.
 pub(crate) struct Output<B: Backend> {
     norm: NormWeights<B>,
-    head: Linear<B>,
+    head: Arc<Linear<B>>,
     functions: Vec<Function>,
 }
 
 impl<B: Backend> Output<B> {
-    pub(crate) fn load(loader: &mut Loader<'_, B>, spec: &OutputSpec) -> Result<Self, ModelError> {
+    /// Loads both, or the norm alone if the head is `shared`.
+    pub(crate) fn load(
+        loader: &mut Loader<'_, B>,
+        spec: &OutputSpec,
+        shared: Option<&Self>,
+    ) -> Result<Self, ModelError> {
         let OutputSpec { norm, head, functions } = spec;
         Ok(Self {
-            head: Linear::load(loader, head)?,
+            head: match shared {
+                Some(output) => Arc::clone(&output.head),
+                None => Arc::new(Linear::load(loader, head)?),
+            },
             norm: NormWeights::load(loader, norm)?,
             functions: functions.clone(),
         })
@@ -37,6 +47,19 @@ impl<B: Backend> Output<B> {
         if num_rows > 0 {
             pass.gather_logit_rows(batch, x, normed);
             pass.norm(num_rows, normed, self.norm.norm(), x);
+        }
+    }
+
+    /// Writes the residual stream of all tokens after the final norm to `workspace.hidden_rows`, if it is captured.
+    pub(crate) fn capture(
+        &self,
+        pass: &mut B::Pass<'_>,
+        num_tokens: usize,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Workspace { x, hidden_rows, .. } = workspace;
+        if let Some(hidden_rows) = hidden_rows {
+            pass.norm(num_tokens, x, self.norm.norm(), hidden_rows);
         }
     }
 

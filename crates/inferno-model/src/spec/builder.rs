@@ -11,6 +11,7 @@ use inferno_backend::{AttentionWindow, Function};
 use inferno_gguf::Gguf;
 
 use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
+use super::prediction_head::FusionSpec;
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{
@@ -59,6 +60,26 @@ impl<'a> SpecBuilder<'a> {
         checkpoint: &'a Gguf,
         facts: &'static Architecture,
     ) -> Result<Self, ModelError> {
+        Self::with_layers(keys, checkpoint, facts, |num_blocks, num_heads| num_blocks - num_heads)
+    }
+
+    /// Counts the blocks of prediction heads among the layers. These have attention.
+    pub(super) fn for_prediction_head(
+        keys: &'a ArchitectureKeys<'a>,
+        checkpoint: &'a Gguf,
+        facts: &'static Architecture,
+    ) -> Result<Self, ModelError> {
+        let builder = Self::with_layers(keys, checkpoint, facts, |num_blocks, _| num_blocks)?;
+        Ok(Self { recurrent_layers: Vec::new(), ..builder })
+    }
+
+    /// `num_layers` computes the number of layers from that of blocks and that of prediction heads among them.
+    fn with_layers(
+        keys: &'a ArchitectureKeys<'a>,
+        checkpoint: &'a Gguf,
+        facts: &'static Architecture,
+        num_layers: fn(usize, usize) -> usize,
+    ) -> Result<Self, ModelError> {
         let tensors = TensorFinder::new(checkpoint);
         let hidden_size = keys.positive("embedding_length")?;
         let num_blocks = keys.positive("block_count")?;
@@ -67,7 +88,7 @@ impl<'a> SpecBuilder<'a> {
             let expected = format!("less than block_count ({num_blocks})");
             return Err(keys.invalid("nextn_predict_layers", expected, num_predictors));
         }
-        let num_layers = num_blocks - num_predictors;
+        let num_layers = num_layers(num_blocks, num_predictors);
         let (window, window_pattern) = attention::windows(keys, facts, num_layers)?;
         let rotaries = rotaries(keys, tensors, facts, hidden_size, window.is_some())?;
         let is_parallel = match facts.parallel {
@@ -143,6 +164,7 @@ impl<'a> SpecBuilder<'a> {
             hidden_size,
             vocab_size,
             input: Some(InputSpec { embeddings, scale, positions }),
+            fusion: None,
             streams: self.streams()?,
             layer_embeddings,
             unused_tensors: self.unused_tensors(&layers)?,
@@ -151,6 +173,53 @@ impl<'a> SpecBuilder<'a> {
             temperature,
             output: Some(OutputSpec { norm, head, functions }),
             rotaries: self.rotaries,
+        })
+    }
+
+    /// The prediction head of the model `whole` in block `layer`.
+    pub(super) fn build_prediction_head(
+        self,
+        whole: ModelSpec,
+        layer: usize,
+    ) -> Result<ModelSpec, ModelError> {
+        let (tensors, hidden_size) = (self.tensors.in_layer(layer), self.hidden_size);
+        let vocab_size = whole.vocab_size;
+        let (Some(input), Some(output)) = (whole.input, whole.output) else {
+            unreachable!("a whole model has both");
+        };
+        let embeddings = match tensors.contains("nextn.embed_tokens.weight") {
+            true => tensors.table("nextn.embed_tokens.weight", vocab_size, hidden_size)?,
+            false => input.embeddings,
+        };
+        let shares_head = !tensors.contains("nextn.shared_head_head.weight");
+        let head = match shares_head {
+            true => output.head,
+            false => tensors.linear("nextn.shared_head_head", vocab_size, hidden_size)?,
+        };
+        let norm = match tensors.contains("nextn.shared_head_norm.weight") {
+            true => self.norm(tensors, "nextn.shared_head_norm", hidden_size)?,
+            false => output.norm,
+        };
+        let fusion = FusionSpec {
+            embedding_norm: self.norm(tensors, "nextn.enorm", hidden_size)?,
+            hidden_norm: self.norm(tensors, "nextn.hnorm", hidden_size)?,
+            projection: tensors.linear("nextn.eh_proj", hidden_size, 2 * hidden_size)?,
+            shares_head,
+        };
+        Ok(ModelSpec {
+            input: Some(InputSpec { embeddings, ..input }),
+            fusion: Some(fusion),
+            streams: None,
+            layer_embeddings: None,
+            layers: vec![self.layer(layer, &[])?],
+            first_layer: layer,
+            output: Some(OutputSpec { norm, head, ..output }),
+            unused_tensors: UnusedTensors {
+                // All others.
+                of_other_stages: vec![String::new()],
+                ..whole.unused_tensors
+            },
+            ..whole
         })
     }
 

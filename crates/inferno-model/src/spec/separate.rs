@@ -25,6 +25,7 @@ impl ModelSpec {
             vocab_size: 0,
             rotaries: Vec::new(),
             input: None,
+            fusion: None,
             streams: None,
             layer_embeddings: None,
             layers: separated,

@@ -11,6 +11,11 @@ use super::recurrent::{RecurrentSpec, ScanSpec};
 use crate::{CacheLayout, ModelError};
 
 impl ModelSpec {
+    /// Whether it has the output head: a stage without it returns the residual stream.
+    pub fn has_output(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// Number of decoder layers.
     pub fn num_layers(&self) -> usize {
         self.layers.len()

@@ -10,7 +10,7 @@ use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
 use inferno_model::{Footprint, LoadProgress, Model, ModelError, SeparateExperts, TokenCost};
 
 use super::division::{Division, Fallback, Parts};
-use super::{Part, runner_on};
+use super::{Part, prediction_head, runner_on};
 use crate::bench::GpuWork;
 use crate::load::context_length;
 use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
@@ -171,10 +171,14 @@ impl GpuDevice {
         let context_length = context_length(spec, options)?;
         let requantize = options.requantize;
         let fingerprint = Fingerprint::of_model(checkpoint, requantize);
+        let mut head = None;
         let mut runner = ModelRunner::divided(spec, fingerprint, options.runner(context_length))?;
         if let Some(stage) = cpu {
             let cpu = Arc::clone(self.cpu(options)?);
             let model = Model::load_stage(stage, None, checkpoint, cpu, requantize, on_progress)?;
+            if model.spec().has_output() {
+                head = prediction_head(&model, checkpoint, options, on_progress)?;
+            }
             runner = runner.with_stage(model)?;
         }
         if let Some(stage) = gpu {
@@ -188,9 +192,10 @@ impl GpuDevice {
             let gpu = Arc::clone(&self.gpu);
             let model =
                 Model::load_stage(stage, experts, checkpoint, gpu, requantize, on_progress)?;
+            head = prediction_head(&model, checkpoint, options, on_progress)?;
             runner = runner.with_stage(model)?;
         }
-        let mut runner = runner.with_watch(checkpoint.watch());
+        let mut runner = runner.with_watch(checkpoint.watch()).with_prediction_head(head);
         if options.warm_up && self.gpu.is_tuning() {
             warm_up(&mut runner)?;
         }

@@ -170,8 +170,13 @@ mod tests {
         times
     }
 
-    const ROOM: Circumstances =
-        Circumstances { num_sequences: 1, room: 8, min_num_drafts: 0, num_left: 1000, num_behind: 1 };
+    const ROOM: Circumstances = Circumstances {
+        num_sequences: 1,
+        room: 8,
+        min_num_drafts: 0,
+        num_left: 1000,
+        num_behind: 1,
+    };
 
     fn acceptance(rate: f64) -> Acceptance {
         let mut acceptance = Acceptance::default();

@@ -102,6 +102,28 @@ impl CoreState {
         whole_rows
     }
 
+    /// Passes the hidden states of the last pass on to the prediction head, if the model has one that drafts. A device that
+    /// cannot be read fails the next pass.
+    fn show_hidden_rows(&mut self, plan: &Plan, kind: RowKind) {
+        let Self { runner, scheduler, draft_model, batch, continuations, .. } = self;
+        let Some(model) = draft_model.as_mut().filter(|model| model.reads_hidden_rows()) else {
+            return;
+        };
+        let hidden_size = runner.hidden_size();
+        let Ok(mut rest) = runner.hidden_rows() else { return };
+        for ((place, chunk), end) in plan.chunks_with(kind).zip(batch.context_lens()) {
+            let of_chunk = rest.split_off(..chunk.num_tokens * hidden_size).unwrap_or_default();
+            if kind == RowKind::Logits {
+                // Those of rejected drafts are hidden states of another text.
+                let num_rejected = chunk.num_drafts - continuations[place].num_accepted;
+                let start = end - chunk.num_tokens;
+                let num_valid = chunk.num_tokens - num_rejected;
+                let valid = &of_chunk[..num_valid * hidden_size];
+                model.show_hidden_rows(chunk.id, scheduler.tokens(chunk.id), start, valid);
+            }
+        }
+    }
+
     /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
     ///
     /// **Errors**: as [`run_chunks`].
@@ -120,7 +142,7 @@ impl CoreState {
             PassRows::Logits | PassRows::Hidden => Vec::new(),
         };
         let (mut rows, duration) =
-            run_chunks(&mut *self.runner, &mut self.batch, pass_rows, chunks)?;
+            run_chunks(&mut *self.runner, &mut self.batch, pass_rows, None, chunks)?;
         if whole_rows.len() >= MIN_ROWS_TO_COPY {
             rows.copy_whole(&whole_rows)?;
         }
@@ -160,6 +182,7 @@ impl CoreState {
             });
         }
         drop(rows);
+        self.show_hidden_rows(plan, kind);
         for (id, error) in failed {
             self.fail(id, Arc::new(error));
         }

@@ -1,5 +1,6 @@
 //! The options for speculative decoding.
 
+use clap::ArgGroup;
 use inferno_engine::DraftOptions;
 
 use crate::cli::arguments::model::{model_source, open};
@@ -11,6 +12,7 @@ const MAX_NUM_DRAFTS: usize = 64;
 
 /// Speculative decoding.
 #[derive(clap::Args)]
+#[command(group(ArgGroup::new("drafting").args(["draft_model", "draft_head"])))]
 pub(crate) struct SpeculateArgs {
     /// Draft up to N tokens from earlier text and verify them in one pass (speculative decoding). Faster for repetitive
     /// text; the output is unchanged. 0 disables it
@@ -20,17 +22,21 @@ pub(crate) struct SpeculateArgs {
     /// decoding); the output is unchanged. With --speculate, only when earlier text yields no draft
     #[arg(long, value_name = "MODEL", value_parser = model_source())]
     draft_model: Option<ModelSource>,
-    /// Maximum number of tokens that the draft model drafts per step; fewer are drafted if that is faster
+    /// Draft tokens with the prediction head in the model file (multi-token prediction, MTP, nextn) instead of a draft model
+    #[arg(long, conflicts_with = "draft_model")]
+    draft_head: bool,
+    /// Maximum number of tokens drafted per step by the draft model or the prediction head; fewer are drafted if that is
+    /// faster
     #[arg(long, value_name = "N", default_value_t = DraftOptions::default().max_num_drafts)]
-    #[arg(value_parser = number_in(1..=MAX_NUM_DRAFTS), requires = "draft_model")]
+    #[arg(value_parser = number_in(1..=MAX_NUM_DRAFTS), requires = "drafting")]
     draft_max: usize,
     /// Number of tokens that the draft model drafts in each step even if fewer would be faster
     #[arg(long, value_name = "N", default_value_t = DraftOptions::default().min_num_drafts)]
-    #[arg(value_parser = number_in(0..=MAX_NUM_DRAFTS), requires = "draft_model")]
+    #[arg(value_parser = number_in(0..=MAX_NUM_DRAFTS), requires = "drafting")]
     draft_min: usize,
     /// End a draft at tokens to which the draft model assigns a probability below P
     #[arg(long, value_name = "P", default_value_t = DraftOptions::default().min_probability)]
-    #[arg(value_parser = probability, requires = "draft_model")]
+    #[arg(value_parser = probability, requires = "drafting")]
     draft_p_min: f32,
 }
 
@@ -42,7 +48,11 @@ impl SpeculateArgs {
 
     /// Returns whether tokens are drafted.
     pub(crate) fn is_enabled(&self) -> bool {
-        self.speculate > 0 || self.draft_model.is_some()
+        self.speculate > 0 || self.has_draft_model()
+    }
+
+    fn has_draft_model(&self) -> bool {
+        self.draft_model.is_some() || self.draft_head
     }
 
     /// Returns batch limits for one sequence with its drafts.
@@ -52,22 +62,24 @@ impl SpeculateArgs {
 
     /// Returns the number of rows of logits that a sequence needs.
     pub(crate) fn num_rows(&self) -> usize {
-        let num_drafted = if self.draft_model.is_some() { self.draft_max } else { 0 };
+        let num_drafted = if self.has_draft_model() { self.draft_max } else { 0 };
         1 + self.speculate.max(num_drafted)
     }
 
-    /// Opens the draft model of `model`, if there is one.
+    /// Adds the draft model or the prediction head to `model`, if one was requested.
     ///
-    /// **Errors**: those of [`open`] and [`Model::with_draft_model`].
+    /// **Errors**: those of [`open`], [`Model::with_draft_model`] and [`Model::with_prediction_head`].
     pub(crate) fn with_draft_model(&self, model: Model) -> Result<Model, Error> {
-        let Some(source) = &self.draft_model else { return Ok(model) };
         let options = DraftOptions {
             max_num_drafts: self.draft_max,
             min_num_drafts: self.draft_min,
             min_probability: self.draft_p_min,
         };
-        let draft = open(Some(source), "")?;
-        model.with_draft_model(draft, options)
+        match &self.draft_model {
+            Some(source) => model.with_draft_model(open(Some(source), "")?, options),
+            None if self.draft_head => model.with_prediction_head(options),
+            None => Ok(model),
+        }
     }
 }
 

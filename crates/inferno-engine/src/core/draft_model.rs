@@ -265,6 +265,9 @@ impl ModelDrafter {
 
     /// Computes the drafts that were requested. A failure leaves none.
     pub(super) fn run(&mut self) -> Vec<(SequenceId, Vec<u32>)> {
+        if self.slots.iter().all(|slot| slot.turn.is_none()) {
+            return Vec::new();
+        }
         match self.run_passes() {
             Ok(()) => self.num_failures = 0,
             Err(error) => self.record_failure(&error),

@@ -5,6 +5,7 @@ mod errors;
 mod logits;
 mod mutations;
 mod parallel_steps;
+mod prediction_heads;
 mod requantize;
 mod scales;
 mod separate_experts;

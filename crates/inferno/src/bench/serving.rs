@@ -5,11 +5,13 @@
 //! count from when a request was due rather than from when it was sent, so a server that falls behind cannot hide it.
 
 mod client;
+mod drafts;
 mod prompts;
 mod report;
 mod round;
 
 pub use client::{CompletedRequest, TargetEndpoint, TargetServer};
+pub use drafts::DraftAcceptance;
 pub use report::{RoundReport, ServingReport};
 pub use round::Arrivals;
 
@@ -79,15 +81,19 @@ pub fn measure(
 ) -> Result<ServingReport, Error> {
     let model = server.model()?;
     let prompts = Prompts::fit(server, &model, workload)?;
+    let drafts_before = server.draft_acceptance();
     let rounds = workload.rounds.iter().enumerate().map(|(index, &arrivals)| {
         let round = Round { server, model: &model, workload, prompts: &prompts, arrivals, index };
         round.run(on_completion)
     });
+    let rounds = rounds.collect();
+    let drafts = server.draft_acceptance().zip(drafts_before);
     Ok(ServingReport {
         url: server.url().to_owned(),
         model: model.clone(),
         workload: workload.clone(),
-        rounds: rounds.collect(),
+        rounds,
+        drafts: drafts.and_then(|(now, before)| now.since(before)),
     })
 }
 

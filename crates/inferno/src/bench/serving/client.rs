@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use ureq::http::StatusCode;
 use ureq::{Agent, RequestBuilder};
 
-use super::ServingWorkload;
+use super::{DraftAcceptance, ServingWorkload};
 use crate::Error;
 
 /// The endpoint that requests are sent to.
@@ -85,6 +85,12 @@ impl TargetServer {
             .map_err(|_| self.error("the list of models is not JSON".to_owned()))?;
         let model = listed["data"][0]["id"].as_str();
         model.map(str::to_owned).ok_or_else(|| self.error("the server lists no models".to_owned()))
+    }
+
+    /// Returns what the server has drafted, if it has vLLM's metrics.
+    pub(super) fn draft_acceptance(&self) -> Option<DraftAcceptance> {
+        let request = self.authorized(self.agent.get(format!("{}/metrics", self.url)));
+        DraftAcceptance::from_metrics(&self.read(request.call()).ok()?)
     }
 
     /// Returns the number of tokens in `prompt`, as counted by the server.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use inferno_engine::{Passes, percentile};
 use serde_json::{Map, Value, json};
 
-use super::{Arrivals, CompletedRequest, ServingWorkload, seconds};
+use super::{Arrivals, CompletedRequest, DraftAcceptance, ServingWorkload, seconds};
 use crate::plural::count;
 
 /// The results of all rounds.
@@ -21,6 +21,8 @@ pub struct ServingReport {
     pub workload: ServingWorkload,
     /// The rounds, in order.
     pub rounds: Vec<RoundReport>,
+    /// The acceptance of speculative decoding over all rounds, if the server drafted tokens and reports it.
+    pub drafts: Option<DraftAcceptance>,
 }
 
 /// The results of one round.
@@ -139,6 +141,7 @@ impl ServingReport {
             "max_tokens": workload.max_tokens,
             "temperature": workload.temperature,
             "seed": workload.seed,
+            "drafts": self.drafts.as_ref().map(DraftAcceptance::json),
             "rounds": self.rounds.iter().map(RoundReport::json).collect::<Vec<_>>(),
         })
     }
@@ -192,6 +195,9 @@ impl fmt::Display for ServingReport {
                 }
                 writeln!(f)?;
             }
+        }
+        if let Some(drafts) = &self.drafts {
+            writeln!(f, "\n{drafts}")?;
         }
         for round in &self.rounds {
             for (reason, count) in &round.failures {

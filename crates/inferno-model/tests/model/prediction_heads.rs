@@ -1,0 +1,100 @@
+//! Prediction heads against transformers' `MtpLayer`, for hidden states that are given.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use inferno_backend::{
+    Backend, BatchBuilder, BlockId, KvDType, LogitRows, ReferenceBackend, SequenceChunk,
+};
+use inferno_cpu::Isa;
+use inferno_gguf::Gguf;
+use inferno_model::{BatchLimits, Model, ModelCache, ModelSpec, StageRows};
+use serde::Deserialize;
+
+use crate::logits::{MAX_RELATIVE_ERROR, cpu};
+use crate::support::{fixtures, oracle};
+
+#[derive(Deserialize)]
+struct Answer {
+    tokens: Vec<u32>,
+    hidden: Vec<Vec<f32>>,
+    logits: Vec<Vec<f32>>,
+    next_hidden: Vec<Vec<f32>>,
+}
+
+fn relative_error(expected: &[Vec<f32>], found: &[f32]) -> f64 {
+    let expected = expected.concat();
+    assert_eq!(expected.len(), found.len());
+    let squares = |values: &mut dyn Iterator<Item = f32>| {
+        values.map(|value| f64::from(value).powi(2)).sum::<f64>()
+    };
+    let difference = squares(&mut expected.iter().zip(found).map(|(one, other)| one - other));
+    (difference / squares(&mut expected.iter().copied())).sqrt()
+}
+
+/// The logits and hidden states of a head that computes `lens` tokens per pass.
+fn compute<B: Backend>(
+    checkpoint: &Gguf,
+    backend: &Arc<B>,
+    answer: &Answer,
+    lens: &[usize],
+) -> (Vec<f32>, Vec<f32>) {
+    let model = Model::load(checkpoint, Arc::clone(backend), None, &mut |_| ());
+    let model = model.expect("a sound model");
+    let head = model.load_prediction_head(checkpoint, None, &mut |_| ()).expect("a sound head");
+    let head = head.expect("the file has one");
+    let limits = BatchLimits { max_num_tokens: 16, max_num_logit_rows: 16 };
+    let workspace = head.workspace(limits).expect("room for it");
+    let hidden_size = head.spec().hidden_size;
+    let mut workspace = workspace.with_hidden_rows(&**backend, hidden_size).expect("room");
+    let layout = head.spec().kv_layout(16, KvDType::F32);
+    assert_eq!(layout.layers.len(), 1, "the head has one layer");
+    let mut cache = ModelCache::new(&**backend, &layout, None).expect("room for it");
+    let (mut logits, mut hidden, mut start) = (Vec::new(), Vec::new(), 0);
+    for &len in lens {
+        let mut builder = BatchBuilder::new(layout.block_tokens);
+        let tokens = &answer.tokens[start..start + len];
+        let block_table = &[BlockId(0)];
+        let chunk = SequenceChunk { tokens, start, block_table, logits: LogitRows::All };
+        builder.push(&chunk).expect("a sound chunk");
+        let before = answer.hidden[start..start + len].concat();
+        let (batch, rows) = (builder.build(), StageRows::Logits);
+        head.submit(&batch, Some(&before), rows, &mut cache, &mut workspace).expect("a sound pass");
+        logits.extend_from_slice(head.wait(&mut workspace).expect("a pass").into_values());
+        hidden.extend_from_slice(head.hidden_rows(len, &mut workspace).expect("captured rows"));
+        start += len;
+    }
+    (logits, hidden)
+}
+
+fn check<B: Backend>(checkpoint: &Gguf, backend: &Arc<B>, answer: &Answer, name: &str) {
+    let whole = compute(checkpoint, backend, answer, &[12]);
+    for (expected, found) in [(&answer.logits, &whole.0), (&answer.next_hidden, &whole.1)] {
+        let error = relative_error(expected, found);
+        assert!(error <= MAX_RELATIVE_ERROR, "{name}: relative error {error:.2e}");
+    }
+    let parts = compute(checkpoint, backend, answer, &[5, 1, 6]);
+    assert!(parts == whole, "{name}: chunks change the bits");
+}
+
+#[test]
+fn heads_predict_what_transformers_does() {
+    let Some(folder) = oracle() else { return };
+    for name in ["qwen35-mtp", "glm4moe"] {
+        let path = folder.join(format!("logits/{name}.gguf"));
+        let checkpoint = Gguf::open(path).expect("the folder holds it");
+        let answer = fs::read(fixtures().join(format!("{name}.head.json"))).expect("a fixture");
+        let answer: Answer = serde_json::from_slice(&answer).expect("tokens and logits");
+        check(&checkpoint, &Arc::new(ReferenceBackend::new()), &answer, name);
+        for isa in Isa::available() {
+            check(&checkpoint, &cpu(isa), &answer, name);
+        }
+    }
+}
+
+#[test]
+fn files_without_a_head_have_none() {
+    let checkpoint = Gguf::open(fixtures().join(Path::new("qwen3.gguf"))).expect("a sound file");
+    assert!(ModelSpec::prediction_head(&checkpoint).expect("a sound file").is_none());
+}

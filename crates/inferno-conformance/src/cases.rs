@@ -56,7 +56,7 @@ impl Random {
         let row_bytes = dtype.row_bytes(cols).expect("whole blocks");
         let mut bytes = vec![0; experts * rows * row_bytes];
         for row in bytes.chunks_exact_mut(row_bytes.max(1)) {
-            if dtype.is_encodable() {
+            if !dtype.needs_importance() {
                 quant::encode_row(dtype, &self.values(cols), row).expect("finite values");
             } else {
                 row.chunks_exact_mut(dtype.block_bytes())

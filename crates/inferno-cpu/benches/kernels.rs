@@ -30,7 +30,7 @@ fn values(count: usize) -> Vec<f32> {
 fn weight(backend: &CpuBackend, dtype: DType, rows: usize, cols: usize) -> inferno_cpu::CpuWeight {
     let mut row = vec![0; dtype.row_bytes(cols).expect("whole blocks")];
     // The time does not depend on the weights.
-    if dtype.is_encodable() {
+    if !dtype.needs_importance() {
         quant::encode_row(dtype, &values(cols), &mut row).expect("finite values");
     }
     let part = WeightPart::matrix("w", dtype, rows, cols, row.repeat(rows).into()).expect("size");

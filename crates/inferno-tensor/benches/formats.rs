@@ -11,7 +11,7 @@ fn formats(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(dtype.name());
         group.throughput(Throughput::Elements(LEN as u64));
         let mut stored = vec![0; dtype.row_bytes(LEN).expect("a multiple of every block")];
-        if dtype.is_encodable() {
+        if !dtype.needs_importance() {
             group.bench_function("encode", |bencher| {
                 bencher.iter(|| quant::encode_row(dtype, &row, &mut stored));
             });

@@ -137,10 +137,10 @@ impl DType {
         matches!(self, DType::F32 | DType::F16 | DType::BF16)
     }
 
-    /// Whether values can be encoded in this format. The IQ1 and IQ2 formats need an importance matrix
-    /// to be accurate, and can only be decoded.
-    pub const fn is_encodable(self) -> bool {
-        FORMATS[self as usize].is_encodable
+    /// Whether values can only be [encoded](crate::quant::encode_row_weighted) in this format with the importance of each
+    /// column: it has so few levels that the errors of important columns must count more than others.
+    pub const fn needs_importance(self) -> bool {
+        FORMATS[self as usize].needs_importance
     }
 
     /// The names of all formats, separated by commas.

@@ -86,14 +86,24 @@ pub enum TensorError {
         index: usize,
     },
 
-    /// Values cannot be encoded in a format.
+    /// Values cannot be encoded in a format without the importance of their columns.
     #[error(
-        "{dtype} needs an importance matrix to be accurate, so values cannot be encoded in it; use \
-         IQ3_XXS or Q2_K"
+        "{dtype} needs an importance matrix to be accurate; provide one, or use IQ3_XXS or Q2_K"
     )]
-    NoEncoder {
+    NeedsImportance {
         /// The requested format.
         dtype: DType,
+    },
+
+    /// The importance of columns is not one finite number per column, not negative.
+    #[error("{}", importance_message(*.expected, *.found, *.invalid))]
+    Importance {
+        /// Number of columns.
+        expected: usize,
+        /// Number of values.
+        found: usize,
+        /// The first value that is negative, infinite or NaN.
+        invalid: Option<f32>,
     },
 
     /// A shape has too many axes.
@@ -224,4 +234,13 @@ pub enum TensorError {
         /// The shape of the tensor.
         shape: Shape,
     },
+}
+
+fn importance_message(expected: usize, found: usize, invalid: Option<f32>) -> String {
+    match invalid {
+        Some(value) => {
+            format!("an importance of {value}; expected finite values that are not negative")
+        }
+        None => format!("the importance of {found} columns, for rows of {expected}"),
+    }
 }

@@ -6,7 +6,7 @@
 //! [`blocks`] views the bytes of a mapped file without copying.
 //!
 //! **To add a format**, write one file here (the block struct with its layout, size assertion,
-//! [`BlockFormat`] and, if it can be encoded, [`EncodeBlock`]), add a variant to [`DType`] and a line to `table.rs`. The tests cover
+//! [`BlockFormat`] and [`EncodeBlock`]), add a variant to [`DType`] and a line to `table.rs`. The tests cover
 //! [`DType::ALL`]; add the format's name to the script in `tests/fixtures`, which writes the
 //! reference results.
 
@@ -79,6 +79,7 @@ pub use tq1_0::Tq1_0Block;
 pub use tq2_0::Tq2_0Block;
 
 use crate::{DType, TensorError};
+use block::Search;
 
 /// Number of weights in a block of the simple formats.
 pub const QK: usize = 32;
@@ -101,19 +102,42 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 /// Encodes one row of single-precision values.
 ///
 /// For the floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1, the result is bit-identical to that of the
-/// format's reference implementation; the K and IQ4 formats search for the scales with the least
+/// format's reference implementation; the K and IQ formats search for the scales with the least
 /// weighted squared error.
 ///
 /// **Shapes**: `out` is [`DType::row_bytes`]`(row.len())` long.
 ///
 /// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`];
-/// [`TensorError::NoEncoder`] unless the format [is encodable](DType::is_encodable); for the quantized
+/// [`TensorError::NeedsImportance`] for [some formats](DType::needs_importance); for the quantized
 /// formats [`TensorError::NonFinite`] for NaN and infinity and [`TensorError::ScaleOverflow`] for
 /// values that are too large. The content of `out` is then unspecified. The float formats store NaN
 /// and infinity, and F16 rounds values that are too large to infinity.
 pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_values(dtype, row, out)?;
-    (FORMATS[dtype as usize].encode)(row, out)
+    (FORMATS[dtype as usize].encode)(row, Search::Thorough, out)
+}
+
+/// Encodes one row as [`encode_row`] does, but for the least error of a product: `importance` is the mean square of the
+/// product's inputs, one per column, in any unit. Its zeros count a little.
+///
+/// The floats, Q8_0, Q8_K, MXFP4, NVFP4, Q1_0, TQ1_0, TQ2_0 and INT8 have nothing to choose and are encoded as without it.
+///
+/// **Shapes**, **errors**: as [`encode_row`], with any format; [`TensorError::Importance`] unless `importance` has one value
+/// per column, each finite and not negative.
+pub fn encode_row_weighted(
+    dtype: DType,
+    row: &[f32],
+    importance: &[f32],
+    out: &mut [u8],
+) -> Result<(), TensorError> {
+    check_values(dtype, row, out)?;
+    let is_invalid = |value: &f32| !(value.is_finite() && *value >= 0.0);
+    let (expected, found) = (row.len(), importance.len());
+    let invalid = importance.iter().copied().find(is_invalid);
+    if found != expected || invalid.is_some() {
+        return Err(TensorError::Importance { expected, found, invalid });
+    }
+    (FORMATS[dtype as usize].encode)(row, Search::Weighted(importance), out)
 }
 
 /// Encodes one row as [`encode_row`] does, except that Q4_K is encoded several times as fast with a
@@ -122,7 +146,7 @@ pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), Tenso
 /// **Shapes**, **errors**: as [`encode_row`].
 pub fn encode_row_fast(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_values(dtype, row, out)?;
-    (FORMATS[dtype as usize].encode_fast)(row, out)
+    (FORMATS[dtype as usize].encode)(row, Search::Fast, out)
 }
 
 /// Checks what can be encoded.

@@ -66,19 +66,23 @@ pub trait EncodeBlock: BlockFormat {
     /// sum of the search for scales does.
     const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
 
-    /// Encodes a block.
+    /// Whether blocks are only accurate if the errors of important columns count more than others.
+    const NEEDS_IMPORTANCE: bool = false;
+
+    /// Encodes a block. `importance` is the weight of each squared error: the mean square of the product's input in the
+    /// weight's column. Formats whose scale follows from the values ignore it.
     ///
-    /// **Shapes**: `values` holds `LEN` values. The block is unspecified if any is not finite;
-    /// [`encode_row`](super::encode_row) rejects those.
+    /// **Shapes**: `values` and `importance` hold `LEN` values. The block is unspecified if any is not finite, or an
+    /// importance is negative; [`encode_row`](super::encode_row) rejects those.
     ///
     /// **Panics** if there are not `LEN` values.
-    fn encode(values: &[f32]) -> Self;
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Self;
 
     /// Encodes a block with a shorter search for its scales, if the format has one.
     ///
     /// **Shapes**, **panics**: as [`encode`](Self::encode).
     fn encode_fast(values: &[f32]) -> Self {
-        Self::encode(values)
+        Self::encode(values, None)
     }
 }
 
@@ -133,14 +137,33 @@ pub(super) fn decode_blocks<B: BlockFormat>(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Encodes a row of blocks; `IS_FAST` selects [`BlockFormat::encode_fast`].
-pub(super) fn encode_blocks<B: EncodeBlock, const IS_FAST: bool>(
+/// How a row is encoded by formats that have a choice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Search<'a> {
+    /// For the least error.
+    Thorough,
+    /// For a slightly larger error, faster.
+    Fast,
+    /// For the least error weighted by the importance of each column.
+    Weighted(&'a [f32]),
+}
+
+/// Encodes a row of blocks.
+pub(super) fn encode_blocks<B: EncodeBlock>(
     row: &[f32],
+    search: Search<'_>,
     out: &mut [u8],
 ) -> Result<(), TensorError> {
+    if B::NEEDS_IMPORTANCE && !matches!(search, Search::Weighted(_)) {
+        return Err(TensorError::NeedsImportance { dtype: B::DTYPE });
+    }
     let blocks: &mut [B] = bytemuck::cast_slice_mut(out);
     for (i, (values, block)) in row.chunks_exact(B::LEN).zip(blocks).enumerate() {
-        *block = if IS_FAST { B::encode_fast(values) } else { B::encode(values) };
+        *block = match search {
+            Search::Thorough => B::encode(values, None),
+            Search::Fast => B::encode_fast(values),
+            Search::Weighted(all) => B::encode(values, Some(&all[i * B::LEN..][..B::LEN])),
+        };
         let mut groups = 0..B::LEN / B::GROUP_LEN;
         if values.iter().any(|value| value.abs() > B::MAX_MAGNITUDE)
             || groups.any(|group| !(block.scale(group) + block.min(group)).is_finite())

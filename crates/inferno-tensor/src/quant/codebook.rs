@@ -76,6 +76,11 @@ pub(super) fn even_signs(seven: u8) -> u8 {
     seven & 0x7f | parity << 7
 }
 
+/// The lower seven of the sign bits of four octets, of which the first is in the lowest bits.
+pub(super) fn pack_even_signs(octets: &[u8]) -> u32 {
+    octets.iter().rev().fold(0, |bits, &signs| bits << 7 | u32::from(signs & 0x7f))
+}
+
 /// Bits `4 * (i % 2)..4 * (i % 2) + 4` of byte `i / 2`.
 pub(super) fn nibble(bytes: &[u8], i: usize) -> u8 {
     bytes[i / 2] >> (i % 2 * 4) & 0x0f

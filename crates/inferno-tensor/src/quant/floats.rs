@@ -3,6 +3,7 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
+use super::block::Search;
 use crate::TensorError;
 
 /// Numbers converted at once: enough for the hardware's batch conversion, few enough for the stack.
@@ -14,7 +15,7 @@ pub(super) fn decode_f32(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-pub(super) fn encode_f32(row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
+pub(super) fn encode_f32(row: &[f32], _: Search<'_>, out: &mut [u8]) -> Result<(), TensorError> {
     for (value, out) in row.iter().zip(out.chunks_exact_mut(4)) {
         out.copy_from_slice(&value.to_le_bytes());
     }
@@ -32,7 +33,7 @@ pub(super) fn decode_f16(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-pub(super) fn encode_f16(row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
+pub(super) fn encode_f16(row: &[f32], _: Search<'_>, out: &mut [u8]) -> Result<(), TensorError> {
     let mut batch = [f16::ZERO; BATCH];
     for (values, out) in row.chunks(BATCH).zip(out.chunks_mut(2 * BATCH)) {
         let batch = &mut batch[..values.len()];
@@ -50,7 +51,7 @@ pub(super) fn decode_bf16(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-pub(super) fn encode_bf16(row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
+pub(super) fn encode_bf16(row: &[f32], _: Search<'_>, out: &mut [u8]) -> Result<(), TensorError> {
     for (&value, out) in row.iter().zip(out.chunks_exact_mut(2)) {
         out.copy_from_slice(&bf16::from_f32(value).to_le_bytes());
     }

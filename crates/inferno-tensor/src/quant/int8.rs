@@ -9,6 +9,7 @@
 //!
 //! The scale is the largest magnitude divided by 127; quants round to nearest, ties away from zero.
 
+use super::block::Search;
 use super::nearest;
 use crate::{DType, TensorError};
 
@@ -56,7 +57,7 @@ pub(super) fn decode(bytes: &[u8], out: &mut [f32]) {
     Int8Row::read(bytes).decode(out);
 }
 
-pub(super) fn encode(row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
+pub(super) fn encode(row: &[f32], _: Search<'_>, out: &mut [u8]) -> Result<(), TensorError> {
     let (header, quants) = out.split_at_mut(Int8Row::SCALE_BYTES);
     let scale = nearest::magnitude(row, bytemuck::cast_slice_mut(quants));
     if !(scale * 127.0).is_finite() {

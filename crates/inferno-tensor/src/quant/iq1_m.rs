@@ -1,11 +1,15 @@
 //! IQ1_M: super-blocks of 256 weights, vectors of 8 from 2048, with a 3-bit scale per 16.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 use half::f16;
 
-use super::QK_K;
-use super::block::{BlockFormat, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, nibble, odd};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 56 bytes, 1.75 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -64,5 +68,36 @@ impl CodebookBlock for Iq1MBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         if nibble(&self.qh, octet) & 0x08 == 0 { 0 } else { 0xff }
+    }
+}
+
+static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ1, 8),
+    group_len: 16,
+    last_sub_code: 7,
+    signs: Signs::ShiftPerVector,
+});
+
+impl EncodeBlock for Iq1MBlock {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq1MBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(8.0 * scale).get() * 0.125
+            });
+        let upper: [u8; QK_K / 8] = std::array::from_fn(|vector| {
+            (found.indices[vector] >> 8) as u8 | found.signs[vector] & 0x08
+        });
+        let d = f16::from_f32(8.0 * found.scale).to_bits();
+        let scales = std::array::from_fn(|i| {
+            let codes = found.sub_codes[4 * i..][..4].iter().rev();
+            let codes = codes.fold(0, |bits, &code| bits << 3 | u16::from(code));
+            (codes | (d >> (4 * i) & 0x0f) << 12).to_le_bytes()
+        });
+        let qs = std::array::from_fn(|vector| found.indices[vector] as u8);
+        let mut block = Iq1MBlock { qs, qh: [0; QK_K / 16], scales };
+        bits::pack::<4, 1>(&upper, 0, &mut block.qh);
+        block
     }
 }

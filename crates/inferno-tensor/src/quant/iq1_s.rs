@@ -1,10 +1,14 @@
 //! IQ1_S: super-blocks of 256 weights, vectors of 8 from 2048, with a 3-bit scale per 32.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, odd};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
 use crate::DType;
 
 /// 256 weights in 50 bytes, 1.5625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 32] + 1)) *
@@ -61,5 +65,31 @@ impl CodebookBlock for Iq1SBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         if self.qh[octet / 4][1] & 0x80 == 0 { 0 } else { 0xff }
+    }
+}
+
+static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ1, 8),
+    group_len: 32,
+    last_sub_code: 7,
+    signs: Signs::ShiftPerGroup,
+});
+
+impl EncodeBlock for Iq1SBlock {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq1SBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(8.0 * scale).get() * 0.125
+            });
+        let qh = std::array::from_fn(|group| {
+            let indices = found.indices[4 * group..][..4].iter().rev();
+            let high = indices.fold(0, |bits, index| bits << 3 | index >> 8);
+            let sign = u16::from(found.signs[4 * group] & 1);
+            (high | u16::from(found.sub_codes[group]) << 12 | sign << 15).to_le_bytes()
+        });
+        let qs = std::array::from_fn(|vector| found.indices[vector] as u8);
+        Iq1SBlock { d: HalfBytes::new(8.0 * found.scale), qs, qh }
     }
 }

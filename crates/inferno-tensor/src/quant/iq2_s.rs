@@ -1,10 +1,14 @@
 //! IQ2_S: super-blocks of 256 weights, vectors of 8 from 1024, with a 4-bit scale per 16.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, nibble, odd};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 82 bytes, 2.5625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -64,5 +68,33 @@ impl CodebookBlock for Iq2SBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         self.signs[octet]
+    }
+}
+
+static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ2_S, 0),
+    group_len: 16,
+    last_sub_code: 15,
+    signs: Signs::Free,
+});
+
+impl EncodeBlock for Iq2SBlock {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2SBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(8.0 * scale).get() * 0.125
+            });
+        let indices: [u16; QK_K / 8] = std::array::from_fn(|vector| found.indices[vector]);
+        let mut block = Iq2SBlock {
+            d: HalfBytes::new(8.0 * found.scale),
+            qs: indices.map(|index| index as u8),
+            signs: found.signs,
+            ..Iq2SBlock::zeroed()
+        };
+        bits::pack::<2, 1>(&indices.map(|index| (index >> 8) as u8), 0, &mut block.qh);
+        bits::pack::<4, 1>(&found.sub_codes, 0, &mut block.scales);
+        block
     }
 }

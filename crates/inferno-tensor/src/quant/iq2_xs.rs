@@ -1,10 +1,14 @@
 //! IQ2_XS: super-blocks of 256 weights, vectors of 8 from 512, with a 4-bit scale per 16.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, even_signs, nibble, odd};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 74 bytes, 2.3125 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -59,5 +63,31 @@ impl CodebookBlock for Iq2XsBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         even_signs(self.qs[octet][1] >> 1)
+    }
+}
+
+static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ2_XS, 0),
+    group_len: 16,
+    last_sub_code: 15,
+    signs: Signs::Even,
+});
+
+impl EncodeBlock for Iq2XsBlock {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2XsBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(8.0 * scale).get() * 0.125
+            });
+        let qs = std::array::from_fn(|vector| {
+            let signs = u16::from(found.signs[vector] & 0x7f);
+            (found.indices[vector] | signs << 9).to_le_bytes()
+        });
+        let mut block =
+            Iq2XsBlock { d: HalfBytes::new(8.0 * found.scale), qs, scales: [0; QK_K / 32] };
+        bits::pack::<4, 1>(&found.sub_codes, 0, &mut block.scales);
+        block
     }
 }

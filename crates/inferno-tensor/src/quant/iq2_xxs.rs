@@ -1,10 +1,14 @@
 //! IQ2_XXS: super-blocks of 256 weights, vectors of 8 from 256, with a 4-bit scale per 32.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
-use super::codebook::{self, CodebookBlock, even_signs, odd};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::codebook::{self, CodebookBlock, even_signs, odd, pack_even_signs};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
 use crate::DType;
 
 /// 256 weights in 66 bytes, 2.0625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 32] + 1)) *
@@ -65,5 +69,35 @@ impl CodebookBlock for Iq2XxsBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         even_signs((self.upper(octet / 4) >> (octet % 4 * 7)) as u8)
+    }
+}
+
+static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ2_XXS, 0),
+    group_len: 32,
+    last_sub_code: 15,
+    signs: Signs::Even,
+});
+
+impl EncodeBlock for Iq2XxsBlock {
+    const NEEDS_IMPORTANCE: bool = true;
+
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2XxsBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(8.0 * scale).get() * 0.125
+            });
+        let qs = std::array::from_fn(|group| {
+            let indices = &found.indices[4 * group..][..4];
+            let signs = pack_even_signs(&found.signs[4 * group..][..4]);
+            let upper = signs | u32::from(found.sub_codes[group]) << 28;
+            let mut bytes = [0; 8];
+            for (byte, index) in bytes.iter_mut().zip(indices) {
+                *byte = *index as u8;
+            }
+            bytes[4..].copy_from_slice(&upper.to_le_bytes());
+            bytes
+        });
+        Iq2XxsBlock { d: HalfBytes::new(8.0 * found.scale), qs }
     }
 }

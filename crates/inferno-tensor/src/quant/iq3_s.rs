@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, nibble, odd};
-use super::search::codebook::{self as search, Codebook};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
 use super::{QK_K, bits};
 use crate::DType;
 
@@ -70,13 +71,19 @@ impl CodebookBlock for Iq3SBlock {
     }
 }
 
-static CODEBOOK: LazyLock<Codebook> = LazyLock::new(|| Codebook::new(&codebook::IQ3_S, 1.0));
+static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ3_S, 0),
+    group_len: 32,
+    last_sub_code: 15,
+    signs: Signs::Free,
+});
 
 impl EncodeBlock for Iq3SBlock {
-    fn encode(values: &[f32]) -> Iq3SBlock {
-        let found = search::super_block(block_of(values), &CODEBOOK, false, |scale| {
-            HalfBytes::new(scale).get()
-        });
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq3SBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(scale).get()
+            });
         let high = found.indices.map(|index| (index >> 8) as u8);
         let mut block = Iq3SBlock {
             d: HalfBytes::new(found.scale),
@@ -85,7 +92,7 @@ impl EncodeBlock for Iq3SBlock {
             ..Iq3SBlock::zeroed()
         };
         bits::pack::<1, 1>(&high, 0, &mut block.qh);
-        bits::pack::<4, 1>(&found.sub_codes, 0, &mut block.scales);
+        bits::pack::<4, 1>(&found.sub_codes[..8], 0, &mut block.scales);
         block
     }
 }

@@ -6,8 +6,9 @@ use bytemuck::{Pod, Zeroable};
 
 use super::QK_K;
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, even_signs, odd};
-use super::search::codebook::{self as search, Codebook};
+use super::codebook::{self, CodebookBlock, even_signs, odd, pack_even_signs};
+use super::search::codebook::Codebook;
+use super::search::vectors::{self, Signs, VectorFormat};
 use crate::DType;
 
 /// 256 weights in 98 bytes, 3.0625 bits per weight: `weight[i] = (d / 4 * (2 * sub_code[i / 32] + 1)) *
@@ -65,17 +66,21 @@ impl CodebookBlock for Iq3XxsBlock {
     }
 }
 
-static CODEBOOK: LazyLock<Codebook> = LazyLock::new(|| Codebook::new(&codebook::IQ3_XXS, 4.0));
+static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
+    codebook: Codebook::new(&codebook::IQ3_XXS, 0),
+    group_len: 32,
+    last_sub_code: 15,
+    signs: Signs::Even,
+});
 
 impl EncodeBlock for Iq3XxsBlock {
-    fn encode(values: &[f32]) -> Iq3XxsBlock {
-        let found = search::super_block(block_of(values), &CODEBOOK, true, |scale| {
-            HalfBytes::new(4.0 * scale).get() * 0.25
-        });
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq3XxsBlock {
+        let found =
+            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
+                HalfBytes::new(4.0 * scale).get() * 0.25
+            });
         let upper = std::array::from_fn(|group| {
-            let signs = &found.signs[4 * group..][..4];
-            let signs =
-                signs.iter().rev().fold(0, |bits, &signs| bits << 7 | u32::from(signs & 0x7f));
+            let signs = pack_even_signs(&found.signs[4 * group..][..4]);
             (signs | u32::from(found.sub_codes[group]) << 28).to_le_bytes()
         });
         let qs = found.indices.map(|index| index as u8);

@@ -38,8 +38,9 @@ impl BlockFormat for Iq4NlBlock {
 }
 
 impl EncodeBlock for Iq4NlBlock {
-    fn encode(values: &[f32]) -> Iq4NlBlock {
-        let (d, codes) = search::symmetric::block::<QK>(block_of(values), &Iq4Levels);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq4NlBlock {
+        let (d, codes) =
+            search::symmetric::block::<QK>(block_of(values), importance.map(block_of), &Iq4Levels);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
         Iq4NlBlock { d, qs }

@@ -62,8 +62,13 @@ impl BlockFormat for Iq4XsBlock {
 }
 
 impl EncodeBlock for Iq4XsBlock {
-    fn encode(values: &[f32]) -> Iq4XsBlock {
-        let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4Levels, 32.0);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq4XsBlock {
+        let found = search::symmetric::super_block::<8, 32>(
+            block_of(values),
+            importance.map(block_of),
+            &Iq4Levels,
+            32.0,
+        );
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
         let mut block = Iq4XsBlock { d: found.d, ..Iq4XsBlock::zeroed() };
         bits::pack::<4, 16>(&found.codes, 0, &mut block.qs);

@@ -69,7 +69,7 @@ impl BlockFormat for Mxfp4Block {
 
 impl EncodeBlock for Mxfp4Block {
     /// The largest magnitude becomes a number from 4 to 6, or saturates at 6.
-    fn encode(values: &[f32]) -> Mxfp4Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Mxfp4Block {
         let values = block_of::<QK>(values);
         let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
         // The biased exponent of the largest, less that of 4.

@@ -2,6 +2,7 @@
 //!
 //! The order of operations determines the bits of encoded files.
 
+use super::block::HalfBytes;
 use super::{QK, QK_K};
 
 /// Quantizes to -127..=127 and returns the scale: the largest magnitude divided by 127.
@@ -19,7 +20,7 @@ pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
 /// the scale and the codes.
 ///
 /// The value of largest magnitude gets code 0; the scale is negative if that value is positive.
-pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
+pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (HalfBytes, [u8; QK]) {
     let extreme = extreme(values);
     let scale = extreme / -f32::from(half);
     let inverse = inverse(scale);
@@ -27,12 +28,12 @@ pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
     for (code, value) in codes.iter_mut().zip(values) {
         *code = ((value * inverse + (f32::from(half) + 0.5)) as u8).min(2 * half - 1);
     }
-    (scale, codes)
+    (HalfBytes::new(scale), codes)
 }
 
 /// Quantizes the range from the smallest to the largest value to the codes `0..=top`; returns the
 /// scale, the smallest value and the codes.
-pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
+pub(super) fn affine(values: &[f32; QK], top: u8) -> (HalfBytes, HalfBytes, [u8; QK]) {
     let [largest, smallest] = bounds(values);
     let scale = (largest - smallest) / f32::from(top);
     let inverse = inverse(scale);
@@ -40,7 +41,7 @@ pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
     for (code, value) in codes.iter_mut().zip(values) {
         *code = (((value - smallest) * inverse + 0.5) as u8).min(top);
     }
-    (scale, smallest, codes)
+    (HalfBytes::new(scale), HalfBytes::new(smallest), codes)
 }
 
 /// Quantizes to the codes 0 to 2 of minus the scale, zero and the scale, which is the largest magnitude;

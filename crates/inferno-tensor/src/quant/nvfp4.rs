@@ -73,7 +73,7 @@ impl EncodeBlock for Nvfp4Block {
     const MAX_MAGNITUDE: f32 = 6.0 * 448.0;
 
     /// The largest magnitude of a group becomes nearly 6.
-    fn encode(values: &[f32]) -> Nvfp4Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Nvfp4Block {
         let mut block = Nvfp4Block::zeroed();
         let mut codes = [0; Self::LEN];
         let groups = block_of::<{ Self::LEN }>(values).chunks_exact(Self::GROUP_LEN);

@@ -37,7 +37,7 @@ impl BlockFormat for Q1_0Block {
 }
 
 impl EncodeBlock for Q1_0Block {
-    fn encode(values: &[f32]) -> Q1_0Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Q1_0Block {
         let values = block_of::<{ Self::LEN }>(values);
         let sum: f32 = values.iter().map(|value| value.abs()).sum();
         let codes = values.map(|value| u8::from(value >= 0.0));

@@ -63,8 +63,13 @@ impl BlockFormat for Q2KBlock {
 }
 
 impl EncodeBlock for Q2KBlock {
-    fn encode(values: &[f32]) -> Q2KBlock {
-        let found = affine::super_block::<16, 16>(block_of(values), &RANGES, &affine::THOROUGH);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q2KBlock {
+        let found = affine::super_block::<16, 16>(
+            block_of(values),
+            importance.map(block_of),
+            &RANGES,
+            &affine::THOROUGH,
+        );
         let mut qs = [0; QK_K / 4];
         bits::pack::<2, 32>(&found.codes, 0, &mut qs);
         Q2KBlock {

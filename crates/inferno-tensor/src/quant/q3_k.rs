@@ -64,9 +64,10 @@ impl BlockFormat for Q3KBlock {
 }
 
 impl EncodeBlock for Q3KBlock {
-    fn encode(values: &[f32]) -> Q3KBlock {
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q3KBlock {
         let found = search::symmetric::super_block::<16, 16>(
             block_of(values),
+            importance.map(block_of),
             &EvenLevels { half: 4.0 },
             32.0,
         );

@@ -3,7 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
-use super::{QK, bits, nearest};
+use super::search::levels::EvenLevels;
+use super::{QK, bits, nearest, search};
 use crate::DType;
 
 /// 32 weights in 18 bytes, 4.5 bits per weight: `weight[i] = d * (code[i] - 8)`, codes from 0 to 15.
@@ -36,10 +37,18 @@ impl BlockFormat for Q4_0Block {
 }
 
 impl EncodeBlock for Q4_0Block {
-    fn encode(values: &[f32]) -> Q4_0Block {
-        let (d, codes) = nearest::symmetric(block_of(values), 8);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q4_0Block {
+        let values = block_of(values);
+        let (d, codes) = match importance {
+            Some(importance) => search::symmetric::block(
+                values,
+                Some(block_of(importance)),
+                &EvenLevels { half: 8.0 },
+            ),
+            None => nearest::symmetric(values, 8),
+        };
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_0Block { d: HalfBytes::new(d), qs }
+        Q4_0Block { d, qs }
     }
 }

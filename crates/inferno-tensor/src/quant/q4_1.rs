@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
+use super::search::affine::{self, Ranges};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -23,6 +24,8 @@ pub struct Q4_1Block {
 
 const _: () = assert!(size_of::<Q4_1Block>() == 20);
 
+const RANGES: Ranges = Ranges { top: 15.0, sub_top: 0.0, step: 0.2 };
+
 impl BlockFormat for Q4_1Block {
     const DTYPE: DType = DType::Q4_1;
 
@@ -42,10 +45,14 @@ impl BlockFormat for Q4_1Block {
 }
 
 impl EncodeBlock for Q4_1Block {
-    fn encode(values: &[f32]) -> Q4_1Block {
-        let (d, m, codes) = nearest::affine(block_of(values), 15);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q4_1Block {
+        let values = block_of(values);
+        let (d, m, codes) = match importance {
+            Some(importance) => affine::block(values, block_of(importance), &RANGES),
+            None => nearest::affine(values, 15),
+        };
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_1Block { d: HalfBytes::new(d), m: HalfBytes::new(m), qs }
+        Q4_1Block { d, m, qs }
     }
 }

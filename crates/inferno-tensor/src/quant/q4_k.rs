@@ -55,17 +55,18 @@ impl BlockFormat for Q4KBlock {
 }
 
 impl EncodeBlock for Q4KBlock {
-    fn encode(values: &[f32]) -> Q4KBlock {
-        encode(values, &affine::THOROUGH)
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q4KBlock {
+        encode(values, importance, &affine::THOROUGH)
     }
 
     fn encode_fast(values: &[f32]) -> Q4KBlock {
-        encode(values, &affine::FAST)
+        encode(values, None, &affine::FAST)
     }
 }
 
-fn encode(values: &[f32], effort: &Effort) -> Q4KBlock {
-    let found = affine::super_block::<8, 32>(block_of(values), &RANGES, effort);
+fn encode(values: &[f32], importance: Option<&[f32]>, effort: &Effort) -> Q4KBlock {
+    let found =
+        affine::super_block::<8, 32>(block_of(values), importance.map(block_of), &RANGES, effort);
     let mut qs = [0; QK_K / 2];
     bits::pack::<4, 32>(&found.codes, 0, &mut qs);
     Q4KBlock { scales: KScales::new(&found), qs }

@@ -3,7 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
-use super::{QK, bits, nearest};
+use super::search::levels::EvenLevels;
+use super::{QK, bits, nearest, search};
 use crate::DType;
 
 /// 32 weights in 22 bytes, 5.5 bits per weight: `weight[i] = d * (code[i] - 16)`, codes from 0 to 31.
@@ -39,12 +40,20 @@ impl BlockFormat for Q5_0Block {
 }
 
 impl EncodeBlock for Q5_0Block {
-    fn encode(values: &[f32]) -> Q5_0Block {
-        let (d, codes) = nearest::symmetric(block_of(values), 16);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q5_0Block {
+        let values = block_of(values);
+        let (d, codes) = match importance {
+            Some(importance) => search::symmetric::block(
+                values,
+                Some(block_of(importance)),
+                &EvenLevels { half: 16.0 },
+            ),
+            None => nearest::symmetric(values, 16),
+        };
         let mut qh = [0; QK / 8];
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q5_0Block { d: HalfBytes::new(d), qh, qs }
+        Q5_0Block { d, qh, qs }
     }
 }

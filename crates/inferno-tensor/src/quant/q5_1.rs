@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
+use super::search::affine::{self, Ranges};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -25,6 +26,8 @@ pub struct Q5_1Block {
 
 const _: () = assert!(size_of::<Q5_1Block>() == 24);
 
+const RANGES: Ranges = Ranges { top: 31.0, sub_top: 0.0, step: 0.3 };
+
 impl BlockFormat for Q5_1Block {
     const DTYPE: DType = DType::Q5_1;
 
@@ -45,12 +48,16 @@ impl BlockFormat for Q5_1Block {
 }
 
 impl EncodeBlock for Q5_1Block {
-    fn encode(values: &[f32]) -> Q5_1Block {
-        let (d, m, codes) = nearest::affine(block_of(values), 31);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q5_1Block {
+        let values = block_of(values);
+        let (d, m, codes) = match importance {
+            Some(importance) => affine::block(values, block_of(importance), &RANGES),
+            None => nearest::affine(values, 31),
+        };
         let mut qh = [0; QK / 8];
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q5_1Block { d: HalfBytes::new(d), m: HalfBytes::new(m), qh, qs }
+        Q5_1Block { d, m, qh, qs }
     }
 }

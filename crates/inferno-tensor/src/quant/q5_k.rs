@@ -58,8 +58,13 @@ impl BlockFormat for Q5KBlock {
 }
 
 impl EncodeBlock for Q5KBlock {
-    fn encode(values: &[f32]) -> Q5KBlock {
-        let found = affine::super_block::<8, 32>(block_of(values), &RANGES, &affine::THOROUGH);
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q5KBlock {
+        let found = affine::super_block::<8, 32>(
+            block_of(values),
+            importance.map(block_of),
+            &RANGES,
+            &affine::THOROUGH,
+        );
         let mut qh = [0; QK_K / 8];
         let mut qs = [0; QK_K / 2];
         bits::pack::<1, 32>(&found.codes, 4, &mut qh);

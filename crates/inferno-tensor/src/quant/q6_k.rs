@@ -53,9 +53,10 @@ impl BlockFormat for Q6KBlock {
 }
 
 impl EncodeBlock for Q6KBlock {
-    fn encode(values: &[f32]) -> Q6KBlock {
+    fn encode(values: &[f32], importance: Option<&[f32]>) -> Q6KBlock {
         let found = search::symmetric::super_block::<16, 16>(
             block_of(values),
+            importance.map(block_of),
             &EvenLevels { half: 32.0 },
             128.0,
         );

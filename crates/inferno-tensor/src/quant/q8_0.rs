@@ -34,7 +34,7 @@ impl BlockFormat for Q8_0Block {
 }
 
 impl EncodeBlock for Q8_0Block {
-    fn encode(values: &[f32]) -> Q8_0Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Q8_0Block {
         let mut qs = [0; QK];
         let d = nearest::magnitude(block_of::<QK>(values), &mut qs);
         Q8_0Block { d: HalfBytes::new(d), qs }

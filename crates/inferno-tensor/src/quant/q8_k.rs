@@ -37,7 +37,7 @@ impl BlockFormat for Q8KBlock {
 }
 
 impl EncodeBlock for Q8KBlock {
-    fn encode(values: &[f32]) -> Q8KBlock {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Q8KBlock {
         let mut qs = [0; QK_K];
         let d = nearest::magnitude(block_of::<QK_K>(values), &mut qs).to_le_bytes();
         let sum = |i: usize| qs[16 * i..][..16].iter().map(|&quant| i16::from(quant)).sum::<i16>();

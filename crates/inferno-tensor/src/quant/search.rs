@@ -1,17 +1,20 @@
-//! Search for the scales of the K, IQ3 and IQ4 formats with the least weighted squared error.
+//! Search for the scales of the K and IQ formats, and of others given an importance, with the least weighted squared error.
 //!
 //! For each group, a range of starting scales is tried: the values are rounded, the best scale for
 //! the resulting codes is computed in closed form, and the trial with the smallest error wins. The
 //! group scales are then quantized, trying the neighbours of each rounded scale, and the scale of
 //! the super-block is refitted as long as that reduces the error.
 //!
-//! The squared error of a weight is multiplied by `rms + |weight|`, where `rms` is the root mean
-//! square of its super-block: large weights affect the output most, and none is ignored.
+//! The squared error of a weight is multiplied by the importance of its column, the mean square of the
+//! product's inputs there: their product is the expected squared error of the output, if inputs of different
+//! columns are not correlated. Without an importance, the factor is `rms + |weight|`, where `rms` is the
+//! root mean square of the super-block: large weights affect the output most, and none is ignored.
 
 pub(super) mod affine;
 pub(super) mod codebook;
 pub(super) mod levels;
 pub(super) mod symmetric;
+pub(super) mod vectors;
 
 use super::block::HalfBytes;
 use super::nearest::{extreme, inverse};
@@ -26,11 +29,21 @@ const NUM_REACHES: usize = 8;
 /// length of every group.
 const NUM_LANES: usize = 8;
 
-/// The weight of each squared error.
-fn importance<const N: usize>(values: &[f32; N]) -> [f32; N] {
+/// The importance of columns that are never active, relative to the mean of their block: their weights still matter for
+/// other inputs.
+const LEAST_IMPORTANCE: f32 = 1e-4;
+
+/// The weight of each squared error. The unit does not matter.
+fn error_weights<const N: usize>(values: &[f32; N], importance: Option<&[f32; N]>) -> [f32; N] {
     let [square] = sums::<N, 1>(|i| [values[i] * values[i]]);
     let rms = (square / N as f32).sqrt();
-    values.map(|value| rms + value.abs())
+    let Some(importance) = importance else { return values.map(|value| rms + value.abs()) };
+    // A mean of 1 keeps the sums of the search in range.
+    let mean = importance.iter().map(|&x| f64::from(x)).sum::<f64>() / N as f64;
+    if mean <= 0.0 {
+        return [1.0; N];
+    }
+    importance.map(|x| (f64::from(x) / mean) as f32 + LEAST_IMPORTANCE)
 }
 
 /// The scale of a super-block whose integer multiples within bounds are nearest to the scales of its

@@ -1,7 +1,7 @@
 //! The table of formats, in the order of [`DType`].
 
-use super::block::{decode_blocks, encode_blocks};
-use super::{BlockFormat, EncodeBlock, floats, int8};
+use super::block::{Search, decode_blocks, encode_blocks};
+use super::{EncodeBlock, floats, int8};
 use crate::quant::{
     Iq1MBlock, Iq1SBlock, Iq2SBlock, Iq2XsBlock, Iq2XxsBlock, Iq3SBlock, Iq3XxsBlock, Iq4NlBlock,
     Iq4XsBlock, Mxfp4Block, Nvfp4Block, Q1_0Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block,
@@ -10,7 +10,7 @@ use crate::quant::{
 };
 use crate::{DType, TensorError};
 
-/// The properties of one format. `decode`, `encode` and `encode_fast` require matching lengths.
+/// The properties of one format. `decode` and `encode` require matching lengths.
 pub(crate) struct FormatEntry {
     pub(crate) dtype: DType,
     pub(crate) name: &'static str,
@@ -18,11 +18,12 @@ pub(crate) struct FormatEntry {
     pub(crate) block_len: usize,
     pub(crate) block_bytes: usize,
     pub(crate) row_header_bytes: usize,
-    pub(crate) is_encodable: bool,
+    pub(crate) needs_importance: bool,
     pub(crate) decode: fn(&[u8], &mut [f32]),
-    pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
-    pub(crate) encode_fast: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
+    pub(crate) encode: EncodeFn,
 }
+
+type EncodeFn = fn(&[f32], Search<'_>, &mut [u8]) -> Result<(), TensorError>;
 
 pub(crate) const FORMATS: [FormatEntry; 29] = [
     FormatEntry::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
@@ -39,11 +40,11 @@ pub(crate) const FORMATS: [FormatEntry; 29] = [
     FormatEntry::blocks::<Tq1_0Block>("TQ1_0", 34),
     FormatEntry::blocks::<Tq2_0Block>("TQ2_0", 35),
     FormatEntry::blocks::<Q8KBlock>("Q8_K", 15),
-    FormatEntry::decoded::<Iq1SBlock>("IQ1_S", 19),
-    FormatEntry::decoded::<Iq1MBlock>("IQ1_M", 29),
-    FormatEntry::decoded::<Iq2XxsBlock>("IQ2_XXS", 16),
-    FormatEntry::decoded::<Iq2XsBlock>("IQ2_XS", 17),
-    FormatEntry::decoded::<Iq2SBlock>("IQ2_S", 22),
+    FormatEntry::blocks::<Iq1SBlock>("IQ1_S", 19),
+    FormatEntry::blocks::<Iq1MBlock>("IQ1_M", 29),
+    FormatEntry::blocks::<Iq2XxsBlock>("IQ2_XXS", 16),
+    FormatEntry::blocks::<Iq2XsBlock>("IQ2_XS", 17),
+    FormatEntry::blocks::<Iq2SBlock>("IQ2_S", 22),
     FormatEntry::blocks::<Iq3XxsBlock>("IQ3_XXS", 18),
     FormatEntry::blocks::<Iq3SBlock>("IQ3_S", 21),
     FormatEntry::blocks::<Q2KBlock>("Q2_K", 10),
@@ -60,10 +61,9 @@ pub(crate) const FORMATS: [FormatEntry; 29] = [
         block_len: 1,
         block_bytes: 1,
         row_header_bytes: int8::Int8Row::SCALE_BYTES,
-        is_encodable: true,
+        needs_importance: false,
         decode: int8::decode,
         encode: int8::encode,
-        encode_fast: int8::encode,
     },
 ];
 
@@ -74,7 +74,7 @@ impl FormatEntry {
         ggml_id: u32,
         bytes: usize,
         decode: fn(&[u8], &mut [f32]),
-        encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
+        encode: EncodeFn,
     ) -> FormatEntry {
         FormatEntry {
             dtype,
@@ -83,24 +83,13 @@ impl FormatEntry {
             block_len: 1,
             block_bytes: bytes,
             row_header_bytes: 0,
-            is_encodable: true,
+            needs_importance: false,
             decode,
             encode,
-            encode_fast: encode,
         }
     }
 
     const fn blocks<B: EncodeBlock>(name: &'static str, ggml_id: u32) -> FormatEntry {
-        FormatEntry {
-            is_encodable: true,
-            encode: encode_blocks::<B, false>,
-            encode_fast: encode_blocks::<B, true>,
-            ..FormatEntry::decoded::<B>(name, ggml_id)
-        }
-    }
-
-    /// A format without an encoder.
-    const fn decoded<B: BlockFormat>(name: &'static str, ggml_id: u32) -> FormatEntry {
         FormatEntry {
             dtype: B::DTYPE,
             name,
@@ -108,10 +97,9 @@ impl FormatEntry {
             block_len: B::LEN,
             block_bytes: size_of::<B>(),
             row_header_bytes: 0,
-            is_encodable: false,
+            needs_importance: B::NEEDS_IMPORTANCE,
             decode: decode_blocks::<B>,
-            encode: |_, _| Err(TensorError::NoEncoder { dtype: B::DTYPE }),
-            encode_fast: |_, _| Err(TensorError::NoEncoder { dtype: B::DTYPE }),
+            encode: encode_blocks::<B>,
         }
     }
 }

@@ -56,7 +56,7 @@ impl BlockFormat for Tq1_0Block {
 }
 
 impl EncodeBlock for Tq1_0Block {
-    fn encode(values: &[f32]) -> Tq1_0Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Tq1_0Block {
         let (d, codes) = nearest::ternary(block_of(values));
         let mut numbers = [[0; 4]; 13];
         for (weight, code) in codes.into_iter().enumerate() {

@@ -38,7 +38,7 @@ impl BlockFormat for Tq2_0Block {
 }
 
 impl EncodeBlock for Tq2_0Block {
-    fn encode(values: &[f32]) -> Tq2_0Block {
+    fn encode(values: &[f32], _importance: Option<&[f32]>) -> Tq2_0Block {
         let (d, codes) = nearest::ternary(block_of(values));
         let mut qs = [0; QK_K / 4];
         bits::pack::<2, 32>(&codes, 0, &mut qs);

@@ -6,9 +6,13 @@ use proptest::prelude::*;
 
 const LEN: usize = 256 * 256;
 
+/// Encodes a row, with an importance that is the same for all columns if the format needs one.
 fn encode(dtype: DType, row: &[f32]) -> Result<Vec<u8>, TensorError> {
     let mut stored = vec![0; dtype.row_bytes(row.len())?];
-    quant::encode_row(dtype, row, &mut stored)?;
+    match dtype.needs_importance() {
+        true => quant::encode_row_weighted(dtype, row, &vec![1.0; row.len()], &mut stored)?,
+        false => quant::encode_row(dtype, row, &mut stored)?,
+    }
     Ok(stored)
 }
 
@@ -48,7 +52,7 @@ fn relative_error(expected: &[f32], found: &[f32]) -> f64 {
 }
 
 /// The errors of ggml's reference quantizers on 262144 normally distributed values without an
-/// importance matrix, with a margin of half a percent for another sample; for the floats, half a
+/// importance matrix (with one of ones for IQ1 and IQ2), with a margin of half a percent for another sample; for the floats, half a
 /// unit in the last place.
 fn reference_error(dtype: DType) -> f64 {
     match dtype {
@@ -65,6 +69,11 @@ fn reference_error(dtype: DType) -> f64 {
         DType::Q1_0 => 0.6042,
         DType::Tq1_0 | DType::Tq2_0 => 0.8145,
         DType::Q8K => 0.0071,
+        DType::Iq1S => 0.4870,
+        DType::Iq1M => 0.4523,
+        DType::Iq2Xxs => 0.3452,
+        DType::Iq2Xs => 0.3009,
+        DType::Iq2S => 0.2498,
         DType::Iq3Xxs => 0.2140,
         DType::Iq3S => 0.1669,
         DType::Q2K => 0.2988,
@@ -81,11 +90,6 @@ fn reference_error(dtype: DType) -> f64 {
     }
 }
 
-/// The formats that can be encoded.
-fn encodable() -> impl Iterator<Item = DType> {
-    DType::ALL.into_iter().filter(|dtype| dtype.is_encodable())
-}
-
 /// Whether a format has so few levels that it only suits models that were trained for it.
 fn needs_training(dtype: DType) -> bool {
     matches!(dtype, DType::Q1_0 | DType::Tq1_0 | DType::Tq2_0)
@@ -93,32 +97,101 @@ fn needs_training(dtype: DType) -> bool {
 
 /// Whether a format has vectors of a codebook.
 fn is_codebook(dtype: DType) -> bool {
-    matches!(dtype, DType::Iq3Xxs | DType::Iq3S)
+    matches!(dtype, DType::Iq3Xxs | DType::Iq3S) || dtype.needs_importance()
 }
 
 #[test]
-fn formats_that_need_an_importance_matrix_cannot_be_encoded() {
-    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_encodable()) {
-        assert_eq!(encode(dtype, &[0.5; 256]), Err(TensorError::NoEncoder { dtype }));
+fn formats_that_need_an_importance_matrix_are_not_encoded_without_it() {
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.needs_importance()) {
+        let mut stored = vec![0; dtype.block_bytes()];
+        let error = Err(TensorError::NeedsImportance { dtype });
+        assert_eq!(quant::encode_row(dtype, &[0.5; 256], &mut stored), error);
+        assert_eq!(quant::encode_row_fast(dtype, &[0.5; 256], &mut stored), error);
     }
-    let message = TensorError::NoEncoder { dtype: DType::Iq2Xxs }.to_string();
+    let message = TensorError::NeedsImportance { dtype: DType::Iq2Xxs }.to_string();
     assert!(message.contains("IQ2_XXS needs an importance matrix"), "{message}");
 }
 
 #[test]
 fn no_format_has_a_larger_error_than_its_reference_quantizer() {
     let values = gaussian(LEN);
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         let error = relative_error(&values, &round_trip(dtype, &values));
         assert!(error <= reference_error(dtype), "{dtype}: {error}");
+    }
+}
+
+/// The errors of ggml's quantizers, weighted by an importance whose logarithm has a standard deviation of 1.5, on 262144
+/// normally distributed values.
+const WEIGHTED_REFERENCE_ERRORS: [(DType, f64); 18] = [
+    (DType::Q4_0, 0.0714),
+    (DType::Q4_1, 0.0556),
+    (DType::Q5_0, 0.0353),
+    (DType::Q5_1, 0.0270),
+    (DType::Iq1S, 0.3936),
+    (DType::Iq1M, 0.3366),
+    (DType::Iq2Xxs, 0.2606),
+    (DType::Iq2Xs, 0.2237),
+    (DType::Iq2S, 0.2018),
+    (DType::Iq3Xxs, 0.1287),
+    (DType::Iq3S, 0.1057),
+    (DType::Q2K, 0.2022),
+    (DType::Q3K, 0.1212),
+    (DType::Q4K, 0.0568),
+    (DType::Q5K, 0.0295),
+    (DType::Q6K, 0.0147),
+    (DType::Iq4Nl, 0.0638),
+    (DType::Iq4Xs, 0.0647),
+];
+
+#[test]
+fn weighted_errors_are_not_larger_than_those_of_the_reference_quantizers() {
+    let values = gaussian(LEN);
+    let importance: Vec<f32> = gaussian(1024).iter().map(|x| (x / 0.02 * 1.5).exp()).collect();
+    let importance: Vec<f32> = importance.into_iter().cycle().take(LEN).collect();
+    let weigh = |values: &[f32]| -> Vec<f32> {
+        values.iter().zip(&importance).map(|(value, x)| value * x.sqrt()).collect()
+    };
+    for (dtype, expected) in WEIGHTED_REFERENCE_ERRORS {
+        let mut stored = vec![0; dtype.row_bytes(LEN).unwrap()];
+        quant::encode_row_weighted(dtype, &values, &importance, &mut stored).unwrap();
+        let error = relative_error(&weigh(&values), &weigh(&decode(dtype, &stored, LEN)));
+        println!("{dtype}: {error:.4} of {expected:.4}");
+        // Another sample of columns and values.
+        assert!(error <= 1.03 * expected, "{dtype}: {error}");
+        if !dtype.needs_importance() {
+            let without = relative_error(&weigh(&values), &weigh(&round_trip(dtype, &values)));
+            assert!(error < without, "{dtype}: {error}, {without} without an importance");
+        }
+    }
+}
+
+#[test]
+fn an_importance_that_is_not_one_number_per_column_is_rejected() {
+    let (row, mut stored) = ([0.5; 256], [0; 256]);
+    let mut encode = |importance: &[f32]| {
+        quant::encode_row_weighted(DType::Q4K, &row, importance, &mut stored[..144])
+    };
+    assert_eq!(encode(&[1.0; 256]), Ok(()));
+    assert_eq!(encode(&[0.0; 256]), Ok(()));
+    let error = TensorError::Importance { expected: 256, found: 255, invalid: None };
+    assert_eq!(encode(&[1.0; 255]), Err(error));
+    for value in [-1.0, f32::INFINITY] {
+        let mut importance = [1.0; 256];
+        importance[9] = value;
+        let error = TensorError::Importance { expected: 256, found: 256, invalid: Some(value) };
+        assert_eq!(encode(&importance), Err(error));
     }
 }
 
 #[test]
 fn fast_encoding_has_nearly_the_error_of_the_reference_quantizer() {
     let values = gaussian(LEN);
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         let mut stored = vec![0; dtype.row_bytes(LEN).unwrap()];
+        if dtype.needs_importance() {
+            continue;
+        }
         quant::encode_row_fast(dtype, &values, &mut stored).unwrap();
         let error = relative_error(&values, &decode(dtype, &stored, LEN));
         assert!(error <= 1.03 * reference_error(dtype), "{dtype}: {error}");
@@ -131,7 +204,7 @@ fn fast_encoding_has_nearly_the_error_of_the_reference_quantizer() {
 #[test]
 fn encoding_decoded_values_again_changes_almost_nothing() {
     let values = gaussian(LEN);
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         let once = round_trip(dtype, &values);
         let twice = round_trip(dtype, &once);
         if matches!(dtype.block_len(), 1 | 32) {
@@ -164,7 +237,7 @@ fn an_int8_row_is_its_scale_and_one_byte_per_value() {
 fn constant_zero_and_single_values_are_accurate_in_every_format() {
     let mut lone = vec![0.0; 256];
     lone[77] = -3.0;
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         assert!(round_trip(dtype, &[0.0; 256]).iter().all(|&value| value == 0.0), "{dtype}");
         for row in [vec![0.75; 256], vec![-0.75; 256], lone.clone()] {
             // Each weight of a block has the mean magnitude.
@@ -173,7 +246,11 @@ fn constant_zero_and_single_values_are_accurate_in_every_format() {
             }
             let error = relative_error(&row, &round_trip(dtype, &row));
             // No element of a codebook is zero, and not all combinations of elements exist.
-            let bound = if is_codebook(dtype) { 0.45 } else { 0.05 };
+            let bound = match dtype {
+                DType::Iq1S | DType::Iq1M => 0.55,
+                dtype if is_codebook(dtype) => 0.45,
+                _ => 0.05,
+            };
             assert!(error <= bound, "{dtype} of {:?}: {error}", row[77]);
         }
     }
@@ -181,7 +258,7 @@ fn constant_zero_and_single_values_are_accurate_in_every_format() {
 
 #[test]
 fn quantized_formats_reject_nan_and_infinity_and_floats_store_them() {
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut row = vec![1.0; 512];
             row[300] = value;
@@ -201,7 +278,7 @@ fn quantized_formats_reject_nan_and_infinity_and_floats_store_them() {
 
 #[test]
 fn values_too_large_for_a_half_precision_scale_are_rejected() {
-    for dtype in encodable().filter(|dtype| !dtype.is_float() && *dtype != DType::Int8) {
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_float() && *dtype != DType::Int8) {
         let large = if dtype == DType::Nvfp4 { 6.01 * 448.0 } else { 1e10 };
         for magnitude in [large, 1e20, f32::MAX] {
             let mut row = vec![1.0; 1024];
@@ -225,7 +302,7 @@ fn partial_blocks_of_bytes_are_rejected() {
 
 #[test]
 fn rows_that_do_not_match_their_format_or_buffer_are_rejected() {
-    for dtype in encodable() {
+    for dtype in DType::ALL {
         let cols = dtype.block_len();
         let expected = dtype.row_bytes(cols).unwrap();
         let mismatch = |found| TensorError::BytesMismatch { dtype, cols, expected, found };
@@ -254,8 +331,11 @@ fn rows_that_do_not_match_their_format_or_buffer_are_rejected() {
 /// Blocks encoded without the checks of `encode_row` must not panic, whatever the values.
 fn encode_blocks_unchecked(values: &[f32]) {
     fn one<B: EncodeBlock>(values: &[f32]) {
-        let block = B::encode(&values[..B::LEN]);
-        block.decode(&mut vec![0.0; B::LEN]);
+        let values = &values[..B::LEN];
+        let magnitudes: Vec<f32> = values.iter().map(|value| value.abs()).collect();
+        for block in [B::encode(values, None), B::encode(values, Some(&magnitudes))] {
+            block.decode(&mut vec![0.0; B::LEN]);
+        }
     }
     one::<quant::Q8_0Block>(values);
     one::<quant::Q4_0Block>(values);
@@ -268,6 +348,11 @@ fn encode_blocks_unchecked(values: &[f32]) {
     one::<quant::Tq1_0Block>(values);
     one::<quant::Tq2_0Block>(values);
     one::<quant::Q8KBlock>(values);
+    one::<quant::Iq1SBlock>(values);
+    one::<quant::Iq1MBlock>(values);
+    one::<quant::Iq2XxsBlock>(values);
+    one::<quant::Iq2XsBlock>(values);
+    one::<quant::Iq2SBlock>(values);
     one::<quant::Iq3XxsBlock>(values);
     one::<quant::Iq3SBlock>(values);
     one::<quant::Q2KBlock>(values);
@@ -287,7 +372,7 @@ proptest! {
 
     #[test]
     fn decoding_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 1024 + 4)) {
-        for dtype in encodable() {
+        for dtype in DType::ALL {
             let num_blocks = 1024 / dtype.block_bytes();
             let cols = num_blocks * dtype.block_len();
             decode(dtype, &bytes[..dtype.row_bytes(cols).unwrap()], cols);
@@ -302,7 +387,7 @@ proptest! {
     ) {
         let factor = 2.0f32.powi(exponent);
         let row: Vec<f32> = values.iter().map(|value| (value + shift) * factor).collect();
-        for dtype in encodable().filter(|&dtype| !needs_training(dtype)) {
+        for dtype in DType::ALL.into_iter().filter(|&dtype| !needs_training(dtype)) {
             // Scales of NVFP4 are at least 2^-9, those of tensors being stored elsewhere.
             if dtype == DType::Nvfp4 && exponent < 0 {
                 continue;

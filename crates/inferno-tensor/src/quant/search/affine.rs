@@ -1,6 +1,6 @@
 //! Scales and minimums, never negative, of weights of the form `scale * code - min`.
 
-use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
+use super::{MAX_NUM_REFITS, common_step, error_weights, round_within, sums};
 use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::inverse;
@@ -43,16 +43,36 @@ pub(in crate::quant) struct Ranges {
     pub(in crate::quant) step: f32,
 }
 
+/// Finds the scale and the lowest weight of a single block of `N` weights; returns them and the codes.
+pub(in crate::quant) fn block<const N: usize>(
+    values: &[f32; N],
+    importance: &[f32; N],
+    ranges: &Ranges,
+) -> (HalfBytes, HalfBytes, [u8; N]) {
+    let weights = error_weights(values, Some(importance));
+    let group = AffineGroup::new(values, &weights, ranges.top);
+    let lowest = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let highest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let range = Fit { scale: (highest - lowest) / ranges.top, min: -lowest };
+    let halves = |fit: Fit| (HalfBytes::new(fit.scale), HalfBytes::new(-fit.min));
+    let stored = |(scale, low): (HalfBytes, HalfBytes)| Fit { scale: scale.get(), min: -low.get() };
+    let candidates = [group.fit(ranges.step, THOROUGH.num_steps), range].map(halves);
+    let [searched, direct] = candidates.map(|candidate| group.error(stored(candidate)));
+    let best = candidates[usize::from(direct < searched)];
+    (best.0, best.1, group.codes(stored(best)))
+}
+
 /// Finds the scales of a super-block of `GROUPS` groups of `N` weights.
 pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     values: &[f32; QK_K],
+    importance: Option<&[f32; QK_K]>,
     ranges: &Ranges,
     effort: &Effort,
 ) -> AffineSuperBlock<GROUPS> {
-    let importance = importance(values);
+    let weights = error_weights(values, importance);
     let groups: [AffineGroup<N>; GROUPS] = std::array::from_fn(|i| {
         let group = i * N..(i + 1) * N;
-        AffineGroup::new(block_of(&values[group.clone()]), block_of(&importance[group]), ranges.top)
+        AffineGroup::new(block_of(&values[group.clone()]), block_of(&weights[group]), ranges.top)
     });
     let fits = groups.each_ref().map(|group| group.fit(ranges.step, effort.num_steps));
 
@@ -183,17 +203,17 @@ impl NormalEquations {
 /// The values of one group and the weights of their squared errors.
 struct AffineGroup<'a, const N: usize> {
     values: &'a [f32; N],
-    importance: &'a [f32; N],
-    sum_of_importance: f32,
+    weights: &'a [f32; N],
+    sum_of_weights: f32,
     sum_of_values: f32,
     top: f32,
 }
 
 impl<'a, const N: usize> AffineGroup<'a, N> {
-    fn new(values: &'a [f32; N], importance: &'a [f32; N], top: f32) -> Self {
-        let [sum_of_importance, sum_of_values] =
-            sums::<N, 2>(|i| [importance[i], importance[i] * values[i]]);
-        AffineGroup { values, importance, sum_of_importance, sum_of_values, top }
+    fn new(values: &'a [f32; N], weights: &'a [f32; N], top: f32) -> Self {
+        let [sum_of_weights, sum_of_values] =
+            sums::<N, 2>(|i| [weights[i], weights[i] * values[i]]);
+        AffineGroup { values, weights, sum_of_weights, sum_of_values, top }
     }
 
     /// The scale and minimum with the least weighted squared error among those tried.
@@ -220,10 +240,10 @@ impl<'a, const N: usize> AffineGroup<'a, N> {
     fn sums(&self, min: f32, inverse: f32) -> NormalEquations {
         let [aa, ab, va] = sums::<N, 3>(|i| {
             let code = self.code(self.values[i] + min, inverse);
-            let weighted = self.importance[i] * code;
+            let weighted = self.weights[i] * code;
             [weighted * code, weighted, weighted * self.values[i]]
         });
-        NormalEquations { aa, ab, bb: self.sum_of_importance, va, vb: self.sum_of_values }
+        NormalEquations { aa, ab, bb: self.sum_of_weights, va, vb: self.sum_of_values }
     }
 
     fn code(&self, value: f32, inverse: f32) -> f32 {
@@ -235,7 +255,7 @@ impl<'a, const N: usize> AffineGroup<'a, N> {
         let [error] = sums::<N, 1>(|i| {
             let code = self.code(self.values[i] + fit.min, inverse);
             let difference = self.values[i] - (fit.scale * code - fit.min);
-            [self.importance[i] * difference * difference]
+            [self.weights[i] * difference * difference]
         });
         error
     }

@@ -1,7 +1,7 @@
 //! Scales of weights of the form `scale * level`.
 
 use super::levels::LevelSet;
-use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
+use super::{MAX_NUM_REFITS, common_step, error_weights, round_within, sums};
 use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::{extreme, inverse};
@@ -20,9 +20,10 @@ pub(in crate::quant) struct SymmetricSuperBlock<const GROUPS: usize> {
 /// Finds the scale of a single block of `N` weights; returns it and the codes.
 pub(in crate::quant) fn block<const N: usize>(
     values: &[f32; N],
+    importance: Option<&[f32; N]>,
     levels: &impl LevelSet,
 ) -> (HalfBytes, [u8; N]) {
-    let group = SymmetricGroup { values, importance: &importance(values), levels };
+    let group = SymmetricGroup { values, weights: &error_weights(values, importance), levels };
     let scale = HalfBytes::new(group.fit());
     (scale, group.codes(scale.get()))
 }
@@ -32,13 +33,14 @@ pub(in crate::quant) fn block<const N: usize>(
 /// Sub-scales range from `-sub_half` to `sub_half - 1`.
 pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     values: &[f32; QK_K],
+    importance: Option<&[f32; QK_K]>,
     levels: &impl LevelSet,
     sub_half: f32,
 ) -> SymmetricSuperBlock<GROUPS> {
-    let importance = importance(values);
+    let weights = error_weights(values, importance);
     let groups: [SymmetricGroup<N, _>; GROUPS] = std::array::from_fn(|i| SymmetricGroup {
         values: block_of(&values[i * N..][..N]),
-        importance: block_of(&importance[i * N..][..N]),
+        weights: block_of(&weights[i * N..][..N]),
         levels,
     });
     let scales = groups.each_ref().map(|group| group.fit());
@@ -103,7 +105,7 @@ fn refit<const GROUPS: usize, const N: usize>(
 /// The values of one group and the weights of their squared errors.
 struct SymmetricGroup<'a, const N: usize, L> {
     values: &'a [f32; N],
-    importance: &'a [f32; N],
+    weights: &'a [f32; N],
     levels: &'a L,
 }
 
@@ -130,7 +132,7 @@ impl<const N: usize, L: LevelSet> SymmetricGroup<'_, N, L> {
     fn products(&self, inverse: f32) -> [f32; 2] {
         sums::<N, 2>(|i| {
             let level = self.levels.nearest(self.values[i] * inverse);
-            let weighted = self.importance[i] * level;
+            let weighted = self.weights[i] * level;
             [weighted * self.values[i], weighted * level]
         })
     }
@@ -139,7 +141,7 @@ impl<const N: usize, L: LevelSet> SymmetricGroup<'_, N, L> {
         let inverse = inverse(scale);
         let [error] = sums::<N, 1>(|i| {
             let difference = self.values[i] - scale * self.levels.nearest(self.values[i] * inverse);
-            [self.importance[i] * difference * difference]
+            [self.weights[i] * difference * difference]
         });
         error
     }

@@ -39,6 +39,7 @@ mod kv;
 mod kv_row;
 mod kv_window;
 mod memory;
+mod observed;
 mod params;
 mod pass;
 mod recurrent;
@@ -54,6 +55,10 @@ pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvValues};
 pub use kv_row::{LARGEST_I16, MAX_I16_ROW_LEN, largest_i16};
 pub use kv_window::{KvWindow, KvWindowMap};
 pub use memory::DeviceMemory;
+pub use observed::{
+    ObservedBackend, ObservedMatrices, ObservedPass, ObservedProduct, ObservedRouting,
+    ObservedWeight, ProductObserver,
+};
 pub use params::{
     AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex, ExpertGroups,
     ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind, PassShape,

@@ -95,6 +95,16 @@ pub trait DeviceMemory: Send + Sync + 'static {
         params: &ExpertParams,
     ) -> Result<Self::Routing, BackendError>;
 
+    /// Replaces the contents of `experts` by the expert of each slot of the tokens that were routed last, in order. Waits
+    /// for the passes that were submitted.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    fn read_routing(
+        &self,
+        routing: &Self::Routing,
+        experts: &mut Vec<u32>,
+    ) -> Result<(), BackendError>;
+
     /// Assigns memory for windowed layers to the blocks that `batch` writes to, which a pass requires.
     ///
     /// **Errors**: [`BackendError::KvWindowFull`].

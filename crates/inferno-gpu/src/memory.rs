@@ -100,6 +100,16 @@ impl DeviceMemory for GpuBackend {
         self.allocate_routing(rows, params)
     }
 
+    fn read_routing(
+        &self,
+        routing: &GpuRouting,
+        experts: &mut Vec<u32>,
+    ) -> Result<(), BackendError> {
+        self.check()?;
+        experts.resize(routing.slots(), 0);
+        self.read(&routing.memory, 0, bytemuck::cast_slice_mut(experts))
+    }
+
     fn assign_kv_window(&self, batch: &Batch, cache: &mut GpuKvCache) -> Result<(), BackendError> {
         self.assign_windows(batch, cache)
     }

@@ -77,6 +77,16 @@ impl DeviceMemory for ReferenceBackend {
         Ok(ReferenceRouting::new(rows, params))
     }
 
+    fn read_routing(
+        &self,
+        routing: &ReferenceRouting,
+        experts: &mut Vec<u32>,
+    ) -> Result<(), BackendError> {
+        experts.clear();
+        experts.extend(routing.slots().map(|(_, choice)| choice.expert as u32));
+        Ok(())
+    }
+
     fn assign_kv_window(
         &self,
         batch: &Batch,

@@ -88,6 +88,16 @@ impl DeviceMemory for CpuBackend {
         CpuRouting::new(rows, params)
     }
 
+    fn read_routing(
+        &self,
+        routing: &CpuRouting,
+        experts: &mut Vec<u32>,
+    ) -> Result<(), BackendError> {
+        experts.clear();
+        experts.extend_from_slice(routing.experts());
+        Ok(())
+    }
+
     fn assign_kv_window(&self, batch: &Batch, cache: &mut CpuKvCache) -> Result<(), BackendError> {
         cache.windows.as_mut().map_or(Ok(()), |windows| windows.assign_all(batch))
     }

@@ -98,6 +98,11 @@ impl CpuRouting {
         self.sort_slots();
     }
 
+    /// The expert of each slot of the routed tokens.
+    pub(crate) fn experts(&self) -> &[u32] {
+        &self.experts.get::<u32>()[..self.rows * self.num_experts_used]
+    }
+
     /// Sets the weight of each slot to 1.
     pub(crate) fn reset_weights(&mut self) {
         let len = self.rows * self.num_experts_used;

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    batch, bench, chat, completions, devices, eval, generate, inspect, logits, models, perplexity,
-    pull, quantize, serve, template, tokenize, tokenizer_demo,
+    batch, bench, chat, completions, devices, eval, generate, imatrix, inspect, logits, models,
+    perplexity, pull, quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::{EXIT_SUCCESS, Failure};
 
@@ -71,6 +71,7 @@ enum Command {
     Perplexity(Box<perplexity::PerplexityArgs>),
     #[command(alias = "evaluate")]
     Eval(Box<eval::EvalArgs>),
+    Imatrix(Box<imatrix::ImatrixArgs>),
     Quantize(quantize::QuantizeArgs),
     #[command(alias = "download")]
     Pull(pull::PullArgs),
@@ -98,6 +99,7 @@ impl Inferno {
             Command::Logits(args) => args.run(),
             Command::Perplexity(args) => args.run(),
             Command::Eval(args) => args.run(),
+            Command::Imatrix(args) => args.run(),
             Command::Quantize(args) => args.run(),
             Command::Pull(args) => args.run(),
             Command::List(args) => args.run(),

@@ -10,7 +10,7 @@ mod gpu;
 use std::ops::Range;
 use std::sync::Arc;
 
-use inferno_backend::{Backend, ReferenceBackend};
+use inferno_backend::{Backend, ObservedBackend, ProductObserver, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{Fingerprint, ModelRunner, Runner, StageModel};
 use inferno_gguf::Gguf;
@@ -128,6 +128,43 @@ impl Device {
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => device.runner(checkpoint, options, on_progress),
+        }
+    }
+
+    /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`. The whole model is on one
+    /// device.
+    ///
+    /// **Errors**: as [`runner`](Self::runner); [`Error::BackendOption`] for options that divide the model.
+    pub(crate) fn observed_runner<O: ProductObserver>(
+        &self,
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+        observer: Arc<O>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        match self {
+            Self::Cpu { backend, .. } => {
+                let observed = ObservedBackend::new(Arc::clone(backend), observer);
+                runner_on(Arc::new(observed), checkpoint, options, on_progress)
+            }
+            Self::Reference(backend) => {
+                let observed = ObservedBackend::new(Arc::clone(backend), observer);
+                runner_on(Arc::new(observed), checkpoint, options, on_progress)
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => {
+                let backend = options.backend.name();
+                let divided = match (options.gpu_layers, options.cpu_experts) {
+                    (Some(_), _) => Some("--gpu-layers"),
+                    (None, Some(1..)) => Some("--cpu-experts"),
+                    _ => None,
+                };
+                if let Some(option) = divided {
+                    return Err(Error::BackendOption { option, backend });
+                }
+                let observed = ObservedBackend::new(device.backend(), observer);
+                runner_on(Arc::new(observed), checkpoint, options, on_progress)
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The error type of this crate.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
@@ -12,7 +12,7 @@ use inferno_server::ServerError;
 use inferno_tensor::{DType, TensorError};
 use inferno_tokenizer::{TokenizerError, VocabularyDifference};
 
-use crate::{BackendChoice, HubError, Recipe};
+use crate::{BackendChoice, HubError, ImatrixError, Recipe};
 
 /// An error from finding, loading, running or converting a model.
 #[derive(Debug, thiserror::Error)]
@@ -279,13 +279,37 @@ pub enum Error {
         /// The name.
         found: String,
     },
-    /// A quantization format can be read but not created.
+    /// A tensor would get a format that needs an importance matrix.
     #[error(
-        "{found} needs an importance matrix to be accurate, which is not supported; use iq3_xxs or q2_k"
+        "{format} of {tensor} needs an importance matrix{}", if *.has_matrix { ", and the one specified has no entry for it" } else { "" }
     )]
     NeedsImportanceMatrix {
-        /// The name.
-        found: String,
+        /// The tensor.
+        tensor: String,
+        /// Its format.
+        format: DType,
+        /// Whether a matrix was specified.
+        has_matrix: bool,
+    },
+    /// An importance matrix belongs to another model.
+    #[error(
+        "the importance matrix has {found} values for {tensor}, which has {expected} columns; it is of another model"
+    )]
+    ImportanceMismatch {
+        /// The tensor.
+        tensor: String,
+        /// Number of columns, over all matrices of the tensor.
+        expected: usize,
+        /// Number of values.
+        found: usize,
+    },
+    /// An importance matrix cannot be read, written or collected.
+    #[error("{}{problem}", location(path))]
+    Imatrix {
+        /// The file; empty if it is not that of a file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: ImatrixError,
     },
     /// Threads could not be started.
     #[error("failed to start threads: {source}; reduce --threads")]
@@ -483,5 +507,13 @@ pub(crate) fn list(names: &[String]) -> String {
 impl From<StageError> for Error {
     fn from(error: StageError) -> Self {
         EngineError::from(error).into()
+    }
+}
+
+/// The beginning of a message about a file.
+fn location(path: &Path) -> String {
+    match path.as_os_str().is_empty() {
+        true => String::new(),
+        false => format!("{}: ", path.display()),
     }
 }

@@ -24,7 +24,8 @@
 //!
 //! [`Model::embedded`] is a small built-in model, available unless the feature `embedded-model` is disabled.
 //! Models on the Hugging Face Hub are resolved and downloaded by [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`evaluation`] measures accuracy; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
+//! files to smaller formats, and [`collect_importance`] computes the importance matrix that makes them more accurate;
+//! [`evaluation`] measures accuracy; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
 //! separate crates: file format, tensors, tokenizer, chat templates, backends, models, engine, server.
 
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ mod error;
 pub mod evaluation;
 mod free_memory;
 mod hub;
+mod imatrix;
 mod load;
 mod loaded_model;
 mod model;
@@ -53,6 +55,10 @@ pub use device::{BackendChoice, GpuDescription, gpu_named, gpus};
 pub use error::Error;
 pub use hub::{
     CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
+};
+pub use imatrix::{
+    DEFAULT_CHUNK_SIZE, ImatrixError, ImatrixOptions, ImatrixProgress, ImportanceMatrix,
+    InputStatistics, collect as collect_importance,
 };
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use inferno_backend::ProductObserver;
 use inferno_engine::{Runner, Session};
 use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
@@ -158,6 +159,17 @@ impl Model {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         self.device()?.runner(&self.checkpoint, &self.options, on_progress)
+    }
+
+    /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`.
+    ///
+    /// **Errors**: as [`runner`](Self::runner); options that divide the model between devices.
+    pub(crate) fn observed_runner<O: ProductObserver>(
+        &self,
+        observer: Arc<O>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        self.device()?.observed_runner(&self.checkpoint, &self.options, observer, on_progress)
     }
 
     /// Returns why the model was loaded on another device than planned; `None` before it is loaded and if it was not.

@@ -5,6 +5,7 @@
 
 mod conversion;
 mod format_selection;
+mod importance;
 mod recipe;
 
 use std::collections::HashSet;
@@ -16,10 +17,12 @@ use inferno_gguf::{GgmlType, Gguf, GgufError, GgufWriter, Metadata, TensorInfo};
 use inferno_model::{ModelSpec, TensorScales, weight_dtype};
 use inferno_tensor::DType;
 
-use crate::Error;
 use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
+use crate::{Error, ImportanceMatrix};
 use conversion::{Conversion, ggml_type, replaces_scales};
 use format_selection::FormatSelection;
+pub(crate) use format_selection::is_quantizable;
+use importance::Importance;
 pub use recipe::Recipe;
 
 /// Version of the block formats, required by readers besides `general.file_type`.
@@ -27,9 +30,11 @@ const QUANTIZATION_VERSION: u32 = 2;
 
 /// Options of [`quantize()`].
 #[derive(Debug, Clone, Copy)]
-pub struct QuantizeOptions {
+pub struct QuantizeOptions<'a> {
     /// The target format.
     pub recipe: Recipe,
+    /// The importance of each input, for a smaller error of products.
+    pub importance: Option<&'a ImportanceMatrix>,
     /// Uses the main format of the recipe for all weights.
     pub is_pure: bool,
     /// Allows requantizing already quantized weights, which loses quality.
@@ -67,12 +72,12 @@ pub struct QuantizedTensor {
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
 /// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
-/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`],
+/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`], [`Error::QuantizeRow`], [`Error::Cancelled`],
 /// [`Error::Threads`]; for [`Recipe::Int8`], those of [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
     output: &Path,
-    options: QuantizeOptions,
+    options: QuantizeOptions<'_>,
     on_progress: &mut dyn FnMut(QuantizeProgress) -> ControlFlow<()>,
 ) -> Result<Vec<QuantizedTensor>, Error> {
     ensure_not_input(gguf, output)?;
@@ -84,7 +89,7 @@ pub fn quantize(
         .build()
         .map_err(|error| Error::Threads { source: io::Error::other(error) })?;
 
-    let mut writer = GgufWriter::new(&metadata(gguf, options.recipe))?;
+    let mut writer = GgufWriter::new(&metadata(gguf, options))?;
     for tensor in &plan {
         tensor.declare(&mut writer)?;
     }
@@ -94,7 +99,7 @@ pub fn quantize(
     for tensor in &plan {
         let info = tensor.info;
         let data = gguf.data(info);
-        let conversion = Conversion::new(gguf, info, tensor.formats)?;
+        let conversion = Conversion::new(gguf, info, tensor.formats, options.importance)?;
         let mut scales = Vec::new();
         for (index, rows) in data.chunks(conversion.chunk_bytes()).enumerate() {
             match pool.install(|| conversion.convert(index, rows))? {
@@ -147,8 +152,8 @@ impl PlannedTensor<'_> {
 }
 
 /// Selects the format of every tensor. Scales that conversions replace are omitted.
-fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<PlannedTensor<'_>>, Error> {
-    let formats = FormatSelection::new(gguf, options.recipe, options.is_pure);
+fn plan<'a>(gguf: &'a Gguf, options: QuantizeOptions<'_>) -> Result<Vec<PlannedTensor<'a>>, Error> {
+    let formats = FormatSelection::new(gguf, &options);
     let spec = match options.recipe {
         Recipe::Int8 => Some(ModelSpec::from_checkpoint(gguf)?),
         _ => None,
@@ -173,7 +178,7 @@ fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<PlannedTensor<'_>>,
 fn plan_tensor<'a>(
     gguf: &Gguf,
     info: &'a TensorInfo,
-    options: QuantizeOptions,
+    options: QuantizeOptions<'_>,
     (target, instead_of): (Option<DType>, Option<DType>),
 ) -> Result<PlannedTensor<'a>, Error> {
     let (name, stored) = (info.name().to_owned(), weight_dtype(gguf, info));
@@ -192,9 +197,31 @@ fn plan_tensor<'a>(
     if let Some((found, _)) = formats.filter(is_lossy).filter(|_| !options.allow_requantize) {
         return Err(Error::AlreadyQuantized { tensor: name, found });
     }
+    if let Some((_, format)) = formats {
+        ensure_importance(info, format, options.importance)?;
+    }
     let from = info.ggml_type();
     let to = formats.and_then(|(_, to)| ggml_type(to)).unwrap_or(from);
     Ok(PlannedTensor { info, formats, result: QuantizedTensor { name, from, to, instead_of } })
+}
+
+/// Checks that the importance of the columns is known if the format needs it.
+///
+/// **Errors**: [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`].
+fn ensure_importance(
+    info: &TensorInfo,
+    format: DType,
+    matrix: Option<&ImportanceMatrix>,
+) -> Result<(), Error> {
+    let importance = Importance::of_tensor(info, matrix)?;
+    match format.needs_importance() && importance.is_none() {
+        true => Err(Error::NeedsImportanceMatrix {
+            tensor: info.name().to_owned(),
+            format,
+            has_matrix: matrix.is_some(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Returns whether a type holds plain numbers, such as indices, rather than weights.
@@ -203,13 +230,23 @@ fn is_number(ggml_type: GgmlType) -> bool {
     matches!(ggml_type, I8 | I16 | I32 | I64 | F64)
 }
 
-/// Returns the metadata with the new format and without shards.
-fn metadata(gguf: &Gguf, recipe: Recipe) -> Metadata {
+/// Returns the metadata with the new format, without shards, and with where the importance of columns comes from.
+fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
     let mut metadata = gguf.metadata().clone();
     for key in ["split.no", "split.count", "split.tensors.count"] {
         metadata.remove(key);
     }
-    metadata.insert("general.file_type", recipe.file_type());
+    metadata.insert("general.file_type", options.recipe.file_type());
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
+    if let Some(matrix) = options.importance {
+        if let Some(path) = matrix.path() {
+            metadata.insert("quantize.imatrix.file", path.display().to_string());
+        }
+        if let Some(dataset) = matrix.datasets().first() {
+            metadata.insert("quantize.imatrix.dataset", dataset.clone());
+        }
+        metadata.insert("quantize.imatrix.entries_count", matrix.entries().len() as u32);
+        metadata.insert("quantize.imatrix.chunks_count", matrix.num_chunks() as u32);
+    }
     metadata
 }

@@ -1,4 +1,5 @@
 //! Batches and the reference backend.
 
 mod batch;
+mod observed;
 mod reference;

@@ -149,6 +149,7 @@ fn expanded(model: &Model, num_threads: Option<usize>) -> Result<Option<(Model, 
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("f32.gguf");
     let options = QuantizeOptions {
+        importance: None,
         recipe: Recipe::F32,
         is_pure: true,
         allow_requantize: true,

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod eval;
 pub(crate) mod generate;
+pub(crate) mod imatrix;
 pub(crate) mod inspect;
 pub(crate) mod logits;
 pub(crate) mod models;

@@ -163,6 +163,14 @@ fn hint(error: &Error) -> Option<&'static str> {
             EngineError::Backend(error) | EngineError::Model(ModelError::Backend(error)) => error,
             _ => return None,
         },
+        Error::NeedsImportanceMatrix { has_matrix: false, .. } => {
+            return Some(
+                "create one with inferno imatrix and pass it with --imatrix, or use iq3_xxs or q2_k",
+            );
+        }
+        Error::NeedsImportanceMatrix { has_matrix: true, .. } => {
+            return Some("create one of this model with inferno imatrix");
+        }
         _ => return None,
     };
     match backend {

@@ -3,10 +3,11 @@
 use inferno_gguf::{GgmlType, Gguf, TensorInfo};
 use inferno_model::TensorScales;
 use inferno_tensor::quant::Int8Row;
-use inferno_tensor::{DType, quant};
+use inferno_tensor::{DType, TensorError, quant};
 use rayon::prelude::*;
 
-use crate::Error;
+use super::importance::Importance;
+use crate::{Error, ImportanceMatrix};
 
 /// Number of values decoded at a time.
 const CHUNK_VALUES: usize = 4 << 20;
@@ -18,6 +19,7 @@ pub(super) struct Conversion<'a> {
     formats: Option<(DType, DType)>,
     /// Factors on the rows of the input, if they become a part of the output's rows.
     scales: Option<Vec<f32>>,
+    importance: Option<Importance>,
     cols: usize,
     row_bytes: usize,
     rows_per_chunk: usize,
@@ -31,13 +33,14 @@ pub(super) struct ConvertedRows {
 }
 
 impl<'a> Conversion<'a> {
-    /// The conversion of the tensor `info` of `gguf` between two formats.
+    /// The conversion of the tensor `info` of `gguf` between two formats, with the importance of its columns in `matrix`.
     ///
-    /// **Errors**: invalid scales.
+    /// **Errors**: invalid scales, a matrix of another model.
     pub(super) fn new(
         gguf: &Gguf,
         info: &'a TensorInfo,
         formats: Option<(DType, DType)>,
+        matrix: Option<&ImportanceMatrix>,
     ) -> Result<Self, Error> {
         let scales = match formats.is_some_and(replaces_scales) {
             true => TensorScales::find(gguf, info)?,
@@ -47,6 +50,13 @@ impl<'a> Conversion<'a> {
         Ok(Self {
             info,
             formats,
+            importance: match (formats, matrix) {
+                (Some(_), Some(_)) => Importance::of_tensor(info, matrix)?,
+                (Some((_, to)), None) if to.needs_importance() => {
+                    Importance::of_tensor(info, None)?
+                }
+                _ => None,
+            },
             scales: scales.map(|scales| scales.read(gguf)).transpose()?,
             cols,
             row_bytes: info.num_bytes() / (info.num_elements() / cols),
@@ -82,7 +92,7 @@ impl<'a> Conversion<'a> {
                 || vec![0.0; self.cols],
                 |values, (row, (bytes, out))| {
                     self.decode(from, first_row + row, bytes, values)
-                        .and_then(|()| quant::encode_row(to, values, out))
+                        .and_then(|()| self.encode(to, first_row + row, values, out))
                         .map_err(|source| error(row, source))
                 },
             )?;
@@ -99,7 +109,7 @@ impl<'a> Conversion<'a> {
         row: usize,
         bytes: &[u8],
         values: &mut [f32],
-    ) -> Result<(), inferno_tensor::TensorError> {
+    ) -> Result<(), TensorError> {
         let scale = self.scales.as_ref().map(|scales| scales[row]);
         match (from, scale) {
             (DType::Int8, scale) => {
@@ -113,6 +123,20 @@ impl<'a> Conversion<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Encodes row `row` of the tensor.
+    fn encode(
+        &self,
+        to: DType,
+        row: usize,
+        values: &[f32],
+        out: &mut [u8],
+    ) -> Result<(), TensorError> {
+        match &self.importance {
+            Some(importance) => quant::encode_row_weighted(to, values, importance.of_row(row), out),
+            None => quant::encode_row(to, values, out),
+        }
     }
 }
 

@@ -3,23 +3,27 @@
 //! The most sensitive weights get higher-precision formats: the output head, the value projections and the down
 //! projections, in all layers or only the outer ones.
 //!
-//! **Source**: llama.cpp's `llama-quant.cpp`, which defines the meaning of the file types, without an importance matrix.
-//! Where it then selects IQ2_S, which has no encoder here, the main format of the recipe is used.
+//! **Source**: llama.cpp's `llama-quant.cpp`, which defines the meaning of the file types. Where it selects IQ2_S for IQ3_XXS
+//! without an importance matrix, which it then rejects, the main format of the recipe is used.
 
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
-use super::Recipe;
+use super::{QuantizeOptions, Recipe};
 
 /// The properties of a model that the selection depends on.
 pub(super) struct FormatSelection {
     recipe: Recipe,
     is_pure: bool,
+    has_importance: bool,
+    is_falcon: bool,
     has_output_head: bool,
     num_layers: u64,
     num_experts: usize,
     /// Number of query heads per value head.
     heads_per_kv_head: usize,
+    /// The layers with a value projection, also as a part of another tensor.
+    value_layers: Vec<u64>,
 }
 
 /// The role of a tensor in the model.
@@ -27,16 +31,26 @@ pub(super) struct FormatSelection {
 enum TensorRole {
     OutputHead,
     Embedding,
-    Value { layer: u64 },
+    /// A value projection, alone or together with others.
+    Value {
+        layer: u64,
+    },
     Key,
+    Query,
     AttentionOutput,
-    FusedQkv,
-    FeedForwardDown { layer: u64 },
+    FeedForwardDown {
+        layer: u64,
+    },
+    /// A gate or up projection.
+    FeedForwardUp {
+        layer: u64,
+    },
     Other,
 }
 
 impl FormatSelection {
-    pub(super) fn new(gguf: &Gguf, recipe: Recipe, is_pure: bool) -> Self {
+    pub(super) fn new(gguf: &Gguf, options: &QuantizeOptions<'_>) -> Self {
+        let QuantizeOptions { recipe, is_pure, importance, .. } = *options;
         let metadata = gguf.metadata();
         let architecture: &str =
             metadata.optional("general.architecture").ok().flatten().unwrap_or_default();
@@ -50,6 +64,8 @@ impl FormatSelection {
         Self {
             recipe,
             is_pure,
+            has_importance: importance.is_some(),
+            is_falcon: architecture == "falcon",
             has_output_head: gguf.tensor("output.weight").is_some(),
             num_layers: gguf
                 .tensors()
@@ -60,6 +76,7 @@ impl FormatSelection {
                 .map_or(0, |last| last + 1),
             num_experts: number("expert_count"),
             heads_per_kv_head: num_heads.checked_div(num_kv_heads).unwrap_or(1).max(1),
+            value_layers: value_layers(gguf),
         }
     }
 
@@ -70,7 +87,7 @@ impl FormatSelection {
         if info.dims().len() < 2 {
             return (Some(DType::F32), None);
         }
-        if !is_quantizable(info.name()) {
+        if !is_quantizable(info) {
             return (None, None);
         }
         let wanted = self.wanted(info);
@@ -86,47 +103,92 @@ impl FormatSelection {
         if self.is_pure || base.is_float() {
             return base;
         }
-        match self.role(info.name()) {
-            TensorRole::OutputHead
-                if base == DType::Q8_0 || !info.dims()[0].is_multiple_of(base.block_len()) =>
-            {
+        let role = self.role(info.name());
+        let is_whole = info.dims()[0].is_multiple_of(base.block_len());
+        match (role, self.recipe) {
+            (TensorRole::OutputHead, _) if base == DType::Q8_0 || self.is_falcon || !is_whole => {
                 DType::Q8_0
             }
-            TensorRole::OutputHead => DType::Q6K,
-            TensorRole::Value { .. } | TensorRole::Key if self.num_experts == 8 => DType::Q8_0,
-            TensorRole::Value { layer } => self.value(layer),
-            TensorRole::AttentionOutput => self.attention_output(),
-            TensorRole::FusedQkv => match self.recipe {
-                Recipe::Q3KM | Recipe::Q3KL => DType::Q4K,
-                Recipe::Q4KM => DType::Q5K,
-                Recipe::Q5KM => DType::Q6K,
-                _ => base,
+            (TensorRole::OutputHead, Recipe::Iq3Xxs) => DType::Q5K,
+            (TensorRole::OutputHead, _) if self.is_below_three_bits() => DType::Q5K,
+            (TensorRole::OutputHead, _) => DType::Q6K,
+            (TensorRole::Embedding, _) => self.embedding(),
+            (role, _) if self.is_below_three_bits() => self.below_three_bits(role),
+            (TensorRole::Value { .. } | TensorRole::Key, _) if self.num_experts == 8 => DType::Q8_0,
+            (TensorRole::Value { layer }, _) => self.value(layer),
+            (TensorRole::Key | TensorRole::Query, Recipe::Iq3Xs) => DType::Iq3Xxs,
+            (TensorRole::Key | TensorRole::Query, Recipe::Iq3Xxs) if self.has_importance => {
+                DType::Iq2S
+            }
+            (TensorRole::AttentionOutput, _) => self.attention_output(),
+            (TensorRole::FeedForwardDown { layer }, _) => self.feed_forward_down(layer),
+            (TensorRole::FeedForwardUp { layer }, Recipe::Iq3Xs) if !self.is_outer(layer) => {
+                DType::Iq3Xxs
+            }
+            _ => base,
+        }
+    }
+
+    /// Whether the recipe is one of IQ1 or IQ2.
+    fn is_below_three_bits(&self) -> bool {
+        use Recipe::{Iq1M, Iq1S, Iq2M, Iq2S, Iq2Xs, Iq2Xxs};
+        matches!(self.recipe, Iq1S | Iq1M | Iq2Xxs | Iq2Xs | Iq2S | Iq2M)
+    }
+
+    /// The format of weights that an IQ1 or IQ2 recipe stores with more bits.
+    fn finer(&self) -> DType {
+        match self.recipe {
+            Recipe::Iq2S | Recipe::Iq2M => DType::Iq3S,
+            _ => DType::Q2K,
+        }
+    }
+
+    fn embedding(&self) -> DType {
+        match self.recipe {
+            Recipe::Tq1_0 | Recipe::Tq2_0 => DType::Q4K,
+            Recipe::Iq3Xxs => DType::Iq3S,
+            _ if self.is_below_three_bits() => self.finer(),
+            recipe => recipe.base(),
+        }
+    }
+
+    /// The format of a tensor in an IQ1 or IQ2 recipe.
+    fn below_three_bits(&self, role: TensorRole) -> DType {
+        match role {
+            TensorRole::Value { .. } if self.heads_per_kv_head >= 4 || self.num_experts >= 4 => {
+                DType::Q4K
+            }
+            TensorRole::Value { .. } => self.finer(),
+            TensorRole::Key if self.num_experts == 8 => DType::Q4K,
+            TensorRole::FeedForwardDown { layer } if layer < self.num_layers / 8 => self.finer(),
+            TensorRole::AttentionOutput if self.num_experts == 8 => DType::Q5K,
+            TensorRole::AttentionOutput => match self.recipe {
+                Recipe::Iq1S | Recipe::Iq1M => DType::Iq2Xxs,
+                Recipe::Iq2S | Recipe::Iq2M => DType::Iq3S,
+                recipe => recipe.base(),
             },
-            TensorRole::FeedForwardDown { layer } => self.feed_forward_down(layer),
-            TensorRole::Embedding => match self.recipe {
-                Recipe::Tq1_0 | Recipe::Tq2_0 => DType::Q4K,
-                Recipe::Iq3Xxs => DType::Iq3S,
-                _ => base,
-            },
-            TensorRole::Key | TensorRole::Other => base,
+            _ => self.recipe.base(),
         }
     }
 
     fn value(&self, layer: u64) -> DType {
         let is_shared = self.heads_per_kv_head >= 4;
+        // Layers without a value projection do not count.
+        let index = self.value_layers.partition_point(|&other| other < layer) as u64;
+        let num_layers = self.value_layers.len() as u64;
         let chosen = match self.recipe {
             Recipe::Q2K if is_shared => DType::Q4K,
             Recipe::Q2K => DType::Q3K,
             Recipe::Q2KS if is_shared => DType::Q4K,
-            Recipe::Q3KM if layer < 2 => DType::Q5K,
+            Recipe::Q3KM if index < 2 => DType::Q5K,
             Recipe::Q3KM => DType::Q4K,
             Recipe::Q3KL => DType::Q5K,
-            Recipe::Q4KS if layer < 4 => DType::Q5K,
-            Recipe::Q4KM | Recipe::Q5KM if self.is_sensitive(layer) => DType::Q6K,
+            Recipe::Q4KS if index < 4 => DType::Q5K,
+            Recipe::Q4KM | Recipe::Q5KM if is_sensitive(index, num_layers) => DType::Q6K,
             Recipe::Iq4Nl | Recipe::Iq4Xs if is_shared => DType::Q5K,
-            Recipe::Iq3Xxs if is_shared => DType::Q4K,
-            Recipe::Iq3Xxs => DType::Iq3S,
-            Recipe::Iq3S if is_shared => DType::Q4K,
+            Recipe::Iq3Xxs | Recipe::Iq3Xs | Recipe::Iq3S if is_shared => DType::Q4K,
+            Recipe::Iq3Xxs if !self.has_importance => DType::Iq3S,
+            Recipe::Iq3M => DType::Q4K,
             recipe => recipe.base(),
         };
         // In the largest models eight heads share these weights, so higher precision costs little.
@@ -148,13 +210,17 @@ impl FormatSelection {
                 | Recipe::Iq4Nl
                 | Recipe::Iq4Xs
                 | Recipe::Iq3Xxs
+                | Recipe::Iq3Xs
                 | Recipe::Iq3S
+                | Recipe::Iq3M
         );
         match self.recipe {
+            Recipe::Q3KL if self.is_falcon => DType::Q4K,
+            recipe if self.is_falcon => recipe.base(),
             _ if self.num_experts == 8 && coarse => DType::Q5K,
             recipe if self.num_experts == 8 => recipe.base(),
             Recipe::Q2K => DType::Q3K,
-            Recipe::Q3KM => DType::Q4K,
+            Recipe::Q3KM | Recipe::Iq3M => DType::Q4K,
             Recipe::Q3KL => DType::Q5K,
             Recipe::Iq3Xxs => DType::Iq3S,
             recipe => recipe.base(),
@@ -162,49 +228,83 @@ impl FormatSelection {
     }
 
     fn feed_forward_down(&self, layer: u64) -> DType {
+        let is_first_sixteenth = layer < self.num_layers / 16;
         let is_first_eighth = layer < self.num_layers / 8;
+        let is_sensitive = is_sensitive(layer, self.num_layers);
         match self.recipe {
             Recipe::Q2K => DType::Q3K,
             Recipe::Q2KS if is_first_eighth => DType::Q4K,
-            Recipe::Q3KM if layer < self.num_layers / 16 => DType::Q5K,
+            Recipe::Q3KM if is_first_sixteenth => DType::Q5K,
+            Recipe::Q3KM if self.is_falcon && !is_sensitive => DType::Q3K,
             Recipe::Q3KM => DType::Q4K,
+            Recipe::Q3KL if self.is_falcon => DType::Q4K,
             Recipe::Q3KL => DType::Q5K,
-            Recipe::Q4KS if is_first_eighth => DType::Q5K,
-            Recipe::Q4KM | Recipe::Q5KM if self.is_sensitive(layer) => DType::Q6K,
-            Recipe::Iq4Nl | Recipe::Iq4Xs if is_first_eighth => DType::Q5K,
+            Recipe::Q4KS if is_first_eighth && !self.is_falcon => DType::Q5K,
+            Recipe::Q4KM if self.is_falcon && is_first_sixteenth => DType::Q6K,
+            Recipe::Q4KM if self.is_falcon && is_sensitive => DType::Q5K,
+            Recipe::Q4KM if self.is_falcon => DType::Q4K,
+            Recipe::Q4KM | Recipe::Q5KM if is_sensitive => DType::Q6K,
+            Recipe::Q4_0 if is_first_eighth && self.has_importance => DType::Q4_1,
+            Recipe::Q5_0 if is_first_eighth && self.has_importance => DType::Q5_1,
+            Recipe::Iq4Nl | Recipe::Iq4Xs if is_first_eighth && !self.has_importance => DType::Q5K,
+            Recipe::Iq3Xxs if self.has_importance => DType::Iq3Xxs,
             Recipe::Iq3Xxs if is_first_eighth => DType::Q4K,
             Recipe::Iq3Xxs => DType::Q3K,
+            Recipe::Iq3M if is_first_eighth || self.num_experts == 8 && is_sensitive => DType::Q4K,
             recipe => recipe.base(),
         }
     }
 
-    /// Returns whether the layer is in the first or last eighth, or every third in between.
-    fn is_sensitive(&self, layer: u64) -> bool {
-        let eighth = self.num_layers / 8;
-        layer < eighth || layer >= 7 * self.num_layers / 8 || (layer - eighth) % 3 == 2
+    /// Returns whether the layer is in the first or last eighth.
+    fn is_outer(&self, layer: u64) -> bool {
+        layer < self.num_layers / 8 || layer >= 7 * self.num_layers / 8
     }
 
     fn role(&self, name: &str) -> TensorRole {
         // Tied embeddings get the format of the output head.
-        let head = if self.has_output_head { "output.weight" } else { "token_embd.weight" };
-        if name == head {
+        if name == "output.weight" || !self.has_output_head && EMBEDDINGS.contains(&name) {
             return TensorRole::OutputHead;
         }
-        if name == "token_embd.weight" {
+        if EMBEDDINGS.contains(&name) {
             return TensorRole::Embedding;
         }
         let Some(layer) = layer(name) else {
             return TensorRole::Other;
         };
         match name {
-            _ if name.contains("attn_v.weight") => TensorRole::Value { layer },
+            _ if has_values(name) => TensorRole::Value { layer },
             _ if name.contains("attn_k.weight") => TensorRole::Key,
+            _ if name.contains("attn_q.weight") => TensorRole::Query,
             _ if name.contains("attn_output.weight") => TensorRole::AttentionOutput,
-            _ if name.contains("attn_qkv.weight") => TensorRole::FusedQkv,
+            _ if name.contains("ffn_up") || name.contains("ffn_gate") => {
+                TensorRole::FeedForwardUp { layer }
+            }
             _ if name.contains("ffn_down") => TensorRole::FeedForwardDown { layer },
             _ => TensorRole::Other,
         }
     }
+}
+
+/// Tensors that are looked up by token.
+const EMBEDDINGS: [&str; 2] = ["token_embd.weight", "per_layer_token_embd.weight"];
+
+/// Returns whether a tensor of a layer contains the value projection.
+fn has_values(name: &str) -> bool {
+    ["attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight"].iter().any(|part| name.contains(part))
+}
+
+/// Returns the layers with a value projection, in order.
+fn value_layers(gguf: &Gguf) -> Vec<u64> {
+    let names = gguf.tensors().iter().map(TensorInfo::name).filter(|name| has_values(name));
+    let mut layers: Vec<u64> = names.filter_map(layer).collect();
+    layers.sort_unstable();
+    layers
+}
+
+/// Returns whether a layer is in the first or last eighth, or every third in between.
+fn is_sensitive(layer: u64, num_layers: u64) -> bool {
+    let eighth = num_layers / 8;
+    layer < eighth || layer >= 7 * num_layers / 8 || (layer - eighth) % 3 == 2
 }
 
 /// Returns the layer of a tensor named `blk.LAYER.…`.
@@ -230,10 +330,12 @@ const COPIED: &[&str] = &[
     "per_layer_model_proj",
 ];
 
-/// Returns whether a tensor of two or more dimensions is quantized: whether it is a weight matrix that is not
-/// [`COPIED`].
-fn is_quantizable(name: &str) -> bool {
-    name.ends_with(".weight") && !COPIED.iter().any(|part| name.contains(part))
+/// Returns whether a tensor is quantized: whether it is a weight matrix that is not [`COPIED`].
+pub(crate) fn is_quantizable(info: &TensorInfo) -> bool {
+    let name = info.name();
+    info.dims().len() > 1
+        && name.ends_with(".weight")
+        && !COPIED.iter().any(|part| name.contains(part))
 }
 
 /// Returns the format for rows of `row_len` values: `wanted` if they are a multiple of its block length, otherwise a
@@ -241,7 +343,9 @@ fn is_quantizable(name: &str) -> bool {
 /// which has the size of IQ4_NL and is less accurate.)
 fn fallback(wanted: DType, row_len: usize) -> DType {
     let small_blocks = match wanted {
-        DType::Q2K | DType::Q3K | DType::Iq3Xxs | DType::Iq3S | DType::Iq4Xs => DType::Iq4Nl,
+        DType::Q2K | DType::Q3K | DType::Iq4Xs => DType::Iq4Nl,
+        DType::Iq1S | DType::Iq1M | DType::Iq2Xxs | DType::Iq2Xs | DType::Iq2S => DType::Iq4Nl,
+        DType::Iq3Xxs | DType::Iq3S => DType::Iq4Nl,
         DType::Nvfp4 | DType::Tq1_0 | DType::Tq2_0 | DType::Q1_0 => DType::Q4_0,
         DType::Q4K => DType::Q5_0,
         DType::Q5K => DType::Q5_1,

@@ -34,8 +34,16 @@ pub enum Recipe {
     Q6K,
     Iq4Nl,
     Iq4Xs,
+    Iq1S,
+    Iq1M,
+    Iq2Xxs,
+    Iq2Xs,
+    Iq2S,
+    Iq2M,
     Iq3Xxs,
+    Iq3Xs,
     Iq3S,
+    Iq3M,
     Nvfp4,
     Tq1_0,
     Tq2_0,
@@ -44,7 +52,7 @@ pub enum Recipe {
 }
 
 /// Recipe, name, format of most weights, value of `general.file_type`.
-const RECIPES: [(Recipe, &str, DType, u32); 27] = [
+const RECIPES: [(Recipe, &str, DType, u32); 35] = [
     (Recipe::F32, "f32", DType::F32, 0),
     (Recipe::F16, "f16", DType::F16, 1),
     (Recipe::Bf16, "bf16", DType::BF16, 32),
@@ -65,8 +73,16 @@ const RECIPES: [(Recipe, &str, DType, u32); 27] = [
     (Recipe::Q6K, "q6_k", DType::Q6K, 18),
     (Recipe::Iq4Nl, "iq4_nl", DType::Iq4Nl, 25),
     (Recipe::Iq4Xs, "iq4_xs", DType::Iq4Xs, 30),
+    (Recipe::Iq1S, "iq1_s", DType::Iq1S, 24),
+    (Recipe::Iq1M, "iq1_m", DType::Iq1M, 31),
+    (Recipe::Iq2Xxs, "iq2_xxs", DType::Iq2Xxs, 19),
+    (Recipe::Iq2Xs, "iq2_xs", DType::Iq2Xs, 20),
+    (Recipe::Iq2S, "iq2_s", DType::Iq2Xs, 28),
+    (Recipe::Iq2M, "iq2_m", DType::Iq2S, 29),
     (Recipe::Iq3Xxs, "iq3_xxs", DType::Iq3Xxs, 23),
+    (Recipe::Iq3Xs, "iq3_xs", DType::Iq3S, 22),
     (Recipe::Iq3S, "iq3_s", DType::Iq3S, 26),
+    (Recipe::Iq3M, "iq3_m", DType::Iq3S, 27),
     (Recipe::Nvfp4, "nvfp4", DType::Nvfp4, 39),
     (Recipe::Tq1_0, "tq1_0", DType::Tq1_0, 36),
     (Recipe::Tq2_0, "tq2_0", DType::Tq2_0, 37),
@@ -95,9 +111,9 @@ impl Recipe {
         RECIPES[self as usize].3
     }
 
-    /// Returns the names of formats that files may have but that cannot be created.
-    pub fn decode_only_names() -> impl Iterator<Item = &'static str> {
-        DType::ALL.into_iter().filter(|dtype| !dtype.is_encodable()).map(DType::name)
+    /// Returns whether most weights get a format that needs an importance matrix.
+    pub fn needs_importance(self) -> bool {
+        self.base().needs_importance()
     }
 
     /// Returns all names, including the aliases.
@@ -123,13 +139,7 @@ impl FromStr for Recipe {
             .chain(ALIASES)
             .find(|(name, _)| name.eq_ignore_ascii_case(text))
             .map(|(_, recipe)| recipe)
-            .ok_or_else(|| {
-                let found = text.to_owned();
-                match Self::decode_only_names().any(|name| name.eq_ignore_ascii_case(text)) {
-                    true => Error::NeedsImportanceMatrix { found },
-                    false => Error::UnknownRecipe { found },
-                }
-            })
+            .ok_or_else(|| Error::UnknownRecipe { found: text.to_owned() })
     }
 }
 
@@ -142,16 +152,11 @@ mod tests {
         for (index, (recipe, name, _, _)) in RECIPES.into_iter().enumerate() {
             assert_eq!(recipe as usize, index);
             assert_eq!(name.to_uppercase().parse::<Recipe>().unwrap(), recipe);
-            assert!(recipe.base().is_encodable(), "{name}");
         }
     }
 
     #[test]
-    fn formats_without_an_encoder_are_explained() {
-        for name in ["iq2_xxs", "IQ1_M"] {
-            let error = name.parse::<Recipe>().unwrap_err().to_string();
-            assert!(error.contains(name) && error.contains("importance matrix"), "{error}");
-        }
+    fn unknown_names_are_rejected() {
         let error = "q9_k".parse::<Recipe>().unwrap_err();
         assert!(matches!(error, Error::UnknownRecipe { .. }), "{error}");
     }

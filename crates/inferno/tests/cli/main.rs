@@ -12,6 +12,7 @@ mod ember;
 mod eval;
 mod generate;
 mod hybrid;
+mod imatrix;
 mod inspect;
 mod int8;
 mod kl_divergence;

@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use indicatif::BinaryBytes;
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, TensorInfo};
 
 use crate::cli::arguments::model::{locate, model_source};
-use crate::cli::arguments::values::{MAX_THREADS, number_in};
+use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
-use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
+use crate::quantize::is_quantizable;
+use crate::{
+    DEFAULT_CHUNK_SIZE, Error, ImportanceMatrix, ModelSource, QuantizeOptions, QuantizedTensor,
+    Recipe, quantize,
+};
 
 /// Convert a model to a smaller format
 ///
@@ -23,13 +27,18 @@ use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quanti
 /// formats for the most sensitive weights (disable it with --pure). Norms and biases are stored as F32. Weights whose
 /// rows are not a multiple of the block length are stored in another format, which is reported.
 ///
+/// With an importance matrix, weights are rounded so that the outputs for typical inputs change least. The iq1 and iq2 formats
+/// require one, and it is recommended for iq3 and q2_k_s.
+///
 /// int8 stores every matrix as bytes with one scale per row, a format that only inferno reads. The results are those of
 /// --requantize int8.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno quantize model-f16.gguf model-q8_0.gguf q8_0
-  inferno quantize model-f16-00001-of-00004.gguf model-q4.gguf q4_k_m")]
+  inferno quantize model-f16-00001-of-00004.gguf model-q4.gguf q4_k_m
+  inferno imatrix -m model-f16.gguf -f calibration.txt
+  inferno quantize --imatrix imatrix.gguf model-f16.gguf model-iq2_m.gguf iq2_m")]
 pub(crate) struct QuantizeArgs {
     /// Model to read: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
     #[arg(value_name = "IN", value_parser = model_source())]
@@ -45,6 +54,9 @@ pub(crate) struct QuantizeArgs {
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, hide_possible_values = true)]
     #[arg(value_parser = recipe())]
     recipe_option: Option<Recipe>,
+    /// Importance matrix, written by inferno imatrix or by llama.cpp
+    #[arg(long, value_name = "FILE")]
+    imatrix: Option<PathBuf>,
     /// Use the same format for all weights
     #[arg(long)]
     pure: bool,
@@ -59,11 +71,9 @@ pub(crate) struct QuantizeArgs {
     threads: Option<usize>,
 }
 
-/// Parses the name of a recipe. Names of formats that cannot be created are not listed but have an error of their own.
+/// Parses the name of a recipe.
 fn recipe() -> impl TypedValueParser<Value = Recipe> {
-    let names = Recipe::names().map(PossibleValue::new);
-    let decode_only = Recipe::decode_only_names().map(|name| PossibleValue::new(name).hide(true));
-    PossibleValuesParser::new(names.chain(decode_only)).try_map(|name| name.parse())
+    one_of::<Recipe>(Recipe::names())
 }
 
 impl QuantizeArgs {
@@ -79,9 +89,20 @@ impl QuantizeArgs {
             return Err(Failure::Usage(message.to_owned()));
         };
         let gguf = Gguf::open(locate(&self.input)?)?;
+        let matrix = self.imatrix.as_deref();
+        let matrix = matrix.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE));
+        let matrix = matrix.transpose()?;
+        if let Some(matrix) = &matrix {
+            note_missing(&gguf, matrix);
+        } else if is_better_with_importance(recipe) {
+            print_note(&format!(
+                "note: {recipe} is more accurate with an importance matrix; create one with inferno imatrix and pass it with --imatrix"
+            ));
+        }
         let interrupt = Interrupt::watch();
         let options = QuantizeOptions {
             recipe,
+            importance: matrix.as_ref(),
             is_pure: self.pure,
             allow_requantize: self.allow_requantize,
             overwrite: self.force,
@@ -98,6 +119,29 @@ impl QuantizeArgs {
         drop(bar);
         report(&gguf, &result?, &self.output)
     }
+}
+
+/// Returns whether a format that does not need an importance matrix has few enough bits to profit a lot.
+fn is_better_with_importance(recipe: Recipe) -> bool {
+    use Recipe::{Iq3M, Iq3S, Iq3Xs, Iq3Xxs, Q2K, Q2KS};
+    matches!(recipe, Q2K | Q2KS | Iq3Xxs | Iq3Xs | Iq3S | Iq3M)
+}
+
+/// Prints which weights of layers an importance matrix does not cover.
+fn note_missing(gguf: &Gguf, matrix: &ImportanceMatrix) {
+    let names = gguf.tensors().iter().filter(|info| is_layer_matrix(info)).map(TensorInfo::name);
+    let missing: Vec<&str> = names.filter(|name| matrix.entry(name).is_none()).collect();
+    if !missing.is_empty() {
+        print_note(&format!(
+            "warning: the importance matrix has no entry for {}, which is quantized without one",
+            and_others(&missing)
+        ));
+    }
+}
+
+/// Returns whether a tensor is a weight matrix of a layer that is multiplied with inputs.
+fn is_layer_matrix(info: &TensorInfo) -> bool {
+    info.name().starts_with("blk.") && is_quantizable(info)
 }
 
 /// Prints a summary of the conversion to standard error.

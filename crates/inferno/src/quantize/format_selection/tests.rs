@@ -4,6 +4,7 @@
 use inferno_gguf::{GgmlType, GgufWriter, Metadata};
 
 use super::*;
+use crate::ImportanceMatrix;
 
 const NUM_LAYERS: u64 = 19;
 const SENSITIVE: &[u64] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
@@ -37,9 +38,21 @@ fn with_weights(metadata: &Metadata, names: &[String]) -> Gguf {
     Gguf::from_bytes(payloads.finish().unwrap()).unwrap()
 }
 
+/// The options of a conversion without an importance matrix.
+fn options(recipe: Recipe, is_pure: bool) -> QuantizeOptions<'static> {
+    QuantizeOptions {
+        recipe,
+        importance: None,
+        is_pure,
+        allow_requantize: false,
+        overwrite: false,
+        num_threads: None,
+    }
+}
+
 fn targets(recipe: Recipe, part: &str) -> Vec<DType> {
     let gguf = checkpoint();
-    let formats = FormatSelection::new(&gguf, recipe, false);
+    let formats = FormatSelection::new(&gguf, &options(recipe, false));
     let target = |name: &str| formats.target(gguf.tensor(name).unwrap()).0.unwrap();
     match part {
         "token_embd" => vec![target("token_embd.weight")],
@@ -128,10 +141,77 @@ fn embeddings_that_are_the_output_head_too_are_stored_finer() {
     }
 }
 
+/// The models of `make_recipes.py`: architecture, layers, query heads, key/value heads, experts.
+const MODELS: [(&str, &str, u32, u32, u32, u32); 6] = [
+    ("tied", "qwen3", 19, 4, 2, 0),
+    ("shared", "llama", 32, 8, 2, 0),
+    ("fused", "phi3", 16, 4, 4, 0),
+    ("falcon", "falcon", 32, 8, 1, 0),
+    ("eight", "llama", 32, 8, 2, 8),
+    ("many", "qwen3moe", 16, 4, 4, 16),
+];
+
+/// A model of `make_recipes.py` with tensors of these names.
+fn model_of_recipes(name: &str, names: &[String]) -> Gguf {
+    let &(_, architecture, layers, heads, kv_heads, experts) =
+        MODELS.iter().find(|(model, ..)| *model == name).unwrap();
+    let mut metadata = Metadata::new();
+    metadata.insert("general.architecture", architecture);
+    metadata.insert(format!("{architecture}.block_count"), layers);
+    metadata.insert(format!("{architecture}.attention.head_count"), heads);
+    metadata.insert(format!("{architecture}.attention.head_count_kv"), kv_heads);
+    metadata.insert(format!("{architecture}.expert_count"), experts);
+    with_weights(&metadata, names)
+}
+
+#[test]
+fn every_recipe_is_that_of_llama_cpp_with_and_without_an_importance_matrix() {
+    let lines = include_str!("../../../tests/fixtures/recipes.txt").lines();
+    // The formats of each tensor by model, file type and whether there is an importance matrix.
+    let mut files = std::collections::BTreeMap::<_, Vec<(String, DType)>>::new();
+    for line in lines {
+        let [model, recipe, which, parts, runs] =
+            line.splitn(5, ' ').collect::<Vec<_>>().try_into().unwrap();
+        let formats = runs.split(' ').flat_map(|run| {
+            let (count, dtype) = run.split_once('*').unwrap();
+            std::iter::repeat_n(dtype.parse::<DType>().unwrap(), count.parse().unwrap())
+        });
+        let formats: Vec<DType> = formats.collect();
+        let tensors = files.entry((model, recipe, which)).or_default();
+        for part in parts.split(',') {
+            match part {
+                "token_embd" | "output" => tensors.push((format!("{part}.weight"), formats[0])),
+                part => tensors.extend(
+                    (0..)
+                        .zip(&formats)
+                        .map(|(layer, &dtype)| (format!("blk.{layer}.{part}.weight"), dtype)),
+                ),
+            }
+        }
+    }
+    assert!(files.len() > 250);
+    let matrix = ImportanceMatrix::new(512);
+    let mut wrong = Vec::new();
+    for ((model, recipe, which), tensors) in files {
+        let names: Vec<String> = tensors.iter().map(|(name, _)| name.clone()).collect();
+        let gguf = model_of_recipes(model, &names);
+        let importance = (which == "imatrix").then_some(&matrix);
+        let options = QuantizeOptions { importance, ..options(recipe.parse().unwrap(), false) };
+        let formats = FormatSelection::new(&gguf, &options);
+        for (name, expected) in tensors {
+            let found = formats.target(gguf.tensor(&name).unwrap()).0;
+            if found != Some(expected) {
+                wrong.push(format!("{model} {recipe} {which} {name}: {found:?}, not {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn pure_recipes_store_everything_alike() {
     let gguf = checkpoint();
-    let formats = FormatSelection::new(&gguf, Recipe::Q4KM, true);
+    let formats = FormatSelection::new(&gguf, &options(Recipe::Q4KM, true));
     assert!(gguf.tensors().iter().all(|info| formats.target(info) == (Some(DType::Q4K), None)));
 }
 
@@ -167,7 +247,7 @@ fn layers_that_the_model_does_not_have_count_for_nothing() {
         names.retain(|known| *known != name);
         names.push(name.clone());
         let gguf = with_weights(&metadata, &names);
-        let formats = FormatSelection::new(&gguf, Recipe::Q4KM, false);
+        let formats = FormatSelection::new(&gguf, &options(Recipe::Q4KM, false));
         let target = |name: &str| formats.target(gguf.tensor(name).unwrap()).0.unwrap();
         assert_eq!(target(&name), expected, "{name}");
         // The first of 16 layers are the sensitive ones, whatever else the file names.
@@ -194,7 +274,7 @@ fn small_tensors_that_llama_cpp_copies_are_copied() {
     let names: Vec<String> = copied.into_iter().chain(quantized).map(ToOwned::to_owned).collect();
     let gguf = with_weights(&Metadata::new(), &names);
     for recipe in [Recipe::Q4KM, Recipe::Q8_0] {
-        let formats = FormatSelection::new(&gguf, recipe, false);
+        let formats = FormatSelection::new(&gguf, &options(recipe, false));
         let target = |name: &str| formats.target(gguf.tensor(name).unwrap());
         copied.iter().for_each(|name| assert_eq!(target(name), (None, None), "{name}"));
         for name in quantized {

@@ -320,7 +320,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["-b", "--batch-size", "-ub", "--ubatch-size"], &["bench"], SameAs("--batch-tokens")),
     (
         &["-b", "--batch-size", "-ub", "--ubatch-size"],
-        &["perplexity"],
+        &["perplexity", "imatrix"],
         NoEffect { reason: AUTOMATIC, has_value: true },
     ),
     (&["--ppl-stride"], &["perplexity"], SameAs("--stride")),
@@ -344,7 +344,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     (
         &[
-            "--imatrix",
             "--leave-output-tensor",
             "--output-tensor-type",
             "--token-embedding-type",
@@ -352,5 +351,23 @@ pub(super) const OPTIONS: &[Entry] = &[
         ],
         &["quantize"],
         Advice("the format of each tensor follows from TYPE; --pure uses TYPE for all weights"),
+    ),
+    (&["-ofreq"], &["imatrix"], SameAs("--output-frequency")),
+    (&["--chunk"], &["imatrix"], SameAs("--from-chunk")),
+    (
+        &["--no-ppl", "--ppl"],
+        &["imatrix"],
+        NoEffect { reason: "inferno perplexity computes the perplexity", has_value: false },
+    ),
+    (
+        &["--output-format"],
+        &["imatrix"],
+        AdviceUnless(&["gguf"], "matrices are written as GGUF; both formats are read"),
+    ),
+    (&["--show-statistics"], &["imatrix"], Advice("use inferno inspect --tensors FILE")),
+    (
+        &["-p", "--prompt"],
+        &["imatrix"],
+        Advice("pass a text with --file, or - to read standard input"),
     ),
 ];

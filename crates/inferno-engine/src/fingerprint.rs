@@ -53,9 +53,14 @@ impl Fingerprint {
         }
         let num_samples = tensors.len().min(SAMPLED_TENSORS);
         for sample in 0..num_samples {
-            let data = checkpoint.data(&tensors[sample * tensors.len() / num_samples]);
-            let len = data.len().min(SAMPLE_BYTES);
-            fingerprint = fingerprint.with(&data[..len]).with(&data[data.len() - len..]);
+            let info = &tensors[sample * tensors.len() / num_samples];
+            let (end, block) = (info.num_bytes(), info.ggml_type().block_bytes());
+            let len = end.min(SAMPLE_BYTES);
+            // Parts end on borders of blocks.
+            let read = SAMPLE_BYTES.next_multiple_of(block).min(end);
+            let first = checkpoint.part(info, 0..read);
+            let last = checkpoint.part(info, end - read..end);
+            fingerprint = fingerprint.with(&first[..len]).with(&last[read - len..]);
         }
         fingerprint
     }

@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::file::{Contents, Storage};
+use crate::header::VERSION;
 use crate::shards;
 use crate::tensor_index::TensorIndex;
-use crate::{FileWatch, Metadata, Result, TensorInfo};
+use crate::{
+    FileWatch, GgmlType, GgufWriter, MappedFile, Metadata, Payloads, Result, TensorInfo,
+};
 
 /// A checkpoint: metadata, tensor index and payloads of one file, or of all shards of a split one.
 ///
@@ -20,6 +24,8 @@ pub struct Gguf {
     metadata: Metadata,
     index: TensorIndex,
     files: Vec<Storage>,
+    /// What reads the payloads, if they are not slices of the files.
+    payloads: Option<Arc<dyn Payloads>>,
 }
 
 impl Gguf {
@@ -49,13 +55,34 @@ impl Gguf {
         Self::assemble(vec![(storage, contents)])
     }
 
+    /// Creates a checkpoint whose payloads are computed from `files` when they are read.
+    ///
+    /// `tensors` have a name, dimensions in the order of a file, fastest first, and a type.
+    ///
+    /// **Errors**: those of [`GgufWriter::new`] and [`GgufWriter::add_tensor`].
+    pub fn computed<'a>(
+        metadata: Metadata,
+        tensors: impl IntoIterator<Item = (&'a str, &'a [usize], GgmlType)>,
+        files: Vec<MappedFile>,
+        payloads: Arc<dyn Payloads>,
+    ) -> Result<Self> {
+        let mut writer = GgufWriter::new(&metadata)?;
+        for (name, dims, ggml_type) in tensors {
+            writer.add_tensor(name, dims, ggml_type)?;
+        }
+        let (alignment, index) = writer.into_index();
+        let files = files.into_iter().map(MappedFile::into_storage).collect();
+        Ok(Self { version: VERSION, alignment, metadata, index, files, payloads: Some(payloads) })
+    }
+
     /// Combines the files of a checkpoint, of which there must be at least one.
     fn assemble(parts: Vec<(Storage, Contents)>) -> Result<Self> {
         let mut parts = parts.into_iter();
         let Some((storage, Contents { version, alignment, metadata, index })) = parts.next() else {
             unreachable!("a checkpoint has at least the file that was opened");
         };
-        let mut gguf = Self { version, alignment, metadata, index, files: vec![storage] };
+        let mut gguf =
+            Self { version, alignment, metadata, index, files: vec![storage], payloads: None };
         for (storage, contents) in parts {
             let shard = gguf.files.len();
             for mut info in contents.index.into_tensors() {
@@ -97,11 +124,31 @@ impl Gguf {
         self.index.get(name)
     }
 
-    /// The payload of a tensor, without copying: a slice that keeps the mapping alive.
+    /// The payload of a tensor: a slice that keeps the mapping alive, without copying, unless it is computed.
     ///
     /// **Panics** if `info` belongs to another checkpoint and is out of range in this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
-        self.files[info.shard].bytes.slice(file_range(info))
+        self.part(info, 0..info.num_bytes())
+    }
+
+    /// A part of the payload of a tensor, like [`Gguf::data`]. The parts of a computed payload are computed separately.
+    ///
+    /// **Units**: `part` is in bytes from the start of the payload, on borders of blocks.
+    ///
+    /// **Panics** like [`Gguf::data`], and if the part is not in the payload.
+    pub fn part(&self, info: &TensorInfo, part: Range<usize>) -> Bytes {
+        assert!(part.start <= part.end && part.end <= info.num_bytes(), "a part of the payload");
+        match &self.payloads {
+            Some(payloads) => payloads.read(self.position(info), part),
+            None => {
+                let start = file_range(info).start;
+                self.files[info.shard].bytes.slice(start + part.start..start + part.end)
+            }
+        }
+    }
+
+    fn position(&self, info: &TensorInfo) -> usize {
+        self.index.position(info.name()).expect("the tensor belongs to this checkpoint")
     }
 
     /// Returns a watch that detects changes of the mapped files.
@@ -113,7 +160,9 @@ impl Gguf {
     ///
     /// **Panics** like [`Gguf::data`].
     pub fn preload(&self, info: &TensorInfo) {
-        if let Some(mapping) = &self.files[info.shard].mapping {
+        if let Some(payloads) = &self.payloads {
+            payloads.preload(self.position(info));
+        } else if let Some(mapping) = &self.files[info.shard].mapping {
             mapping.preload(file_range(info));
         }
     }
@@ -138,7 +187,9 @@ impl Gguf {
         let whole = file_range(info);
         let start = whole.start.saturating_add(part.start).min(whole.end);
         let end = whole.start.saturating_add(part.end).clamp(start, whole.end);
-        if let Some(mapping) = &self.files[info.shard].mapping {
+        if let Some(payloads) = &self.payloads {
+            payloads.release(self.position(info), start - whole.start..end - whole.start);
+        } else if let Some(mapping) = &self.files[info.shard].mapping {
             mapping.release(start..end);
         }
     }
@@ -146,6 +197,11 @@ impl Gguf {
     /// Number of files: 1 unless the checkpoint is split.
     pub fn num_shards(&self) -> usize {
         self.files.len()
+    }
+
+    /// Whether the payloads are computed when they are read.
+    pub fn is_computed(&self) -> bool {
+        self.payloads.is_some()
     }
 
     /// Whether the payloads are in memory rather than mapped from files.

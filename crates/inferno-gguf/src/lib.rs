@@ -44,8 +44,10 @@ mod file_kind;
 mod ggml_type;
 mod gguf;
 mod header;
+mod mapped_file;
 mod metadata;
 mod mmap;
+mod payloads;
 mod shards;
 mod tensor_index;
 mod tensor_info;
@@ -56,9 +58,11 @@ pub use error::GgufError;
 pub use file_kind::FileKind;
 pub use ggml_type::GgmlType;
 pub use gguf::Gguf;
+pub use mapped_file::MappedFile;
 pub use metadata::{
     FromMetadata, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray,
 };
+pub use payloads::Payloads;
 pub use shards::ShardName;
 pub use tensor_info::TensorInfo;
 pub use watch::FileWatch;

@@ -28,6 +28,11 @@ impl TensorIndex {
         self.by_name.get(name).map(|&i| &self.tensors[i])
     }
 
+    /// The number of the tensor in the order of the index.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
     /// Appends an entry.
     ///
     /// **Errors**: [`GgufError::DuplicateTensor`].

@@ -140,6 +140,20 @@ impl GgufWriter {
         }
     }
 
+    /// The index of the file, with the positions that payloads would have in it.
+    pub(crate) fn into_index(self) -> (u64, TensorIndex) {
+        let data_start = self.data_start();
+        let mut index = TensorIndex::default();
+        for mut info in self.index.into_tensors() {
+            info.file_offset = data_start + info.data_offset;
+            match index.push(info) {
+                Ok(()) => (),
+                Err(_) => unreachable!("the names of a writer's tensors are unique"),
+            }
+        }
+        (self.alignment, index)
+    }
+
     /// Offset of the data section in the file.
     fn data_start(&self) -> u64 {
         let index_end = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;

@@ -40,5 +40,6 @@ pub use detokenizer::Detokenizer;
 pub use difference::VocabularyDifference;
 pub use error::TokenizerError;
 pub use metadata::special_token_texts;
+pub use pre_tokenizer::{PreTokenizerDescription, pre_tokenizers};
 pub use special_tokens::SpecialTokens;
 pub use tokenizer::{EncodeOptions, Tokenizer};

@@ -9,6 +9,7 @@
 //! **To add a pre-tokenizer**, add an entry to `families.rs`.
 
 mod blank;
+mod description;
 mod families;
 mod gpt2;
 mod literal;
@@ -20,6 +21,7 @@ mod word_rules;
 mod words;
 
 use crate::TokenizerError;
+pub use description::{PreTokenizerDescription, pre_tokenizers};
 use families::FAMILIES;
 pub(crate) use splitter::{Alphabet, Bos, PreTokenizer};
 

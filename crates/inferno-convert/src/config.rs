@@ -1,0 +1,311 @@
+//! `config.json`, with the text model's part on top and the rotary parameters in one place.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::{ConvertError, json};
+
+/// The configuration of a model.
+///
+/// Keys that are `null` count as absent.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    keys: Map<String, Value>,
+    rope: Map<String, Value>,
+}
+
+/// Parts of `config.json` that describe the text model of a larger one.
+const TEXT_PARTS: [&str; 4] = ["text_config", "llm_config", "lm_config", "language_config"];
+
+impl Config {
+    /// Reads `config.json` in `folder`.
+    pub(crate) fn read(folder: &Path) -> Result<Self, ConvertError> {
+        let Some(whole) = json::read_object(&folder.join("config.json"))? else {
+            return Err(ConvertError::MissingFile { folder: folder.to_owned(), expected: "config.json" });
+        };
+        Ok(Self::new(whole))
+    }
+
+    fn new(whole: Map<String, Value>) -> Self {
+        let mut keys = whole.clone();
+        for part in TEXT_PARTS.iter().filter_map(|part| whole.get(*part)?.as_object()) {
+            // The name of the architecture is that of the whole model.
+            let own = part.iter().filter(|(key, _)| *key != "architectures");
+            keys.extend(own.map(|(key, value)| (key.clone(), value.clone())));
+        }
+        let mut config = Self { keys, rope: Map::new() };
+        config.rope = config.rotary_parameters();
+        config
+    }
+
+    /// Adds the values that the architecture's configuration class has where the file has none.
+    pub(crate) fn with_defaults(mut self, defaults: &[(&str, &str)]) -> Self {
+        for (key, value) in defaults {
+            if self.get(key).is_none() {
+                let value = serde_json::from_str(value).expect("defaults are JSON");
+                self.keys.insert((*key).to_owned(), value);
+            }
+        }
+        self.rope = self.rotary_parameters();
+        self
+    }
+
+    /// Sets a key.
+    pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.keys.insert(key.to_owned(), value.into());
+    }
+
+    /// The first name in `architectures`.
+    pub(crate) fn architecture(&self) -> Result<&str, ConvertError> {
+        let expected = "a list with the name of the model's class";
+        match self.get("architectures") {
+            None => Err(ConvertError::MissingKey { key: "architectures".to_owned(), expected }),
+            Some(value) => value
+                .as_array()
+                .and_then(|names| names.first()?.as_str())
+                .ok_or_else(|| invalid("architectures", expected, value)),
+        }
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.keys.get(key).filter(|value| !value.is_null())
+    }
+
+    fn find<'k>(&self, keys: &[&'k str]) -> Option<(&'k str, &Value)> {
+        keys.iter().find_map(|key| Some((*key, self.get(key)?)))
+    }
+
+    /// A number that is not negative, under the first of several keys that exists.
+    pub(crate) fn optional_count(&self, keys: &[&str]) -> Result<Option<u32>, ConvertError> {
+        self.find(keys)
+            .map(|(key, value)| {
+                count(value).ok_or_else(|| invalid(key, "a number that is not negative", value))
+            })
+            .transpose()
+    }
+
+    /// Like [`optional_count`](Self::optional_count), of a key that must exist.
+    pub(crate) fn count(&self, keys: &[&str]) -> Result<usize, ConvertError> {
+        match self.optional_count(keys)? {
+            Some(number) => Ok(number as usize),
+            None => Err(missing(keys, "a number")),
+        }
+    }
+
+    /// Like [`count`](Self::count), or `default`.
+    pub(crate) fn count_or(&self, keys: &[&str], default: usize) -> Result<usize, ConvertError> {
+        Ok(self.optional_count(keys)?.map_or(default, |number| number as usize))
+    }
+
+    /// A number under the first of several keys that exists.
+    pub(crate) fn optional_float(&self, keys: &[&str]) -> Result<Option<f64>, ConvertError> {
+        self.find(keys)
+            .map(|(key, value)| value.as_f64().ok_or_else(|| invalid(key, "a number", value)))
+            .transpose()
+    }
+
+    /// Like [`optional_float`](Self::optional_float), of a key that must exist.
+    pub(crate) fn float(&self, keys: &[&str]) -> Result<f64, ConvertError> {
+        self.optional_float(keys)?.ok_or_else(|| missing(keys, "a number"))
+    }
+
+    /// A boolean under the first of several keys that exists.
+    pub(crate) fn optional_flag(&self, keys: &[&str]) -> Result<Option<bool>, ConvertError> {
+        self.find(keys)
+            .map(|(key, value)| value.as_bool().ok_or_else(|| invalid(key, "true or false", value)))
+            .transpose()
+    }
+
+    /// Whether a key is true.
+    pub(crate) fn is_set(&self, key: &str) -> Result<bool, ConvertError> {
+        Ok(self.optional_flag(&[key])?.unwrap_or(false))
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<&str>, ConvertError> {
+        self.get(key)
+            .map(|value| value.as_str().ok_or_else(|| invalid(key, "a text", value)))
+            .transpose()
+    }
+
+    /// A list of numbers.
+    pub(crate) fn floats(&self, key: &str) -> Result<Option<Vec<f64>>, ConvertError> {
+        self.get(key)
+            .map(|value| floats(value).ok_or_else(|| invalid(key, "a list of numbers", value)))
+            .transpose()
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<&str>>, ConvertError> {
+        self.get(key)
+            .map(|value| {
+                let texts = value.as_array().and_then(|all| all.iter().map(Value::as_str).collect());
+                texts.ok_or_else(|| invalid(key, "a list of texts", value))
+            })
+            .transpose()
+    }
+
+    /// Fails unless a key is absent or has one of the texts `supported`.
+    pub(crate) fn expect_text(&self, key: &str, supported: &[&str]) -> Result<(), ConvertError> {
+        match self.text(key)? {
+            Some(found) if !supported.contains(&found) => {
+                Err(invalid(key, &supported.join(" or "), found))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For each layer, whether its type is one of `types`.
+    pub(crate) fn layers_of_type(&self, types: &[&str]) -> Result<Option<Vec<bool>>, ConvertError> {
+        let layers = self.texts("layer_types")?;
+        Ok(layers.map(|layers| layers.iter().map(|layer| types.contains(layer)).collect()))
+    }
+
+    /// Size of a head: `head_dim`, or the hidden size divided by the heads.
+    pub(crate) fn head_dim(&self) -> Result<usize, ConvertError> {
+        match self.optional_count(&["head_dim"])? {
+            Some(size) => Ok(size as usize),
+            None => {
+                let heads = self.count(&["num_attention_heads", "n_head", "n_heads"])?;
+                Ok(self.count(&["hidden_size", "n_embd"])? / heads.max(1))
+            }
+        }
+    }
+
+    /// Number of query heads.
+    pub(crate) fn num_heads(&self) -> Result<usize, ConvertError> {
+        self.count(&["num_attention_heads", "n_head", "n_heads"])
+    }
+
+    /// Number of key and value heads.
+    pub(crate) fn num_kv_heads(&self) -> Result<usize, ConvertError> {
+        match self.optional_count(&["num_key_value_heads", "n_kv_heads"])? {
+            Some(heads) => Ok(heads as usize),
+            None => self.num_heads(),
+        }
+    }
+
+    /// Number of layers, without those that predict further tokens.
+    pub(crate) fn num_layers(&self) -> Result<usize, ConvertError> {
+        self.count(&["n_layers", "num_hidden_layers", "n_layer", "num_layers"])
+    }
+
+    /// The rotary parameters of all layers, or of those with full attention.
+    pub(crate) fn rope(&self) -> Rope<'_> {
+        let full = self.rope.get("full_attention").and_then(Value::as_object);
+        Rope { keys: full.unwrap_or(&self.rope) }
+    }
+
+    /// The rotary parameters without regard to layers.
+    pub(crate) fn shared_rope(&self) -> Rope<'_> {
+        Rope { keys: &self.rope }
+    }
+
+    /// The rotary parameters of layers with a sliding window.
+    pub(crate) fn windowed_rope(&self) -> Option<Rope<'_>> {
+        let keys = self.rope.get("sliding_attention")?.as_object()?;
+        Some(Rope { keys })
+    }
+
+    /// Combines the keys of old and new files.
+    fn rotary_parameters(&self) -> Map<String, Value> {
+        let found = self.get("rope_parameters").or_else(|| self.get("rope_scaling"));
+        let mut rope = found.and_then(Value::as_object).cloned().unwrap_or_default();
+        if rope.contains_key("full_attention") || rope.contains_key("sliding_attention") {
+            return rope;
+        }
+        let windowed = [
+            "local_rope_theta",
+            "rope_local_theta",
+            "rope_theta_local",
+            "swa_rope_theta",
+            "rope_local_base_freq",
+        ];
+        if let Some((_, theta)) = self.find(&windowed) {
+            let own = Map::from_iter([("rope_theta".to_owned(), theta.clone())]);
+            rope.insert("sliding_attention".to_owned(), Value::Object(own));
+        }
+        let own_type = rope.get("type").cloned();
+        let thetas: &[&str] = &[
+            "global_rope_theta",
+            "rope_global_theta",
+            "rope_theta_global",
+            "rope_theta",
+            "rotary_emb_base",
+        ];
+        let mut add = |key: &str, value: Option<Value>| {
+            if rope.get(key).is_none_or(Value::is_null) {
+                if let Some(value) = value {
+                    rope.insert(key.to_owned(), value);
+                }
+            }
+        };
+        let from = |keys: &[&str]| self.find(keys).map(|(_, value)| value.clone());
+        add("rope_theta", from(thetas));
+        add("rope_type", own_type);
+        add("partial_rotary_factor", from(&["partial_rotary_factor", "rope_pct", "rope_percent"]));
+        add("original_max_position_embeddings", from(&["original_max_position_embeddings"]));
+        rope
+    }
+}
+
+/// Parameters of rotary embeddings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rope<'a> {
+    keys: &'a Map<String, Value>,
+}
+
+impl<'a> Rope<'a> {
+    /// The value of a key.
+    pub(crate) fn get(self, key: &str) -> Option<&'a Value> {
+        self.keys.get(key).filter(|value| !value.is_null())
+    }
+
+    /// A number.
+    pub(crate) fn optional_float(self, key: &str) -> Result<Option<f64>, ConvertError> {
+        let named = |value: &Value| invalid(&format!("rope_parameters.{key}"), "a number", value);
+        self.get(key).map(|value| value.as_f64().ok_or_else(|| named(value))).transpose()
+    }
+
+    /// A number that must exist.
+    pub(crate) fn float(self, key: &str) -> Result<f64, ConvertError> {
+        let named = || missing(&[&format!("rope_parameters.{key}")], "a number");
+        self.optional_float(key)?.ok_or_else(named)
+    }
+
+    /// A list of numbers.
+    pub(crate) fn floats(self, key: &str) -> Result<Option<Vec<f64>>, ConvertError> {
+        let expected = "a list of numbers";
+        let named = |value: &Value| invalid(&format!("rope_parameters.{key}"), expected, value);
+        self.get(key).map(|value| floats(value).ok_or_else(|| named(value))).transpose()
+    }
+
+    /// The kind of scaling, if the file names one.
+    pub(crate) fn kind(self) -> Option<&'a str> {
+        self.get("rope_type").and_then(Value::as_str)
+    }
+}
+
+fn count(value: &Value) -> Option<u32> {
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0);
+    value.as_u64().or(whole.map(|number| number as u64))?.try_into().ok()
+}
+
+fn floats(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+fn missing(keys: &[&str], expected: &'static str) -> ConvertError {
+    ConvertError::MissingKey { key: keys.join("\" or \""), expected }
+}
+
+/// The error of a key with an unexpected value.
+pub(crate) fn invalid(key: &str, expected: &str, found: impl ToString) -> ConvertError {
+    let (mut found, limit) = (found.to_string(), 80);
+    if found.chars().count() > limit {
+        found = found.chars().take(limit).chain(['…']).collect();
+    }
+    ConvertError::InvalidKey { key: key.to_owned(), expected: expected.to_owned(), found }
+}

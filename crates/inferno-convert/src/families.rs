@@ -1,0 +1,109 @@
+//! The families of models, one file for those that are related.
+
+mod cohere;
+mod deepseek;
+mod ernie;
+mod exaone;
+mod gemma;
+mod glm;
+mod gpt_oss;
+mod granite;
+mod hunyuan;
+mod layer_norms;
+mod lfm2;
+mod llama;
+mod mamba;
+mod nemotron;
+mod olmo;
+mod others;
+mod phi;
+mod qwen;
+
+use crate::ConvertError;
+use crate::config::Config;
+use crate::family::Family;
+
+/// Every family that can be chosen by the name of a class.
+const FAMILIES: &[&Family] = &[
+    &llama::LLAMA,
+    &llama::LLAMA4,
+    &llama::MISTRAL3,
+    &llama::SMOLLM3,
+    &llama::ARCEE,
+    &llama::APERTUS,
+    &qwen::QWEN2,
+    &qwen::QWEN2_MOE,
+    &qwen::QWEN3,
+    &qwen::QWEN3_MOE,
+    &qwen::QWEN3_VL,
+    &qwen::QWEN3_VL_MOE,
+    &qwen::QWEN3_NEXT,
+    &qwen::QWEN35,
+    &qwen::QWEN35_MOE,
+    &lfm2::LFM2,
+    &lfm2::LFM2_MOE,
+    &gemma::GEMMA,
+    &gemma::GEMMA2,
+    &gemma::GEMMA3,
+    &gemma::GEMMA3N,
+    &gemma::GEMMA4,
+    &deepseek::DEEPSEEK2,
+    &gpt_oss::GPT_OSS,
+    &glm::GLM4,
+    &glm::GLM4_MOE,
+    &glm::GLM4_MOE_LITE,
+    &phi::PHI2,
+    &phi::PHI3,
+    &granite::GRANITE,
+    &granite::GRANITE_MOE,
+    &granite::GRANITE_HYBRID,
+    &mamba::MAMBA,
+    &mamba::MAMBA2,
+    &mamba::JAMBA,
+    &mamba::FALCON_H1,
+    &nemotron::NEMOTRON,
+    &nemotron::NEMOTRON_H,
+    &olmo::OLMO2,
+    &olmo::OLMOE,
+    &cohere::COMMAND_R,
+    &cohere::COHERE2,
+    &exaone::EXAONE4,
+    &exaone::EXAONE_MOE,
+    &ernie::ERNIE4_5,
+    &ernie::ERNIE4_5_MOE,
+    &hunyuan::HUNYUAN_DENSE,
+    &hunyuan::HUNYUAN_MOE,
+    &others::SEED_OSS,
+    &others::DOTS1,
+    &others::MINIMAX_M2,
+    &others::AFMOE,
+    &layer_norms::GPT2,
+    &layer_norms::STARCODER,
+    &layer_norms::GPT_NEOX,
+    &layer_norms::FALCON,
+    &layer_norms::STARCODER2,
+    &layer_norms::STABLELM,
+];
+
+/// The names of all classes that can be converted, sorted.
+pub(crate) fn known_classes() -> Vec<&'static str> {
+    let mut names: Vec<_> =
+        FAMILIES.iter().flat_map(|family| family.classes.iter().copied()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The family of a model.
+///
+/// **Errors**: [`ConvertError::UnknownArchitecture`].
+pub(crate) fn family(config: &Config) -> Result<&'static Family, ConvertError> {
+    let class = config.architecture()?;
+    let found = FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
+    let unknown =
+        || ConvertError::UnknownArchitecture { found: class.to_owned(), known: known_classes() };
+    let family = found.ok_or_else(unknown)?;
+    match family.select {
+        Some(select) => select(config),
+        None => Ok(family),
+    }
+}

@@ -1,0 +1,117 @@
+//! DeepSeek V2 and V3, and others with its latent attention: Kimi K2, Youtu-LLM, Mistral 4.
+
+use super::llama;
+use crate::ConvertError;
+use crate::family::{Context, Family, Rule, ViewError, count, float, rename, skip, split};
+use crate::keys::Keys;
+use crate::lazy::Lazy;
+use crate::transforms::same;
+
+/// Latent attention.
+const LATENT: &[Rule] = &[
+    rename("model.layers.{}.self_attn.q_a_proj", "blk.{}.attn_q_a"),
+    rename("model.layers.{}.self_attn.q_a_layernorm", "blk.{}.attn_q_a_norm"),
+    rename("model.layers.{}.self_attn.q_b_proj", "blk.{}.attn_q_b"),
+    rename("model.layers.{}.self_attn.kv_a_proj_with_mqa", "blk.{}.attn_kv_a_mqa"),
+    rename("model.layers.{}.self_attn.kv_a_layernorm", "blk.{}.attn_kv_a_norm"),
+    split(
+        "model.layers.{}.self_attn.kv_b_proj",
+        &[("blk.{}.attn_k_b", latent_keys), ("blk.{}.attn_v_b", latent_values)],
+    ),
+];
+
+pub(super) const DEEPSEEK2: Family = Family {
+    classes: &[
+        "DeepseekV2ForCausalLM",
+        "DeepseekV3ForCausalLM",
+        "KimiVLForConditionalGeneration",
+        "KimiK25ForConditionalGeneration",
+        "YoutuForCausalLM",
+        "YoutuVLForConditionalGeneration",
+    ],
+    architecture: "deepseek2",
+    defaults: &[("rms_norm_eps", "1e-6"), ("kv_lora_rank", "512")],
+    prepare: |config| {
+        // The number of heads of the latent vector, which is one for all.
+        let heads = config.num_heads()?;
+        config.set("num_value_heads", heads);
+        config.set("num_key_value_heads", 1);
+        Ok(())
+    },
+    facts: &[
+        count("vocab_size", &["vocab_size"]).required(),
+        count("attention.q_lora_rank", &["q_lora_rank"]),
+        count("attention.kv_lora_rank", &["kv_lora_rank"]).required(),
+        count("attention.value_length", &["kv_lora_rank"]).required(),
+        count("attention.value_length_mla", &["v_head_dim"]).required(),
+        count("expert_feed_forward_length", &["moe_intermediate_size", "intermediate_size"]).required(),
+        count("expert_count", &["n_routed_experts"]),
+        float("expert_weights_scale", &["routed_scaling_factor"]),
+        count("rope.dimension_count", &["qk_rope_head_dim"]).required(),
+    ],
+    keys: latent,
+    rename: |config, name| {
+        // Layers that predict further tokens are not converted.
+        let number = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
+        match number.and_then(|number| number.parse::<usize>().ok()) {
+            Some(number) if number >= config.num_layers()? => Ok(UNUSED.to_owned()),
+            _ if name == "lm_head.weight" && config.is_set("tie_word_embeddings")? => Ok(UNUSED.to_owned()),
+            _ => Ok(name),
+        }
+    },
+    rules: &[LATENT, &[skip(UNUSED)]],
+    ..Family::DEFAULT
+};
+
+/// A name for tensors without a place in the result.
+const UNUSED: &str = "unused";
+
+pub(super) const MISTRAL4: Family = Family {
+    classes: &[],
+    architecture: "mistral4",
+    rules: &[LATENT, &[split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", same)])]],
+    rename: |_, name| Ok(name),
+    tokenizer: llama::TOKENIZER,
+    ..DEEPSEEK2
+};
+
+/// The metadata of latent attention and its mixtures.
+pub(super) fn latent(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    let dense = match config.optional_count(&["first_k_dense_replace"])? {
+        Some(layers) => layers as usize,
+        None if config.get("n_routed_experts").is_some() => 0,
+        None => config.num_layers()?,
+    };
+    keys.count("leading_dense_block_count", dense);
+    let (rank, rotated) = (config.count(&["kv_lora_rank"])?, config.count(&["qk_rope_head_dim"])?);
+    keys.count("attention.key_length", rank + rotated);
+    keys.count("attention.key_length_mla", config.count(&["qk_nope_head_dim"])? + rotated);
+    keys.count("expert_shared_count", config.count_or(&["n_shared_experts"], 0)?);
+    if config.is_set("norm_topk_prob")? {
+        keys.set("expert_weights_norm", true);
+    }
+    if let Some(scale) = config.shared_rope().optional_float("mscale_all_dim")? {
+        keys.float("rope.scaling.yarn_log_multiplier", 0.1 * scale);
+    }
+    Ok(())
+}
+
+/// The rows of keys or values of each head.
+fn head_rows(context: &Context<'_>, tensor: Lazy, is_value: bool) -> Result<Lazy, ViewError> {
+    let Context { config, .. } = context;
+    // Not the heads of the result, of which there is one.
+    let heads = config.count(&["num_value_heads"])?;
+    let (key, value) = (config.count(&["qk_nope_head_dim"])?, config.count(&["v_head_dim"])?);
+    let cols = tensor.shape.get(1).copied().unwrap_or(1);
+    let range = if is_value { key..key + value } else { 0..key };
+    Ok(tensor.view(|view| view.reshape(&[heads, key + value, cols])?.slice(1, range.clone()))?)
+}
+
+fn latent_keys(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    Ok(head_rows(context, tensor, false)?.view(|view| view.transpose(1, 2))?)
+}
+
+fn latent_values(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    head_rows(context, tensor, true)
+}

@@ -1,0 +1,99 @@
+//! EXAONE 4 and its mixtures of experts.
+
+use super::llama::frequency_divisors;
+use crate::config::Config;
+use crate::family::{Context, Family, count, flag, float, rename};
+use crate::keys::Keys;
+use crate::ConvertError;
+
+pub(super) const EXAONE4: Family = Family {
+    classes: &["Exaone4ForCausalLM"],
+    architecture: "exaone4",
+    facts: &[count("vocab_size", &["vocab_size"]).required()],
+    keys: windows,
+    constants: |context| {
+        let is_llama3 = |kind: &str| kind.eq_ignore_ascii_case("llama3");
+        match context.config.rope().kind().is_some_and(is_llama3) {
+            true => Ok(vec![("rope_freqs.weight", frequency_divisors(context.config, 16.0)?)]),
+            false => Ok(Vec::new()),
+        }
+    },
+    rules: &[&[
+        rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
+        rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
+    ]],
+    ..Family::DEFAULT
+};
+
+fn windows(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    let Some(window) = config.optional_count(&["sliding_window"])? else {
+        return Ok(());
+    };
+    keys.set("attention.sliding_window", window);
+    let pattern = match config.layers_of_type(&["sliding_attention"])? {
+        Some(layers) => Some(layers),
+        None => periodic(config)?,
+    };
+    if let Some(pattern) = pattern {
+        keys.set("attention.sliding_window_pattern", pattern);
+    }
+    Ok(())
+}
+
+/// The layers by a period: its length, or a letter for each of its layers.
+fn periodic(config: &Config) -> Result<Option<Vec<bool>>, ConvertError> {
+    let layers = 0..config.num_layers()?;
+    let Some(period) = config.get("sliding_window_pattern") else { return Ok(None) };
+    if let Some(letters) = period.as_str().filter(|letters| !letters.is_empty()) {
+        let letters = letters.as_bytes();
+        return Ok(Some(layers.map(|layer| letters[layer % letters.len()] == b'L').collect()));
+    }
+    let period = config.count(&["sliding_window_pattern"])?.max(1);
+    Ok(Some(layers.map(|layer| (layer + 1) % period != 0).collect()))
+}
+
+pub(super) const EXAONE_MOE: Family = Family {
+    classes: &["ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM"],
+    architecture: "exaone-moe",
+    facts: &[
+        count("vocab_size", &["vocab_size"]).required(),
+        count("expert_feed_forward_length", &["moe_intermediate_size"]).required(),
+        count("expert_shared_count", &["num_shared_experts"]).required(),
+        float("expert_weights_scale", &["routed_scaling_factor"]).required(),
+        flag("expert_weights_norm", &["norm_topk_prob"]),
+    ],
+    keys: |context, keys| {
+        let Context { config, .. } = context;
+        windows(context, keys)?;
+        let shared = config.count(&["moe_intermediate_size"])? * config.count(&["num_shared_experts"])?;
+        keys.count("expert_shared_feed_forward_length", shared);
+        let dense = config.count_or(&["first_k_dense_replace", "first_last_k_dense_replace"], 0)?;
+        keys.count("leading_dense_block_count", dense);
+        keys.count("nextn_predict_layers", config.count_or(&["num_nextn_predict_layers"], 0)?);
+        keys.set("rope.scaling.type", "none");
+        Ok(())
+    },
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    rename: |config, name| {
+        let Some(rest) = name.strip_prefix("mtp.") else { return Ok(name) };
+        let first = config.num_layers()?;
+        if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.')) {
+            let number: usize = number.parse().unwrap_or(0);
+            return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
+        }
+        let names = [
+            ("fc.", "eh_proj."),
+            ("pre_fc_norm_embedding.", "enorm."),
+            ("pre_fc_norm_hidden.", "hnorm."),
+            ("norm.", "shared_head.norm."),
+        ];
+        let renamed = names.iter().find_map(|(from, to)| Some((to, rest.strip_prefix(from)?)));
+        Ok(renamed.map_or(name.clone(), |(to, ending)| format!("model.layers.{first}.{to}{ending}")))
+    },
+    rules: &[&[
+        rename("model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
+        rename("model.layers.{}.mlp.experts.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
+    ]],
+    ..EXAONE4
+};

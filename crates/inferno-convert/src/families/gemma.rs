@@ -1,0 +1,303 @@
+//! Gemma 1 to 4, Gemma 3n.
+
+use crate::ConvertError;
+use crate::config::{Config, invalid};
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, float, map, rename, skip};
+use crate::keys::Keys;
+use crate::transforms::plus_one;
+
+const TOKENIZER: TokenizerFacts =
+    TokenizerFacts { add_space_prefix: Some(false), ..TokenizerFacts::DEFAULT };
+
+/// Norms of the layers, which are around attention and the feed-forward block from Gemma 2 on.
+const NORMS_AROUND: &[Rule] = &[
+    map("model.norm", "output_norm", plus_one),
+    map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
+    map("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", plus_one),
+    map("model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm", plus_one),
+    map("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm", plus_one),
+    map("model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", plus_one),
+    map("model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one),
+];
+
+pub(super) const GEMMA: Family = Family {
+    classes: &["GemmaForCausalLM"],
+    architecture: "gemma",
+    has_common_keys: false,
+    facts: &[
+        count("context_length", &["max_position_embeddings"]).required(),
+        count("embedding_length", &["hidden_size"]).required(),
+        count("feed_forward_length", &["intermediate_size"]).required(),
+        count("attention.head_count", &["num_attention_heads"]).required(),
+        count("attention.head_count_kv", &["num_key_value_heads", "num_attention_heads"]).required(),
+        float("attention.layer_norm_rms_epsilon", &["rms_norm_eps"]).required(),
+        count("attention.key_length", &["head_dim"]).required(),
+        count("attention.value_length", &["head_dim"]).required(),
+    ],
+    rules: &[&[
+        map("model.norm", "output_norm", plus_one),
+        map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
+        map("model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", plus_one),
+        // Always that of the embeddings.
+        skip("lm_head"),
+    ]],
+    tokenizer: TokenizerFacts {
+        ids: &[("prefix", 67), ("suffix", 69), ("middle", 68), ("fsep", 70), ("eot", 107)],
+        ..TOKENIZER
+    },
+    ..Family::DEFAULT
+};
+
+pub(super) const GEMMA2: Family = Family {
+    classes: &["Gemma2ForCausalLM"],
+    architecture: "gemma2",
+    keys: |context, keys| {
+        for key in ["attn_logit_softcapping", "final_logit_softcapping"] {
+            keys.float(key, context.config.float(&[key])?);
+        }
+        keys.count("attention.sliding_window", context.config.count(&["sliding_window"])?);
+        Ok(())
+    },
+    rules: &[NORMS_AROUND, &[skip("lm_head")]],
+    tokenizer: TOKENIZER,
+    ..GEMMA
+};
+
+pub(super) const GEMMA3: Family = Family {
+    classes: &["Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"],
+    architecture: "gemma3",
+    // Published files of the larger models omit what has the default.
+    defaults: &[
+        ("vocab_size", "262208"),
+        ("num_attention_heads", "8"),
+        ("num_key_value_heads", "4"),
+        ("head_dim", "256"),
+        ("rms_norm_eps", "1e-6"),
+        ("max_position_embeddings", "131072"),
+        ("rope_theta", "1000000.0"),
+        ("rope_local_base_freq", "10000.0"),
+        ("sliding_window", "4096"),
+    ],
+    keys: common,
+    rules: &[NORMS_AROUND],
+    tokenizer: TOKENIZER,
+    ..Family::DEFAULT
+};
+
+fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    if config.get("attn_logit_softcapping").is_some() {
+        let found = config.float(&["attn_logit_softcapping"])?;
+        return Err(invalid("attn_logit_softcapping", "no value", found));
+    }
+    if let Some(softcap) = config.optional_float(&["final_logit_softcapping"])? {
+        if softcap != 0.0 {
+            keys.float("final_logit_softcapping", softcap);
+        }
+    }
+    if config.optional_count(&["sliding_window_pattern"])? != Some(1) {
+        keys.count("attention.sliding_window", config.count(&["sliding_window"])?);
+    }
+    Ok(())
+}
+
+pub(super) const GEMMA3N: Family = Family {
+    classes: &["Gemma3nForCausalLM", "Gemma3nForConditionalGeneration"],
+    architecture: "gemma3n",
+    facts: &[
+        count("altup.active_idx", &["altup_active_idx"]).required(),
+        count("altup.num_inputs", &["altup_num_inputs"]).required(),
+        count("embedding_length_per_layer_input", &["hidden_size_per_layer_input"]).required(),
+        count("attention.shared_kv_layers", &["num_kv_shared_layers"]).required(),
+    ],
+    defaults: &[],
+    keys: |context, keys| {
+        let Context { config, .. } = context;
+        common(context, keys)?;
+        let inputs = config.count(&["altup_num_inputs"])?;
+        if inputs != 4 {
+            return Err(invalid("altup_num_inputs", "4", inputs));
+        }
+        let sparsity = config.floats("activation_sparsity_pattern")?;
+        let Some(sparsity) = sparsity else {
+            let (key, expected) = ("activation_sparsity_pattern".to_owned(), "a list of numbers");
+            return Err(ConvertError::MissingKey { key, expected });
+        };
+        let scales: Vec<f32> = sparsity.into_iter().map(normal_quantile).collect();
+        keys.set("activation_sparsity_scale", scales);
+        windows(config, keys)
+    },
+    rules: &[&[
+        rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
+        rename("model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"),
+        rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
+        rename("model.embed_tokens_per_layer", "per_layer_token_embd"),
+        rename("model.per_layer_model_projection", "per_layer_model_proj"),
+        rename("model.per_layer_projection_norm", "per_layer_proj_norm"),
+        // One for each further stream.
+        rename("model.altup_projections.{}", "altup_proj"),
+        rename("model.altup_unembed_projections.{}", "altup_unembd_proj"),
+        rename("model.layers.{}.per_layer_input_gate", "blk.{}.inp_gate"),
+        rename("model.layers.{}.per_layer_projection", "blk.{}.proj"),
+        rename("model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"),
+        rename("model.layers.{}.altup.correction_coefs", "blk.{}.altup_correct_coef"),
+        rename("model.layers.{}.altup.correct_output_scale", "blk.{}.altup_correct_scale.weight"),
+        rename("model.layers.{}.altup.prediction_coefs", "blk.{}.altup_predict_coef"),
+        rename("model.layers.{}.altup.modality_router", "blk.{}.altup_router"),
+        rename("model.layers.{}.altup.router_norm", "blk.{}.altup_router_norm"),
+        rename("model.layers.{}.laurel.linear_left", "blk.{}.laurel_l"),
+        rename("model.layers.{}.laurel.linear_right", "blk.{}.laurel_r"),
+        rename("model.layers.{}.laurel.post_laurel_norm", "blk.{}.laurel_post_norm"),
+    ]],
+    ..GEMMA3
+};
+
+fn windows(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+    match config.layers_of_type(&["sliding_attention"])? {
+        Some(layers) => {
+            keys.set("attention.sliding_window_pattern", layers);
+            Ok(())
+        }
+        None => Err(ConvertError::MissingKey {
+            key: "layer_types".to_owned(),
+            expected: "the kind of attention of each layer",
+        }),
+    }
+}
+
+/// The standard deviations below which a share of a normal distribution lies.
+///
+/// **Source**: the error function's inverse by Newton's method on `erfc`, from a rational start.
+fn normal_quantile(share: f64) -> f32 {
+    if share <= 0.0 {
+        return f32::NEG_INFINITY;
+    }
+    if share >= 1.0 {
+        return f32::INFINITY;
+    }
+    // The share is a single-precision number for the reference.
+    let share = f64::from(share as f32);
+    let (mut low, mut high) = (-40.0_f64, 40.0_f64);
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        match normal_share(middle) < share {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    ((low + high) / 2.0) as f32
+}
+
+/// The share of a normal distribution below `x`, by its continued fraction or series.
+fn normal_share(x: f64) -> f64 {
+    let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    if x.abs() < 6.0 {
+        let (mut term, mut sum, mut n) = (x, x, 1.0);
+        while f64::abs(term) > 1e-18 * f64::abs(sum).max(1e-300) && n < 1000.0 {
+            n += 2.0;
+            term *= x * x / n;
+            sum += term;
+        }
+        return 0.5 + density * sum;
+    }
+    let mut fraction = 0.0;
+    for n in (1..60).rev() {
+        fraction = f64::from(n) / (x.abs() + fraction);
+    }
+    let tail = density / (x.abs() + fraction);
+    if x < 0.0 { tail } else { 1.0 - tail }
+}
+
+pub(super) const GEMMA4: Family = Family {
+    classes: &["Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"],
+    architecture: "gemma4",
+    defaults: &[],
+    facts: &[
+        count("attention.shared_kv_layers", &["num_kv_shared_layers"]).required(),
+        count("expert_feed_forward_length", &["expert_intermediate_size", "moe_intermediate_size"]),
+    ],
+    keys: gemma4,
+    rules: &[&[
+        rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
+        rename("model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"),
+        rename("model.layers.{}.pre_feedforward_layernorm_2", "blk.{}.pre_ffw_norm_2"),
+        rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
+        rename("model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"),
+        rename("model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"),
+        rename("model.embed_tokens_per_layer", "per_layer_token_embd"),
+        rename("model.per_layer_model_projection", "per_layer_model_proj"),
+        rename("model.per_layer_projection_norm", "per_layer_proj_norm"),
+        rename("model.layers.{}.per_layer_input_gate", "blk.{}.inp_gate"),
+        rename("model.layers.{}.per_layer_projection", "blk.{}.proj"),
+        rename("model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"),
+        rename("model.layers.{}.layer_scalar", "blk.{}.layer_output_scale.weight"),
+        rename("model.layers.{}.router.proj", "blk.{}.ffn_gate_inp"),
+        rename("model.layers.{}.router.scale", "blk.{}.ffn_gate_inp.scale"),
+        rename("model.layers.{}.router.per_expert_scale", "blk.{}.ffn_down_exps.scale"),
+        rename("model.layers.{}.experts.gate_up_proj", "blk.{}.ffn_gate_up_exps.weight"),
+        rename("model.layers.{}.experts.down_proj", "blk.{}.ffn_down_exps.weight"),
+    ]],
+    constants: |context| {
+        let (config, rope) = (context.config, context.config.rope());
+        if rope.kind() != Some("proportional") {
+            let found = rope.kind().unwrap_or("nothing");
+            return Err(invalid("rope_parameters.full_attention.rope_type", "proportional", found));
+        }
+        let size = config.count(&["global_head_dim"])?;
+        let rotated = (size as f64 * rope.float("partial_rotary_factor")? / 2.0) as usize;
+        let mut divisors = vec![1.0; rotated.min(size / 2)];
+        // Pairs with this divisor do not move.
+        divisors.resize(size / 2, 1e30);
+        Ok(vec![("rope_freqs.weight", divisors)])
+    },
+    tokenizer: TokenizerFacts {
+        merges_model: Some("gemma4"),
+        visible: &[
+            "<|channel>",
+            "<channel|>",
+            "<|tool_call>",
+            "<tool_call|>",
+            "<|tool_response>",
+            "<tool_response|>",
+            "<|\"|>",
+        ],
+        add_bos: Some(true),
+        ..TOKENIZER
+    },
+    ..GEMMA3
+};
+
+fn gemma4(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    common(context, keys)?;
+    let per_layer = config.count_or(&["hidden_size_per_layer_input"], 0)?;
+    keys.count("embedding_length_per_layer_input", per_layer);
+    windows(config, keys)?;
+    let (full, windowed) = (config.count(&["global_head_dim"])?, config.count(&["head_dim"])?);
+    for (key, size) in [("key_length", full), ("value_length", full)] {
+        keys.count(&format!("attention.{key}"), size);
+    }
+    for key in ["key_length_swa", "value_length_swa"] {
+        keys.count(&format!("attention.{key}"), windowed);
+    }
+    let layers = config.num_layers()?;
+    let shared = config.count(&["num_kv_shared_layers"])?;
+    if config.is_set("use_double_wide_mlp")? {
+        let size = config.count(&["intermediate_size"])?;
+        let first = layers.saturating_sub(shared);
+        let sizes = (0..layers).map(|layer| if layer < first { size } else { 2 * size });
+        keys.counts("feed_forward_length", sizes);
+    }
+    let heads = config.optional_count(&["num_global_key_value_heads"])?;
+    let windows = config.layers_of_type(&["sliding_attention"])?.unwrap_or_default();
+    if let Some(heads) = heads {
+        let own = config.num_kv_heads()?;
+        let counts = windows.into_iter().map(|is_windowed| if is_windowed { own } else { heads as usize });
+        keys.counts("attention.head_count_kv", counts);
+    }
+    keys.count("rope.dimension_count", full);
+    // The share of rotated dimensions is that of layers with full attention only.
+    let share = config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(1.0);
+    keys.count("rope.dimension_count_swa", (windowed as f64 * share) as usize);
+    Ok(())
+}

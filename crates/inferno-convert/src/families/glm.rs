@@ -1,0 +1,91 @@
+//! GLM 4 and 4.5 to 4.7.
+
+use super::deepseek;
+use crate::ConvertError;
+use crate::config::invalid;
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, rename};
+use crate::keys::Keys;
+
+pub(super) const GLM4: Family = Family {
+    classes: &["Glm4ForCausalLM", "Glm4vForConditionalGeneration"],
+    architecture: "glm4",
+    keys: |context, keys| {
+        if context.config.shared_rope().get("mrope_section").is_some() {
+            return Err(invalid("rope_parameters.mrope_section", "no value", "sections for images"));
+        }
+        rotary_dimensions(context, keys)
+    },
+    rules: &[&[
+        rename("model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"),
+        rename("model.layers.{}.post_mlp_layernorm", "blk.{}.post_ffw_norm"),
+    ]],
+    tokenizer: TokenizerFacts {
+        tokens: &[
+            ("eos", "<|endoftext|>"),
+            ("eot", "<|user|>"),
+            ("unk", "<|endoftext|>"),
+            ("bos", "<|endoftext|>"),
+        ],
+        ..TokenizerFacts::DEFAULT
+    },
+    ..Family::DEFAULT
+};
+
+const MOE_TOKENIZER: TokenizerFacts = TokenizerFacts {
+    tokens: &[
+        ("bos", "[gMASK]"),
+        ("eot", "<|user|>"),
+        ("unk", "<|endoftext|>"),
+        ("eom", "<|observation|>"),
+    ],
+    ..TokenizerFacts::DEFAULT
+};
+
+/// The names of GLM's mixtures.
+const NORMS: &[Rule] =
+    &[rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm")];
+
+pub(super) const GLM4_MOE: Family = Family {
+    classes: &["Glm4MoeForCausalLM"],
+    architecture: "glm4moe",
+    facts: &[
+        count("expert_count", &["n_routed_experts"]),
+        count("expert_feed_forward_length", &["moe_intermediate_size"]),
+        count("expert_shared_count", &["n_shared_experts"]),
+        count("leading_dense_block_count", &["first_k_dense_replace"]),
+        float("expert_weights_scale", &["routed_scaling_factor"]),
+        flag("expert_weights_norm", &["norm_topk_prob"]),
+        count("nextn_predict_layers", &["num_nextn_predict_layers"]),
+    ],
+    keys: |context, keys| {
+        keys.set("expert_gating_func", 2_u32);
+        rotary_dimensions(context, keys)
+    },
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    rules: &[NORMS],
+    tokenizer: MOE_TOKENIZER,
+    ..Family::DEFAULT
+};
+
+pub(super) const GLM4_MOE_LITE: Family = Family {
+    classes: &["Glm4MoeLiteForCausalLM"],
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    keys: |context, keys| {
+        deepseek::latent(context, keys)?;
+        let predicted = context.config.count_or(&["num_nextn_predict_layers"], 0)?;
+        if predicted > 0 {
+            keys.count("nextn_predict_layers", predicted);
+        }
+        Ok(())
+    },
+    rename: |_, name| Ok(name),
+    tokenizer: MOE_TOKENIZER,
+    ..deepseek::DEEPSEEK2
+};
+
+/// Half of a head is rotated, unless the file says otherwise.
+fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let share = context.config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);
+    keys.count("rope.dimension_count", (context.config.head_dim()? as f64 * share) as usize);
+    Ok(())
+}

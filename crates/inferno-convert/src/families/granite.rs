@@ -1,0 +1,163 @@
+//! Granite 3 and 4, dense, mixtures of experts, and hybrids with Mamba 2.
+
+use super::llama::{PAIRED, TOKENIZER, llama3_factors};
+use super::mamba;
+use crate::ConvertError;
+use crate::config::Config;
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, rename, split};
+use crate::keys::Keys;
+use crate::transforms::{first_half, second_half};
+
+/// Factors of Granite's layers.
+const FACTORS: [(&str, &str); 4] = [
+    ("attention.scale", "attention_multiplier"),
+    ("embedding_scale", "embedding_multiplier"),
+    ("residual_scale", "residual_multiplier"),
+    ("logit_scale", "logits_scaling"),
+];
+
+pub(super) const GRANITE: Family = Family {
+    classes: &["GraniteForCausalLM"],
+    architecture: "granite",
+    facts: &[count("vocab_size", &["vocab_size"]).required()],
+    keys: granite,
+    rules: &[PAIRED],
+    constants: llama3_factors,
+    tokenizer: TOKENIZER,
+    ..Family::DEFAULT
+};
+
+/// The metadata of all Granite models.
+pub(super) fn granite(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    // The size of a head follows from the hidden size.
+    keys.remove("attention.key_length");
+    keys.remove("attention.value_length");
+    let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
+    keys.count("rope.dimension_count", size);
+    for (key, from) in FACTORS {
+        match config.optional_float(&[from])? {
+            Some(factor) if factor != 0.0 => keys.float(key, factor),
+            _ => {}
+        }
+    }
+    match config.optional_count(&["shared_intermediate_size"])? {
+        Some(size) if size > 0 && has_shared_size(config) => {
+            keys.set("expert_shared_feed_forward_length", size);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether the class of the model has a size of shared experts.
+fn has_shared_size(config: &Config) -> bool {
+    config.architecture().is_ok_and(|class| class != "GraniteForCausalLM")
+}
+
+/// The experts, whose gates and inputs are one matrix.
+const EXPERTS: &[Rule] = &[
+    split(
+        "model.layers.{}.block_sparse_moe.input_linear",
+        &[("blk.{}.ffn_gate_exps", first_half), ("blk.{}.ffn_up_exps", second_half)],
+    ),
+    rename("model.layers.{}.block_sparse_moe.output_linear", "blk.{}.ffn_down_exps"),
+    rename("model.layers.{}.block_sparse_moe.router.layer", "blk.{}.ffn_gate_inp"),
+    split(
+        "model.layers.{}.shared_mlp.input_linear",
+        &[("blk.{}.ffn_gate_shexp", first_half), ("blk.{}.ffn_up_shexp", second_half)],
+    ),
+    rename("model.layers.{}.shared_mlp.output_linear", "blk.{}.ffn_down_shexp"),
+    // Without experts, the shared one is the feed-forward block.
+    split(
+        "model.layers.{}.only_mlp.input_linear",
+        &[("blk.{}.ffn_gate", first_half), ("blk.{}.ffn_up", second_half)],
+    ),
+    rename("model.layers.{}.only_mlp.output_linear", "blk.{}.ffn_down"),
+];
+
+/// Renames the shared expert of models that have no other.
+fn without_experts(config: &Config, name: String) -> Result<String, ConvertError> {
+    match has_experts(config)? {
+        true => Ok(name),
+        false => Ok(name.replace(".shared_mlp.", ".only_mlp.")),
+    }
+}
+
+fn has_experts(config: &Config) -> Result<bool, ConvertError> {
+    Ok(config.count_or(&["num_local_experts"], 0)? > 0)
+}
+
+pub(super) const GRANITE_MOE: Family = Family {
+    classes: &["GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM"],
+    architecture: "granitemoe",
+    rename: without_experts,
+    rules: &[EXPERTS, PAIRED],
+    ..GRANITE
+};
+
+pub(super) const GRANITE_HYBRID: Family = Family {
+    classes: &["GraniteMoeHybridForCausalLM", "BambaForCausalLM"],
+    select: Some(|config| {
+        let recurrent = attention_layers(config)?.into_iter().any(|is_attention| !is_attention);
+        Ok(match (recurrent, config.count_or(&["num_experts_per_tok"], 0)? > 0) {
+            (true, _) => &HYBRID,
+            (false, true) => &ATTENTION_MOE,
+            (false, false) => &ATTENTION_ONLY,
+        })
+    }),
+    ..HYBRID
+};
+
+const HYBRID: Family = Family {
+    architecture: "granitehybrid",
+    select: None,
+    keys: hybrid,
+    rename: without_experts,
+    rules: &[EXPERTS, PAIRED, mamba::IN_MAMBA],
+    tokenizer: TokenizerFacts { padding: 8, ..TokenizerFacts::DEFAULT },
+    ..GRANITE
+};
+
+/// Hybrids all of whose layers are attention.
+const ATTENTION_MOE: Family = Family { architecture: "granitemoe", ..HYBRID_WITHOUT_PADDING };
+const ATTENTION_ONLY: Family = Family { architecture: "granite", ..HYBRID_WITHOUT_PADDING };
+const HYBRID_WITHOUT_PADDING: Family = Family { tokenizer: TokenizerFacts::DEFAULT, ..HYBRID };
+
+/// Whether each layer is attention.
+fn attention_layers(config: &Config) -> Result<Vec<bool>, ConvertError> {
+    if let Some(layers) = config.layers_of_type(&["attention"])? {
+        return Ok(layers);
+    }
+    let layers = 0..config.num_layers()?;
+    if let Some(indices) = config.floats("attn_layer_indices")? {
+        return Ok(layers.map(|layer| indices.contains(&(layer as f64))).collect());
+    }
+    let (period, offset) =
+        (config.count(&["attn_layer_period"])?.max(1), config.count(&["attn_layer_offset"])?);
+    Ok(layers.map(|layer| layer % period == offset).collect())
+}
+
+fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    granite(context, keys)?;
+    let size = config.count(&["hidden_size"])?;
+    keys.count("ssm.conv_kernel", config.count(&["mamba_d_conv"])?);
+    keys.count("ssm.state_size", config.count(&["mamba_d_state"])?);
+    keys.count("ssm.group_count", config.count(&["mamba_n_groups"])?);
+    keys.count("ssm.inner_size", config.count(&["mamba_expand"])? * size);
+    keys.count("ssm.time_step_rank", config.count(&["mamba_n_heads"])?);
+    let heads = config.num_kv_heads()?;
+    let attention = attention_layers(config)?;
+    let is_rotated = config.architecture()? == "BambaForCausalLM" || attention.iter().all(|&is| is);
+    keys.counts("attention.head_count_kv", attention.iter().map(|&is| if is { heads } else { 0 }));
+    if let Some(dimensions) = config.optional_count(&["attn_rotary_emb"])? {
+        keys.set("rope.dimension_count", dimensions);
+    }
+    keys.set("rope.scaling.finetuned", is_rotated);
+    if !is_rotated {
+        keys.count("context_length", mamba::CONTEXT_LENGTH);
+    }
+    config.expect_text("hidden_act", &["silu"])
+}
+

@@ -1,0 +1,34 @@
+//! OLMo 2 and 3, OLMoE.
+
+use crate::family::{Family, rename};
+
+pub(super) const OLMO2: Family = Family {
+    classes: &["Olmo2ForCausalLM", "Olmo3ForCausalLM"],
+    architecture: "olmo2",
+    keys: |context, keys| {
+        let config = context.config;
+        if let Some(window) = config.optional_count(&["sliding_window"])? {
+            keys.set("attention.sliding_window", window);
+            let layers = config.num_layers()?;
+            let pattern = config.layers_of_type(&["sliding_attention"])?;
+            let default = || (0..layers).map(|layer| (layer + 1) % 4 != 0).collect::<Vec<bool>>();
+            keys.set("attention.sliding_window_pattern", pattern.unwrap_or_else(default));
+        }
+        Ok(())
+    },
+    rules: &[&[
+        rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
+        rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
+    ]],
+    ..Family::DEFAULT
+};
+
+pub(super) const OLMOE: Family = Family {
+    classes: &["OlmoeForCausalLM"],
+    architecture: "olmoe",
+    keys: |_, keys| {
+        keys.float("attention.layer_norm_rms_epsilon", 1e-5);
+        Ok(())
+    },
+    ..Family::DEFAULT
+};

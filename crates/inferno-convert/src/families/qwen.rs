@@ -1,0 +1,286 @@
+//! Qwen 2 to 3.5, dense and mixtures of experts.
+
+use crate::ConvertError;
+use crate::config::Config;
+use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
+use crate::keys::Keys;
+use crate::lazy::Lazy;
+use crate::pooling;
+use crate::transforms::{
+    first_half_transposed, negative_exp, plus_one, rows, same, second_half_transposed, squeezed,
+    transposed,
+};
+
+pub(super) const QWEN2: Family = Family {
+    classes: &["Qwen2ForCausalLM", "Qwen2Model"],
+    architecture: "qwen2",
+    keys: pooling::keys,
+    ..Family::DEFAULT
+};
+
+pub(super) const QWEN2_MOE: Family = Family {
+    classes: &["Qwen2MoeForCausalLM"],
+    architecture: "qwen2moe",
+    facts: &[
+        count("expert_feed_forward_length", &["moe_intermediate_size"]),
+        count("expert_shared_feed_forward_length", &["shared_expert_intermediate_size"]),
+    ],
+    ..Family::DEFAULT
+};
+
+pub(super) const QWEN3: Family =
+    Family { classes: &["Qwen3ForCausalLM", "Qwen3Model"], architecture: "qwen3", ..QWEN2 };
+
+pub(super) const QWEN3_MOE: Family =
+    Family { classes: &["Qwen3MoeForCausalLM"], architecture: "qwen3moe", ..QWEN2_MOE };
+
+pub(super) const QWEN3_VL: Family = Family {
+    classes: &["Qwen3VLForConditionalGeneration"],
+    architecture: "qwen3vl",
+    keys: |context, keys| {
+        pooling::keys(context, keys)?;
+        deepstack(context, keys)
+    },
+    ..QWEN2
+};
+
+pub(super) const QWEN3_VL_MOE: Family = Family {
+    classes: &["Qwen3VLMoeForConditionalGeneration"],
+    architecture: "qwen3vlmoe",
+    keys: deepstack,
+    rules: &[&[
+        split(
+            "model.layers.{}.mlp.experts.gate_up_proj",
+            &[
+                ("blk.{}.ffn_gate_exps.weight", first_half_transposed),
+                ("blk.{}.ffn_up_exps.weight", second_half_transposed),
+            ],
+        ),
+        split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", transposed)]),
+    ]],
+    ..QWEN2_MOE
+};
+
+/// The layers that add features of images, which text does not have.
+fn deepstack(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let vision = context.config.get("vision_config");
+    let layers = vision.and_then(|vision| vision.get("deepstack_visual_indexes")?.as_array());
+    keys.count("n_deepstack_layers", layers.map_or(0, Vec::len));
+    Ok(())
+}
+
+/// Layers of linear attention (gated delta nets).
+const LINEAR_ATTENTION: &[Rule] = &[
+    map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
+    map("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", plus_one),
+    map("model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", plus_one),
+    map("model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one),
+    map("model.norm", "output_norm", plus_one),
+    map("model.layers.{}.linear_attn.A_log", "blk.{}.ssm_a", |context, tensor| {
+        negative_exp(context, tiled_rows(context, tensor, 1)?)
+    }),
+    map("model.layers.{}.linear_attn.dt_bias", "blk.{}.ssm_dt.bias", |context, tensor| {
+        tiled_rows(context, tensor, 1)
+    }),
+    map("model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", |context, tensor| {
+        tiled_values(context, squeezed(context, tensor)?)
+    }),
+    rename("model.layers.{}.linear_attn.norm", "blk.{}.ssm_norm"),
+    map("model.layers.{}.linear_attn.out_proj", "blk.{}.ssm_out", tiled_columns),
+    rename("model.layers.{}.linear_attn.in_proj_ba", "blk.{}.ssm_ba"),
+    map("model.layers.{}.linear_attn.in_proj_a", "blk.{}.ssm_alpha", |context, tensor| {
+        tiled_rows(context, tensor, 1)
+    }),
+    map("model.layers.{}.linear_attn.in_proj_b", "blk.{}.ssm_beta", |context, tensor| {
+        tiled_rows(context, tensor, 1)
+    }),
+    map("model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv", tiled_values),
+    map("model.layers.{}.linear_attn.in_proj_z", "blk.{}.attn_gate", |context, tensor| {
+        let size = context.config.count(&["linear_value_head_dim"])?;
+        tiled_rows(context, tensor, size)
+    }),
+    // The layers that predict further tokens.
+    map("model.layers.{}.enorm", "blk.{}.nextn.enorm", plus_one),
+    map("model.layers.{}.hnorm", "blk.{}.nextn.hnorm", plus_one),
+    map("model.layers.{}.shared_head.norm", "blk.{}.nextn.shared_head_norm", plus_one),
+];
+
+pub(super) const QWEN3_NEXT: Family = Family {
+    classes: &["Qwen3NextForCausalLM"],
+    architecture: "qwen3next",
+    keys: |context, keys| linear_attention(context, keys, Grouping::ByKey),
+    prediction_layers,
+    rename: prediction_names,
+    rules: &[
+        &[
+            split(
+                "model.layers.{}.linear_attn.in_proj_qkvz",
+                &[
+                    ("blk.{}.attn_qkv", |context, tensor| {
+                        let parts = [Part::Query, Part::Key, Part::Value];
+                        let parts = parts.map(|part| grouped_rows(context, &tensor, part));
+                        Ok(Lazy::concat(parts.into_iter().collect::<Result<_, _>>()?)?)
+                    }),
+                    ("blk.{}.attn_gate", |context, tensor| grouped_rows(context, &tensor, Part::Gate)),
+                ],
+            ),
+            // Value heads keep their order, next to those with the same key.
+            map("model.layers.{}.linear_attn.A_log", "blk.{}.ssm_a", negative_exp),
+            rename("model.layers.{}.linear_attn.dt_bias", "blk.{}.ssm_dt.bias"),
+            map("model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", squeezed),
+            map("model.layers.{}.linear_attn.out_proj", "blk.{}.ssm_out", same),
+        ],
+        LINEAR_ATTENTION,
+    ],
+    ..QWEN2_MOE
+};
+
+pub(super) const QWEN35: Family = Family {
+    classes: &["Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM"],
+    architecture: "qwen35",
+    keys: |context, keys| linear_attention(context, keys, Grouping::Tiled),
+    rules: &[LINEAR_ATTENTION],
+    ..QWEN3_NEXT
+};
+
+pub(super) const QWEN35_MOE: Family = Family {
+    classes: &["Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM"],
+    architecture: "qwen35moe",
+    ..QWEN35
+};
+
+/// The order of value heads, of which several share a key head.
+#[derive(PartialEq)]
+enum Grouping {
+    ByKey,
+    Tiled,
+}
+
+/// How often full attention occurs if a file does not say so.
+const DEFAULT_INTERVAL: usize = 4;
+
+fn linear_attention(
+    context: &Context<'_>,
+    keys: &mut Keys,
+    grouping: Grouping,
+) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    let values = config.count(&["linear_num_value_heads"])?;
+    keys.count("ssm.conv_kernel", config.count(&["linear_conv_kernel_dim"])?);
+    keys.count("ssm.state_size", config.count(&["linear_key_head_dim"])?);
+    keys.count("ssm.group_count", config.count(&["linear_num_key_heads"])?);
+    keys.count("ssm.time_step_rank", values);
+    keys.count("ssm.inner_size", config.count(&["linear_value_head_dim"])? * values);
+    if let Some(mut recurrent) = config.layers_of_type(&["linear_attention"])? {
+        recurrent.resize(config.num_layers()? + prediction_layers(context)?, false);
+        keys.set("attention.recurrent_layers", recurrent);
+    }
+    let interval = config.count_or(&["full_attention_interval"], DEFAULT_INTERVAL)?;
+    keys.count("full_attention_interval", interval);
+    let rotated = config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.25);
+    keys.count("rope.dimension_count", (config.head_dim()? as f64 * rotated) as usize);
+    let predicted = prediction_layers(context)?;
+    if predicted > 0 {
+        keys.count("nextn_predict_layers", predicted);
+    }
+    if grouping == Grouping::Tiled && config.shared_rope().get("mrope_section").is_none() {
+        keys.counts("rope.dimension_sections", [11, 11, 10, 0]);
+    }
+    Ok(())
+}
+
+/// Those of the configuration, if the files have them.
+fn prediction_layers(context: &Context<'_>) -> Result<usize, ConvertError> {
+    let layers = context.sources.tensors().filter_map(|(_, source)| {
+        let name = source.name.strip_prefix("model.").unwrap_or(&source.name);
+        let number = name.strip_prefix("mtp.layers.")?.split('.').next()?;
+        number.parse::<u16>().ok()
+    });
+    let found = layers.max().map_or(0, |last| usize::from(last) + 1);
+    context.config.count_or(&["mtp_num_hidden_layers"], found).map(|stated| stated.max(found))
+}
+
+/// The names that other families have for the layers that predict further tokens.
+fn prediction_names(config: &Config, name: String) -> Result<String, ConvertError> {
+    let Some(rest) = name.strip_prefix("model.").unwrap_or(&name).strip_prefix("mtp.") else {
+        return Ok(name);
+    };
+    let first = config.num_layers()?;
+    if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.')) {
+        let number: usize = number.parse().unwrap_or(0);
+        return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
+    }
+    let names = [
+        ("fc.", "eh_proj."),
+        ("pre_fc_norm_embedding.", "enorm."),
+        ("pre_fc_norm_hidden.", "hnorm."),
+        ("norm.", "shared_head.norm."),
+    ];
+    let renamed = names.iter().find_map(|(from, to)| {
+        let ending = rest.strip_prefix(from)?;
+        Some(format!("model.layers.{first}.{to}{ending}"))
+    });
+    Ok(renamed.unwrap_or(name))
+}
+
+/// Numbers of key heads and of value heads for each.
+fn heads(config: &Config) -> Result<(usize, usize), ConvertError> {
+    let keys = config.count(&["linear_num_key_heads"])?.max(1);
+    Ok((keys, config.count(&["linear_num_value_heads"])? / keys))
+}
+
+/// Value heads of `size` rows, from those of each key side by side to those of all keys one after the other.
+fn tiled_rows(context: &Context<'_>, tensor: Lazy, size: usize) -> Result<Lazy, ViewError> {
+    let (keys, values) = heads(context.config)?;
+    let shape = tensor.shape.clone();
+    let split: Vec<usize> =
+        [keys, values, size].into_iter().chain(shape.get(1..).unwrap_or_default().iter().copied()).collect();
+    Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
+}
+
+/// The columns of value heads, in the order of [`tiled_rows`].
+fn tiled_columns(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let (keys, values) = heads(context.config)?;
+    let size = context.config.count(&["linear_value_head_dim"])?;
+    let shape = tensor.shape.clone();
+    let split = [shape[0], keys, values, size];
+    Ok(tensor.view(|view| view.reshape(&split)?.transpose(1, 2))?.reshaped(&shape)?)
+}
+
+/// Rows of queries and keys, then those of values in the order of [`tiled_rows`].
+fn tiled_values(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let (keys, _) = heads(context.config)?;
+    let first = 2 * keys * context.config.count(&["linear_key_head_dim"])?;
+    let size = context.config.count(&["linear_value_head_dim"])?;
+    let (len, shape) = (tensor.shape[0], tensor.shape.clone());
+    // After a squeeze, views start from the original shape.
+    let tensor = tensor.view(|view| view.reshape(&shape))?;
+    let values = tiled_rows(context, rows(&tensor, first.min(len)..len)?, size)?;
+    Ok(Lazy::concat(vec![rows(&tensor, 0..first.min(len))?, values])?)
+}
+
+/// A part of the rows of each key head.
+#[derive(Clone, Copy)]
+enum Part {
+    Query,
+    Key,
+    Value,
+    Gate,
+}
+
+/// The rows of one kind, of `[queries, keys, values, gates]` for each key head.
+fn grouped_rows(context: &Context<'_>, tensor: &Lazy, part: Part) -> Result<Lazy, ViewError> {
+    let (keys, values) = heads(context.config)?;
+    let key = context.config.count(&["linear_key_head_dim"])?;
+    let value = values * context.config.count(&["linear_value_head_dim"])?;
+    let range = match part {
+        Part::Query => 0..key,
+        Part::Key => key..2 * key,
+        Part::Value => 2 * key..2 * key + value,
+        Part::Gate => 2 * key + value..2 * (key + value),
+    };
+    let cols = tensor.shape.get(1).copied().unwrap_or(1);
+    let per_key = 2 * (key + value);
+    let shape = [keys * range.len(), cols];
+    Ok(tensor.clone().view(|view| view.reshape(&[keys, per_key, cols])?.slice(1, range.clone()))?.reshaped(&shape)?)
+}

@@ -1,0 +1,202 @@
+//! The metadata of an architecture.
+
+use inferno_gguf::{Metadata, MetadataValue};
+
+use crate::ConvertError;
+use crate::config::{Config, invalid};
+use crate::family::{Context, Fact, Family, Kind};
+
+/// Metadata under construction; keys are named without their architecture.
+pub(crate) struct Keys {
+    architecture: &'static str,
+    metadata: Metadata,
+}
+
+impl Keys {
+    /// Writes the common and the family's metadata.
+    pub(crate) fn new(context: &Context<'_>, family: &Family) -> Result<Self, ConvertError> {
+        let mut keys = Self { architecture: family.architecture, metadata: Metadata::new() };
+        let layers = context.config.num_layers()? + (family.prediction_layers)(context)?;
+        keys.set("block_count", layers as u32);
+        if family.has_common_keys {
+            keys.common(context.config)?;
+        }
+        for fact in family.facts {
+            keys.fact(context.config, fact)?;
+        }
+        (family.keys)(context, &mut keys)?;
+        Ok(keys)
+    }
+
+    pub(crate) fn into_metadata(self) -> Metadata {
+        self.metadata
+    }
+
+    /// Sets a key.
+    pub(crate) fn set(&mut self, key: &str, value: impl Into<MetadataValue>) {
+        self.metadata.insert(format!("{}.{key}", self.architecture), value);
+    }
+
+    /// Sets a key that belongs to no architecture.
+    pub(crate) fn set_global(&mut self, key: &str, value: impl Into<MetadataValue>) {
+        self.metadata.insert(key, value);
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.metadata.remove(&format!("{}.{key}", self.architecture));
+    }
+
+    /// Sets a key to a count.
+    pub(crate) fn count(&mut self, key: &str, value: usize) {
+        self.set(key, u32::try_from(value).unwrap_or(u32::MAX));
+    }
+
+    /// Sets a key to a number.
+    pub(crate) fn float(&mut self, key: &str, value: f64) {
+        self.set(key, value as f32);
+    }
+
+    /// Sets a key to a count for each layer.
+    pub(crate) fn counts(&mut self, key: &str, values: impl IntoIterator<Item = usize>) {
+        let values: Vec<i32> =
+            values.into_iter().map(|value| i32::try_from(value).unwrap_or(i32::MAX)).collect();
+        self.set(key, values);
+    }
+
+    fn fact(&mut self, config: &Config, fact: &Fact) -> Result<(), ConvertError> {
+        let Fact { key, kind, from, is_required } = *fact;
+        let value: Option<MetadataValue> = match kind {
+            Kind::Count if is_required => Some((config.count(from)? as u32).into()),
+            Kind::Count => config.optional_count(from)?.map(MetadataValue::from),
+            Kind::Float if is_required => Some((config.float(from)? as f32).into()),
+            Kind::Float => config.optional_float(from)?.map(|value| (value as f32).into()),
+            Kind::Flag => config.optional_flag(from)?.map(MetadataValue::from),
+        };
+        if let Some(value) = value {
+            self.set(key, value);
+        }
+        Ok(())
+    }
+
+    /// The metadata that most architectures share.
+    fn common(&mut self, config: &Config) -> Result<(), ConvertError> {
+        for fact in COMMON {
+            self.fact(config, fact)?;
+        }
+        self.head_counts(config)?;
+        self.rotary(config)?;
+        if let Some(head_dim) = config.optional_count(&["head_dim"])? {
+            self.set("attention.key_length", head_dim);
+            self.set("attention.value_length", head_dim);
+        }
+        let scores = [
+            "score_function",
+            "scoring_func",
+            "score_func",
+            "moe_router_activation",
+            "moe_router_activation_func",
+            "expert_selection_fn",
+        ];
+        if let Some(key) = scores.into_iter().find(|key| config.get(key).is_some()) {
+            let function = match config.text(key)? {
+                Some("softmax") => 1_u32,
+                Some("sigmoid") => 2,
+                other => return Err(invalid(key, "softmax or sigmoid", other.unwrap_or_default())),
+            };
+            self.set("expert_gating_func", function);
+        }
+        Ok(())
+    }
+
+    /// Numbers of heads: one for all layers, or one for each.
+    fn head_counts(&mut self, config: &Config) -> Result<(), ConvertError> {
+        let heads = [
+            ("attention.head_count", ["num_attention_heads", "n_head", "n_heads"]),
+            ("attention.head_count_kv", ["num_key_value_heads", "n_kv_heads", "n_kv_heads"]),
+        ];
+        for (key, from) in heads {
+            match from.iter().find(|from| config.get(from).is_some_and(serde_json::Value::is_array)) {
+                Some(from) => {
+                    let counts = config.floats(from)?.unwrap_or_default();
+                    self.counts(key, counts.into_iter().map(|count| count as usize));
+                }
+                None => {
+                    if let Some(count) = config.optional_count(&from)? {
+                        self.set(key, count);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rotary(&mut self, config: &Config) -> Result<(), ConvertError> {
+        let rope = config.rope();
+        let factor = rope.optional_float("factor")?;
+        match (rope.kind(), factor) {
+            (Some("linear"), Some(factor)) => {
+                self.set("rope.scaling.type", "linear");
+                self.float("rope.scaling.factor", factor);
+            }
+            (Some("yarn"), Some(factor)) => {
+                self.set("rope.scaling.type", "yarn");
+                self.float("rope.scaling.factor", factor);
+                let original = rope.float("original_max_position_embeddings")?;
+                self.count("rope.scaling.original_context_length", original as usize);
+                let numbers = [
+                    ("rope.scaling.yarn_ext_factor", ["extrapolation_factor"; 2]),
+                    ("rope.scaling.yarn_attn_factor", ["attention_factor", "attn_factor"]),
+                    ("rope.scaling.yarn_beta_fast", ["beta_fast"; 2]),
+                    ("rope.scaling.yarn_beta_slow", ["beta_slow"; 2]),
+                ];
+                for (key, [first, second]) in numbers {
+                    let value = rope.optional_float(first)?.or(rope.optional_float(second)?);
+                    if let Some(value) = value {
+                        self.float(key, value);
+                    }
+                }
+            }
+            (Some("su" | "longrope"), _) => self.set("rope.scaling.type", "longrope"),
+            // The others are in the rotary base, or in a tensor of factors.
+            (None | Some("default" | "dynamic" | "llama3" | "xdrope" | "proportional" | "mrope" | "yarn" | "linear"), _) => {}
+            (Some(other), _) => {
+                let expected = "default, linear, yarn, longrope, dynamic or llama3";
+                return Err(invalid("rope_parameters.rope_type", expected, other));
+            }
+        }
+        if let Some(mut sections) = config.shared_rope().floats("mrope_section")? {
+            sections.resize(4, 0.0);
+            self.counts("rope.dimension_sections", sections.into_iter().map(|size| size as usize));
+        }
+        if let Some(base) = rope.optional_float("rope_theta")? {
+            self.float("rope.freq_base", base);
+        }
+        if let Some(base) =
+            config.windowed_rope().map(|rope| rope.optional_float("rope_theta")).transpose()?.flatten()
+        {
+            self.float("rope.freq_base_swa", base);
+        }
+        Ok(())
+    }
+}
+
+use crate::family::{count, float};
+
+const COMMON: &[Fact] = &[
+    count(
+        "context_length",
+        &["max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length"],
+    ),
+    count("embedding_length", &["hidden_size", "n_embd", "dim"]),
+    count(
+        "feed_forward_length",
+        &["prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim"],
+    ),
+    float("attention.layer_norm_rms_epsilon", &["rms_norm_eps", "norm_eps"]),
+    float("attention.layer_norm_epsilon", &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"]),
+    count("expert_count", &["num_local_experts", "num_experts", "n_routed_experts"]),
+    count("expert_used_count", &["num_experts_per_tok", "num_experts_per_token", "top_k_experts"]),
+    count("expert_group_count", &["n_group"]),
+    count("expert_group_used_count", &["topk_group"]),
+];

@@ -1,0 +1,159 @@
+//! Tensors of the result as views of tensors in the files: nothing is read before the result is.
+
+use inferno_tensor::{TensorError, TensorView};
+
+/// A tensor of the result: views, one after the other, with operations on their elements.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lazy {
+    /// Slowest dimension first.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A strided view of a tensor in the files.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    /// Number of the tensor.
+    pub(crate) source: usize,
+    /// Number of elements of the tensor.
+    source_len: usize,
+    dims: Vec<usize>,
+    strides: Vec<usize>,
+    offset: usize,
+    /// Applied to each element in this order, in single precision.
+    pub(crate) operations: Vec<Operation>,
+}
+
+/// An operation on an element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Operation {
+    Add(f32),
+    Multiply(f32),
+    /// `-exp(x)`
+    NegativeExp,
+}
+
+impl Operation {
+    pub(crate) fn apply(self, value: f32) -> f32 {
+        match self {
+            Self::Add(summand) => value + summand,
+            Self::Multiply(factor) => value * factor,
+            // Rounded once: vector libraries differ in the last bit of `exp` in single precision.
+            Self::NegativeExp => -(f64::from(value).exp() as f32),
+        }
+    }
+}
+
+/// Any number of elements of size zero: views of them have the layout of views of the tensor.
+fn placeholders(len: usize) -> Vec<()> {
+    vec![(); len]
+}
+
+impl Part {
+    /// The part of `elements`, those of the source.
+    pub(crate) fn view<'a, T>(&self, elements: &'a [T]) -> Result<TensorView<'a, T>, TensorError> {
+        TensorView::strided(&self.dims, &self.strides, self.offset, elements)
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// The first element of the source, if the part is a range of it in the same order.
+    pub(crate) fn contiguous_start(&self) -> Option<usize> {
+        let elements = placeholders(self.source_len);
+        self.view(&elements).ok().filter(TensorView::is_contiguous).map(|_| self.offset)
+    }
+
+    fn with_layout(self, view: TensorView<'_, ()>) -> Self {
+        Self {
+            dims: view.shape().dims().to_vec(),
+            strides: view.strides().to_vec(),
+            offset: view.offset(),
+            ..self
+        }
+    }
+}
+
+impl Lazy {
+    /// The tensor `source` as it is.
+    pub(crate) fn new(source: usize, shape: &[usize]) -> Result<Self, TensorError> {
+        let source_len = shape.iter().product();
+        let elements = placeholders(source_len);
+        let view = TensorView::new(shape, &elements)?;
+        let part = Part {
+            source,
+            source_len,
+            dims: Vec::new(),
+            strides: Vec::new(),
+            offset: 0,
+            operations: Vec::new(),
+        };
+        Ok(Self { shape: shape.to_vec(), parts: vec![part.with_layout(view)] })
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Another view of the same elements. The tensor must consist of one part.
+    pub(crate) fn view(
+        self,
+        change: impl Fn(TensorView<'_, ()>) -> Result<TensorView<'_, ()>, TensorError>,
+    ) -> Result<Self, TensorError> {
+        let [part] = <[Part; 1]>::try_from(self.parts).expect("views are changed before they are joined");
+        let elements = placeholders(part.source_len);
+        let view = change(part.view(&elements)?)?;
+        let part = part.with_layout(view);
+        Ok(Self { shape: part.dims.clone(), parts: vec![part] })
+    }
+
+    /// The same elements in the same order with another shape.
+    pub(crate) fn reshaped(self, shape: &[usize]) -> Result<Self, TensorError> {
+        match shape.iter().product::<usize>() == self.len() {
+            true => Ok(Self { shape: shape.to_vec(), ..self }),
+            false => Err(TensorError::ReshapeMismatch { from: self.shape, to: shape.to_vec() }),
+        }
+    }
+
+    /// Without dimensions of size 1.
+    pub(crate) fn squeezed(self) -> Self {
+        let shape = self.shape.iter().copied().filter(|&size| size != 1).collect();
+        Self { shape, ..self }
+    }
+
+    /// Applies an operation to each element.
+    pub(crate) fn map(mut self, operation: Operation) -> Self {
+        self.parts.iter_mut().for_each(|part| part.operations.push(operation));
+        self
+    }
+
+    /// Tensors one after the other along the first axis.
+    pub(crate) fn concat(tensors: Vec<Self>) -> Result<Self, TensorError> {
+        let mut shape = tensors.first().map(|tensor| tensor.shape.clone()).unwrap_or_default();
+        let tail = shape.get(1..).unwrap_or_default().to_vec();
+        let mut first = 0;
+        for tensor in &tensors {
+            if tensor.shape.get(1..) != Some(&tail[..]) {
+                let to = tensor.shape.clone();
+                return Err(TensorError::ReshapeMismatch { from: shape, to });
+            }
+            first += tensor.shape[0];
+        }
+        if let Some(size) = shape.first_mut() {
+            *size = first;
+        }
+        Ok(Self { shape, parts: tensors.into_iter().flat_map(|tensor| tensor.parts).collect() })
+    }
+
+    /// Tensors of one shape along a new first axis.
+    pub(crate) fn stack(tensors: Vec<Self>) -> Result<Self, TensorError> {
+        let stacked = tensors.into_iter().map(|tensor| {
+            let shape: Vec<usize> = [1].into_iter().chain(tensor.shape.iter().copied()).collect();
+            tensor.reshaped(&shape)
+        });
+        Self::concat(stacked.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,119 @@
+//! The names of tensors that most families share.
+
+use crate::family::{Action, Rule, rename, skip, split};
+use crate::transforms::{first_half, same, second_half};
+
+/// Looked up after the rules of the family.
+pub(crate) const SHARED: &[Rule] = &[
+    rename("model.embed_tokens", "token_embd"),
+    rename("lm_head", "output"),
+    rename("model.lm_head", "output"),
+    rename("model.norm", "output_norm"),
+    rename("model.layers.{}.input_layernorm", "blk.{}.attn_norm"),
+    rename("model.layers.{}.self_attn.q_proj", "blk.{}.attn_q"),
+    rename("model.layers.{}.self_attn.k_proj", "blk.{}.attn_k"),
+    rename("model.layers.{}.self_attn.v_proj", "blk.{}.attn_v"),
+    rename("model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"),
+    rename("model.layers.{}.self_attn.o_proj", "blk.{}.attn_output"),
+    rename("model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm"),
+    rename("model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm"),
+    rename("model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"),
+    rename("model.layers.{}.mlp.gate_proj", "blk.{}.ffn_gate"),
+    rename("model.layers.{}.mlp.up_proj", "blk.{}.ffn_up"),
+    rename("model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"),
+    rename("model.layers.{}.mlp.down_proj", "blk.{}.ffn_down"),
+    // Mixtures of experts.
+    rename("model.layers.{}.mlp.gate", "blk.{}.ffn_gate_inp"),
+    rename("model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
+    rename("model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps"),
+    rename("model.layers.{}.mlp.experts.{}.up_proj", "blk.{}.ffn_up_exps"),
+    rename("model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps"),
+    split(
+        "model.layers.{}.mlp.experts.gate_up_proj",
+        &[("blk.{}.ffn_gate_exps.weight", first_half), ("blk.{}.ffn_up_exps.weight", second_half)],
+    ),
+    split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", same)]),
+    rename("model.layers.{}.mlp.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"),
+    rename("model.layers.{}.mlp.shared_expert.up_proj", "blk.{}.ffn_up_shexp"),
+    rename("model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"),
+    rename("model.layers.{}.mlp.shared_experts.gate_proj", "blk.{}.ffn_gate_shexp"),
+    rename("model.layers.{}.mlp.shared_experts.up_proj", "blk.{}.ffn_up_shexp"),
+    rename("model.layers.{}.mlp.shared_experts.down_proj", "blk.{}.ffn_down_shexp"),
+    rename("model.layers.{}.mlp.shared_mlp.gate_proj", "blk.{}.ffn_gate_shexp"),
+    rename("model.layers.{}.mlp.shared_mlp.up_proj", "blk.{}.ffn_up_shexp"),
+    rename("model.layers.{}.mlp.shared_mlp.down_proj", "blk.{}.ffn_down_shexp"),
+    rename("model.layers.{}.mlp.shared_expert_gate", "blk.{}.ffn_gate_inp_shexp"),
+    rename("model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp"),
+    rename("model.layers.{}.block_sparse_moe.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
+    rename("model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps"),
+    rename("model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps"),
+    rename("model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps"),
+    // Layers that predict further tokens.
+    rename("model.layers.{}.eh_proj", "blk.{}.nextn.eh_proj"),
+    rename("model.layers.{}.embed_tokens", "blk.{}.nextn.embed_tokens"),
+    rename("model.layers.{}.enorm", "blk.{}.nextn.enorm"),
+    rename("model.layers.{}.hnorm", "blk.{}.nextn.hnorm"),
+    rename("model.layers.{}.shared_head.head", "blk.{}.nextn.shared_head_head"),
+    rename("model.layers.{}.shared_head.norm", "blk.{}.nextn.shared_head_norm"),
+    // Computed at run time.
+    skip("model.layers.{}.self_attn.rotary_emb.inv_freq"),
+    skip("model.rotary_emb.inv_freq"),
+];
+
+/// Beginnings and parts of the names of tensors that are not in the text model, such as those of a vision encoder.
+const OTHER_MODALITIES: (&[&str], &[&str]) = (
+    &["mlp", "vit.", "vpm.", "siglip2.", "merger.", "resampler.", "multi_modal_projector."],
+    &[
+        "visual.",
+        "vision.",
+        "audio.",
+        "talker.",
+        "vision_",
+        "audio_",
+        "token2wav.",
+        "code2wav.",
+        "projector.",
+        "image_newline",
+        "view_seperator",
+        "patch_embed",
+        "model.connector.",
+    ],
+);
+
+/// Whether a tensor belongs to the encoder of another modality than text.
+pub(crate) fn is_other_modality(name: &str) -> bool {
+    let (beginnings, parts) = OTHER_MODALITIES;
+    beginnings.iter().any(|beginning| name.starts_with(beginning))
+        || parts.iter().any(|part| name.contains(part))
+}
+
+/// Beginnings of names with the same meaning.
+const BEGINNINGS: [(&str, &str); 3] =
+    [("backbone.", "model."), ("ernie.", "model."), ("model.backbone.", "model.")];
+
+/// A name as the rules have it.
+pub(crate) fn canonical(name: &str) -> String {
+    let name = name.replace("language_model.", "").replace("text_model.", "");
+    for (beginning, replacement) in BEGINNINGS {
+        if let Some(rest) = name.strip_prefix(beginning) {
+            return format!("{replacement}{rest}");
+        }
+    }
+    name
+}
+
+/// The action for a name whose numbers are `{}`, and the ending of the name that the rule does not have.
+pub(crate) fn find<'n>(rules: &[&[Rule]], name: &'n str) -> Option<(Action, &'n str)> {
+    let endings = [".weight", ".bias"];
+    let ending = endings.into_iter().find(|ending| name.ends_with(ending)).unwrap_or("");
+    let stem = &name[..name.len() - ending.len()];
+    let lists = rules.iter().copied().chain([SHARED]);
+    for list in lists {
+        for (searched, ending) in [(name, ""), (stem, &name[stem.len()..])] {
+            if let Some(rule) = list.iter().find(|rule| rule.source == searched) {
+                return Some((rule.action, ending));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,223 @@
+//! The files of a tokenizer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use inferno_gguf::MappedFile;
+use serde_json::{Map, Value};
+
+use crate::{ConvertError, json};
+
+/// A token outside of the vocabulary of a model.
+#[derive(Debug, Clone)]
+pub(super) struct AddedToken {
+    pub(super) text: String,
+    pub(super) is_special: bool,
+}
+
+/// `tokenizer.json`, `tokenizer_config.json` and the files next to them.
+pub(super) struct TokenizerFiles {
+    pub(super) folder: PathBuf,
+    /// `tokenizer.json`
+    pub(super) tokenizer: Option<Map<String, Value>>,
+    /// `tokenizer_config.json`
+    pub(super) config: Option<Map<String, Value>>,
+    /// `added_tokens.json`
+    pub(super) added_texts: Option<Map<String, Value>>,
+}
+
+impl TokenizerFiles {
+    pub(super) fn read(folder: &Path) -> Result<Self, ConvertError> {
+        Ok(Self {
+            folder: folder.to_owned(),
+            tokenizer: json::read_object(&folder.join("tokenizer.json"))?,
+            config: json::read_object(&folder.join("tokenizer_config.json"))?,
+            added_texts: json::read_object(&folder.join("added_tokens.json"))?,
+        })
+    }
+
+    /// A boolean of `tokenizer_config.json`.
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        self.config.as_ref()?.get(key)?.as_bool()
+    }
+
+    /// The model of `tokenizer.json`.
+    pub(super) fn model(&self) -> Option<&Value> {
+        self.tokenizer.as_ref()?.get("model")
+    }
+
+    fn has_model(&self, kind: &str) -> bool {
+        // Old files have no type, and only BPE has merges.
+        let found = self.model().map(|model| match model["type"].as_str() {
+            Some(found) => found == kind,
+            None => kind == "BPE" && model["merges"].is_array(),
+        });
+        found.unwrap_or(false)
+    }
+
+    fn has_byte_fallback(&self) -> bool {
+        self.model().is_some_and(|model| model["byte_fallback"] == true)
+    }
+
+    /// Whether `tokenizer.json` has BPE on bytes.
+    pub(super) fn is_byte_level(&self) -> bool {
+        self.has_model("BPE") && !self.has_byte_fallback()
+    }
+
+    /// Whether `tokenizer.json` has BPE on text, with tokens for bytes.
+    pub(super) fn is_piece_merges(&self) -> bool {
+        self.has_model("BPE") && self.has_byte_fallback()
+    }
+
+    /// The contents of `tokenizer.model`, if it exists.
+    pub(super) fn sentencepiece_model(&self) -> Result<Option<bytes::Bytes>, ConvertError> {
+        let path = self.folder.join("tokenizer.model");
+        match path.exists() {
+            true => Ok(Some(MappedFile::open(path)?.bytes())),
+            false => Ok(None),
+        }
+    }
+
+    /// Why no kind of tokenizer was found.
+    pub(super) fn unsupported(&self) -> ConvertError {
+        let exists = |name: &str| self.folder.join(name).exists();
+        let kind = self.model().and_then(|model| model["type"].as_str()).map(str::to_owned);
+        ConvertError::tokenizer(match kind {
+            Some(kind) => format!("tokenizer.json has a model of type {kind}; supported is BPE, and tokenizer.model"),
+            None if exists("tekken.json") => {
+                "only tekken.json found; use the repository's files for transformers, with tokenizer.json".to_owned()
+            }
+            None if exists("vocab.json") => {
+                "tokenizer.json not found; create it in Python with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)".to_owned()
+            }
+            None => "neither tokenizer.json nor tokenizer.model found".to_owned(),
+        })
+    }
+
+    /// Whether a space is added before a text of pieces.
+    pub(super) fn adds_space_prefix(&self) -> bool {
+        let Some(tokenizer) = &self.tokenizer else { return true };
+        let all = ["normalizer", "pre_tokenizer"].into_iter().filter_map(|key| tokenizer.get(key));
+        all.flat_map(flattened).any(|stage| match stage["type"].as_str() {
+            Some("Prepend") => true,
+            Some("Metaspace") => match stage["prepend_scheme"].as_str() {
+                Some(scheme) => scheme != "never",
+                None => stage["add_prefix_space"] == true,
+            },
+            _ => false,
+        })
+    }
+
+    /// The tokens that are added to the vocabulary of the model, by number.
+    pub(super) fn added_tokens(&self) -> Result<BTreeMap<usize, AddedToken>, ConvertError> {
+        let mut tokens = BTreeMap::new();
+        let tokenizer = self.tokenizer.as_ref().and_then(|all| all.get("added_tokens")?.as_array());
+        for token in tokenizer.into_iter().flatten() {
+            let id = token["id"].as_u64();
+            self.add(&mut tokens, id, token, "tokenizer.json")?;
+        }
+        let decoder =
+            self.config.as_ref().and_then(|config| config.get("added_tokens_decoder")?.as_object());
+        for (id, token) in decoder.into_iter().flatten() {
+            self.add(&mut tokens, id.parse().ok(), token, "tokenizer_config.json")?;
+        }
+        Ok(tokens)
+    }
+
+    fn add(
+        &self,
+        tokens: &mut BTreeMap<usize, AddedToken>,
+        id: Option<u64>,
+        token: &Value,
+        file: &str,
+    ) -> Result<(), ConvertError> {
+        let text = token["content"].as_str();
+        match (id.filter(|id| *id < u64::from(u32::MAX)), text) {
+            (Some(id), Some(text)) => {
+                let is_special = token["special"] == true;
+                tokens.insert(id as usize, AddedToken { text: text.to_owned(), is_special });
+                Ok(())
+            }
+            _ => {
+                let reason = "an added token without a number or text";
+                Err(ConvertError::invalid(self.folder.join(file), reason))
+            }
+        }
+    }
+
+    /// The texts of special tokens, such as BOS.
+    pub(super) fn special_texts(&self) -> Vec<&str> {
+        let Some(config) = &self.config else { return Vec::new() };
+        let keys = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+        let mut texts: Vec<&str> = keys.iter().filter_map(|key| token_text(config.get(*key)?)).collect();
+        for key in ["additional_special_tokens", "extra_special_tokens"] {
+            let further = config.get(key).and_then(Value::as_array);
+            texts.extend(further.into_iter().flatten().filter_map(token_text));
+        }
+        texts
+    }
+
+    /// The error of an invalid `tokenizer.json`.
+    pub(super) fn invalid(&self, reason: impl Into<String>) -> ConvertError {
+        ConvertError::invalid(self.folder.join("tokenizer.json"), reason.into())
+    }
+
+    /// The vocabulary of the model in `tokenizer.json`, by number.
+    pub(super) fn vocabulary(&self) -> Result<BTreeMap<usize, &str>, ConvertError> {
+        let vocabulary = self.model().and_then(|model| model["vocab"].as_object());
+        let Some(vocabulary) = vocabulary else {
+            return Err(self.invalid("expected an object \"vocab\" in \"model\""));
+        };
+        let mut texts = BTreeMap::new();
+        for (text, id) in vocabulary {
+            let id = id.as_u64().filter(|id| *id < u64::from(u32::MAX));
+            let Some(id) = id else {
+                return Err(self.invalid(format!("the number of token {text:?} is invalid")));
+            };
+            texts.insert(id as usize, text.as_str());
+        }
+        Ok(texts)
+    }
+
+    /// The merges of the model in `tokenizer.json`, each as two texts.
+    pub(super) fn merges(&self) -> Result<Vec<(&str, &str)>, ConvertError> {
+        let merges = self.model().and_then(|model| model["merges"].as_array());
+        let Some(merges) = merges else {
+            return Err(self.invalid("expected a list \"merges\" in \"model\""));
+        };
+        merges
+            .iter()
+            .map(|merge| match merge {
+                Value::String(text) => text.split_once(' '),
+                Value::Array(texts) => match &texts[..] {
+                    [first, second] => first.as_str().zip(second.as_str()),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .map(|merge| merge.ok_or_else(|| self.invalid("a merge is not a pair of tokens")))
+            .collect()
+    }
+}
+
+/// A stage and those in it, if it is a sequence.
+pub(super) fn flattened(stage: &Value) -> Vec<&Value> {
+    let inner = ["normalizers", "pretokenizers", "processors"];
+    match inner.iter().find_map(|key| stage[*key].as_array()) {
+        Some(stages) => stages.iter().flat_map(flattened).collect(),
+        None if stage.is_null() => Vec::new(),
+        None => vec![stage],
+    }
+}
+
+/// The text of a special token, which is a text or an object.
+pub(super) fn token_text(token: &Value) -> Option<&str> {
+    token.as_str().or_else(|| token["content"].as_str())
+}
+
+/// Whether a token that is not marked as special has the form of one.
+pub(super) fn looks_special(text: &str) -> bool {
+    let delimiters = [("<|", "|>"), ("<｜", "｜>"), ("<unused", ">")];
+    ["<pad>", "<mask>", "<2mass>", "[@BOS@]"].contains(&text)
+        || delimiters.iter().any(|(start, end)| text.starts_with(start) && text.ends_with(end))
+}

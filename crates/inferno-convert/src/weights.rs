@@ -1,0 +1,213 @@
+//! The tensors of a checkpoint: safetensors files, mapped, and their index.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use bytes::Bytes;
+use inferno_gguf::MappedFile;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::Value;
+
+use crate::{ConvertError, json};
+
+/// A tensor in a file.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceTensor {
+    pub(crate) name: String,
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Vec<usize>,
+    file: usize,
+    /// Position in the file, in bytes.
+    range: Range<usize>,
+}
+
+impl SourceTensor {
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// All tensors of a checkpoint, in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Weights {
+    files: Vec<MappedFile>,
+    tensors: Vec<SourceTensor>,
+    numbers: HashMap<String, usize>,
+}
+
+const INDEX: &str = "model.safetensors.index.json";
+
+impl Weights {
+    /// Maps the files in `folder` and validates their headers.
+    pub(crate) fn open(folder: &Path) -> Result<Self, ConvertError> {
+        let index = Index::read(folder)?;
+        let names = match &index {
+            Some(index) => index.files.keys().cloned().collect(),
+            None => files_named(folder, "model", ".safetensors")?,
+        };
+        if names.is_empty() {
+            let pickles = files_named(folder, "pytorch_model", ".bin")?;
+            let folder = folder.to_owned();
+            return Err(match pickles.into_iter().next() {
+                Some(found) => ConvertError::Pickle { folder, found },
+                None => ConvertError::MissingFile { folder, expected: "model.safetensors" },
+            });
+        }
+        let (mut files, mut tensors) = (Vec::new(), BTreeMap::new());
+        for name in names {
+            let path = folder.join(&name);
+            if let Some(index) = index.as_ref().filter(|_| !path.exists()) {
+                let num_tensors = index.files[&name];
+                return Err(ConvertError::MissingShard { path, num_tensors });
+            }
+            let mapped = MappedFile::open(&path)?;
+            for tensor in read_header(&path, &mapped.bytes(), files.len())? {
+                if let Some(index) = &index {
+                    index.check(&tensor.name, &name)?;
+                }
+                if let Some(other) = tensors.insert(tensor.name.clone(), tensor) {
+                    let reason = format!("tensor {} is in another file, too", other.name);
+                    return Err(ConvertError::invalid(path, reason));
+                }
+            }
+            files.push(mapped);
+        }
+        if let Some(index) = &index {
+            index.check_complete(&tensors)?;
+        }
+        let tensors: Vec<_> = tensors.into_values().collect();
+        let numbers =
+            tensors.iter().enumerate().map(|(number, tensor)| (tensor.name.clone(), number)).collect();
+        Ok(Self { files, tensors, numbers })
+    }
+
+    /// The mapped files.
+    pub(crate) fn files(&self) -> &[MappedFile] {
+        &self.files
+    }
+
+    /// All tensors.
+    pub(crate) fn tensors(&self) -> &[SourceTensor] {
+        &self.tensors
+    }
+
+    /// The number of a tensor.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The tensor with a number.
+    pub(crate) fn tensor(&self, number: usize) -> &SourceTensor {
+        &self.tensors[number]
+    }
+
+    /// The bytes of a tensor, without copying.
+    pub(crate) fn data(&self, number: usize) -> Bytes {
+        let SourceTensor { file, range, .. } = &self.tensors[number];
+        self.files[*file].bytes().slice(range.clone())
+    }
+
+    /// Starts reading a tensor from disk in the background.
+    pub(crate) fn preload(&self, number: usize) {
+        let SourceTensor { file, range, .. } = &self.tensors[number];
+        self.files[*file].preload(range.clone());
+    }
+
+    /// Releases the memory of a part of a tensor, in bytes.
+    pub(crate) fn release(&self, number: usize, part: Range<usize>) {
+        let SourceTensor { file, range, .. } = &self.tensors[number];
+        let end = (range.start + part.end).min(range.end);
+        self.files[*file].release((range.start + part.start).min(end)..end);
+    }
+}
+
+/// Parses the header of a file; `file` is its number.
+fn read_header(path: &Path, bytes: &[u8], file: usize) -> Result<Vec<SourceTensor>, ConvertError> {
+    let parsed = SafeTensors::deserialize(bytes);
+    let parsed = parsed.map_err(|error| {
+        ConvertError::invalid(path, format!("damaged or incomplete safetensors file: {error}"))
+    })?;
+    let start = bytes.as_ptr() as usize;
+    let tensors = parsed.tensors().into_iter().map(|(name, view)| {
+        let offset = view.data().as_ptr() as usize - start;
+        let range = offset..offset + view.data().len();
+        SourceTensor { name, dtype: view.dtype(), shape: view.shape().to_vec(), file, range }
+    });
+    Ok(tensors.collect())
+}
+
+/// The files of a folder with this beginning and ending, sorted.
+fn files_named(folder: &Path, prefix: &str, suffix: &str) -> Result<Vec<String>, ConvertError> {
+    let error = |error| ConvertError::Io { path: folder.to_owned(), error };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(error)? {
+        if let Ok(name) = entry.map_err(error)?.file_name().into_string() {
+            if name.starts_with(prefix) && name.ends_with(suffix) {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// `model.safetensors.index.json`.
+struct Index {
+    path: std::path::PathBuf,
+    /// The file of each tensor.
+    tensors: BTreeMap<String, String>,
+    /// Number of tensors in each file.
+    files: BTreeMap<String, usize>,
+}
+
+impl Index {
+    fn read(folder: &Path) -> Result<Option<Self>, ConvertError> {
+        let path = folder.join(INDEX);
+        let Some(index) = json::read_object(&path)? else {
+            return Ok(None);
+        };
+        let Some(map) = index.get("weight_map").and_then(Value::as_object) else {
+            return Err(ConvertError::invalid(path, "expected an object \"weight_map\""));
+        };
+        let (mut tensors, mut files) = (BTreeMap::new(), BTreeMap::new());
+        for (tensor, file) in map {
+            // Never a path out of the folder.
+            let file = file.as_str().filter(|name| !name.contains(['/', '\\']) && *name != "..");
+            let Some(file) = file else {
+                let reason = format!("the file of {tensor} is not the name of a file");
+                return Err(ConvertError::invalid(path, reason));
+            };
+            *files.entry(file.to_owned()).or_default() += 1;
+            tensors.insert(tensor.clone(), file.to_owned());
+        }
+        Ok(Some(Self { path, tensors, files }))
+    }
+
+    fn mismatch(&self, reason: String) -> ConvertError {
+        ConvertError::IndexMismatch { path: self.path.clone(), reason }
+    }
+
+    /// Checks that a tensor of a file is listed for it.
+    fn check(&self, tensor: &str, file: &str) -> Result<(), ConvertError> {
+        match self.tensors.get(tensor) {
+            Some(listed) if listed == file => Ok(()),
+            Some(listed) => {
+                Err(self.mismatch(format!("{tensor} is in {file}, but listed for {listed}")))
+            }
+            None => Err(self.mismatch(format!("{tensor} in {file} is not listed"))),
+        }
+    }
+
+    /// Checks that every listed tensor exists.
+    fn check_complete(&self, found: &BTreeMap<String, SourceTensor>) -> Result<(), ConvertError> {
+        match self.tensors.iter().find(|(tensor, _)| !found.contains_key(*tensor)) {
+            None => Ok(()),
+            Some((tensor, file)) => {
+                Err(self.mismatch(format!("{tensor} is listed for {file}, but not in it")))
+            }
+        }
+    }
+}

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    batch, bench, chat, completions, devices, eval, generate, imatrix, inspect, logits, models,
-    perplexity, pull, quantize, serve, template, tokenize, tokenizer_demo,
+    batch, bench, chat, completions, convert, devices, eval, generate, imatrix, inspect, logits,
+    models, perplexity, pull, quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::{EXIT_SUCCESS, Failure};
 
@@ -72,6 +72,8 @@ enum Command {
     #[command(alias = "evaluate")]
     Eval(Box<eval::EvalArgs>),
     Imatrix(Box<imatrix::ImatrixArgs>),
+    #[command(alias = "convert-hf-to-gguf")]
+    Convert(convert::ConvertArgs),
     Quantize(quantize::QuantizeArgs),
     #[command(alias = "download")]
     Pull(pull::PullArgs),
@@ -100,6 +102,7 @@ impl Inferno {
             Command::Perplexity(args) => args.run(),
             Command::Eval(args) => args.run(),
             Command::Imatrix(args) => args.run(),
+            Command::Convert(args) => args.run(),
             Command::Quantize(args) => args.run(),
             Command::Pull(args) => args.run(),
             Command::List(args) => args.run(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
 use inferno_chat::{AnswerSetupError, ChatTemplateError, ToolsError};
+use inferno_convert::ConvertError;
 use inferno_engine::{EngineError, StageError};
 use inferno_model::ModelError;
 use inferno_server::ServerError;
@@ -423,6 +424,9 @@ pub enum Error {
     /// A GGUF file could not be read or written.
     #[error(transparent)]
     Gguf(#[from] inferno_gguf::GgufError),
+    /// A checkpoint in another format could not be converted.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
     /// A tokenizer is missing or invalid, or failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

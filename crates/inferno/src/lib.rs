@@ -25,13 +25,15 @@
 //! [`Model::embedded`] is a small built-in model, available unless the feature `embedded-model` is disabled.
 //! Models on the Hugging Face Hub are resolved and downloaded by [`ModelSource`] and [`Hub`]; [`quantize`] converts
 //! files to smaller formats, and [`collect_importance`] computes the importance matrix that makes them more accurate;
-//! [`evaluation`] measures accuracy; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
+//! [`Conversion`] reads checkpoints of Hugging Face transformers; [`evaluation`] measures accuracy; [`mod@bench`] measures
+//! speed; [`cli`] contains the command-line programs. The lower layers are
 //! separate crates: file format, tensors, tokenizer, chat templates, backends, models, engine, server.
 
 #![forbid(unsafe_code)]
 
 mod batch;
 pub mod bench;
+mod checkpoint;
 pub mod cli;
 mod constraint;
 mod device;
@@ -62,6 +64,7 @@ pub use imatrix::{
 };
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
+pub use inferno_convert::{Conversion, ConvertError, ConvertOptions, WeightType};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
     BlockHash, CacheEvent, CancelHandle, Completion, ConstraintError, ConstraintState,
@@ -84,5 +87,5 @@ pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};
 pub use loaded_model::LoadedModel;
 pub use model::Model;
-pub use quantize::{QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};
+pub use quantize::{QuantizedWeights, QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};
 pub use source::ModelSource;

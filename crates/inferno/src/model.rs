@@ -12,7 +12,7 @@ use inferno_tokenizer::Tokenizer;
 use crate::bench::{DeviceRoofs, GpuWork};
 use crate::device::Device;
 use crate::draft::Drafting;
-use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, embedded, load};
+use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, checkpoint, embedded, load};
 
 /// A model in a GGUF file: the header is read, the weights are not loaded yet.
 ///
@@ -41,11 +41,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a GGUF file, or a split one by any of its shards.
+    /// Opens a GGUF file, a split one by any of its shards, or a folder with a Hugging Face checkpoint, which is converted
+    /// while it is loaded (see [`Conversion`](crate::Conversion)).
     ///
-    /// **Errors**: a file that cannot be read or is damaged.
+    /// **Errors**: a file that cannot be read or is damaged, a checkpoint that cannot be converted.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Ok(Gguf::open(path)?.into())
+        Ok(checkpoint::open(path.as_ref(), &mut |_| {})?.into())
     }
 
     /// Opens Ember, the small model built into the program; it is used in place, without a copy on disk or in memory.

@@ -37,12 +37,23 @@ pub struct QuantizeOptions<'a> {
     pub importance: Option<&'a ImportanceMatrix>,
     /// Uses the main format of the recipe for all weights.
     pub is_pure: bool,
-    /// Allows requantizing already quantized weights, which loses quality.
-    pub allow_requantize: bool,
+    /// What becomes of weights that are already quantized.
+    pub quantized: QuantizedWeights,
     /// Overwrites an existing output file.
     pub overwrite: bool,
     /// Number of threads; `None` for all cores.
     pub num_threads: Option<usize>,
+}
+
+/// What becomes of weights that are already quantized, if the format is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuantizedWeights {
+    /// They are an error.
+    Reject,
+    /// They are quantized again, which loses quality.
+    Requantize,
+    /// They are copied.
+    Keep,
 }
 
 /// The progress of a conversion.
@@ -98,20 +109,22 @@ pub fn quantize(
     let mut done_bytes = 0;
     for tensor in &plan {
         let info = tensor.info;
-        let data = gguf.data(info);
         let conversion = Conversion::new(gguf, info, tensor.formats, options.importance)?;
         let mut scales = Vec::new();
-        for (index, rows) in data.chunks(conversion.chunk_bytes()).enumerate() {
-            match pool.install(|| conversion.convert(index, rows))? {
+        let starts = (0..info.num_bytes()).step_by(conversion.chunk_bytes());
+        for (index, start) in starts.enumerate() {
+            let part = start..info.num_bytes().min(start + conversion.chunk_bytes());
+            // Payloads that are computed use these threads, too.
+            let rows = pool.install(|| gguf.part(info, part.clone()));
+            match pool.install(|| conversion.convert(index, &rows))? {
                 Some(converted) => {
                     payloads.append(info.name(), &converted.payload)?;
                     scales.extend(converted.scales);
                 }
-                None => payloads.append(info.name(), rows)?,
+                None => payloads.append(info.name(), &rows)?,
             }
             done_bytes += rows.len() as u64;
-            let start = index * conversion.chunk_bytes();
-            gguf.release_part(info, start..start + rows.len());
+            gguf.release_part(info, part);
             if on_progress(QuantizeProgress { done_bytes, total_bytes }).is_break() {
                 return Err(Error::Cancelled);
             }
@@ -182,7 +195,9 @@ fn plan_tensor<'a>(
     (target, instead_of): (Option<DType>, Option<DType>),
 ) -> Result<PlannedTensor<'a>, Error> {
     let (name, stored) = (info.name().to_owned(), weight_dtype(gguf, info));
-    let (target, instead_of) = match is_number(info.ggml_type()) && stored.is_none() {
+    let is_kept = options.quantized == QuantizedWeights::Keep
+        && stored.is_some_and(|dtype| !dtype.is_float());
+    let (target, instead_of) = match is_kept || is_number(info.ggml_type()) && stored.is_none() {
         true => (None, None),
         false => (target, instead_of),
     };
@@ -194,7 +209,8 @@ fn plan_tensor<'a>(
         }
     };
     let is_lossy = |(from, to): &(DType, DType)| !from.is_float() && !to.is_float();
-    if let Some((found, _)) = formats.filter(is_lossy).filter(|_| !options.allow_requantize) {
+    if let Some((found, _)) = formats.filter(is_lossy).filter(|_| options.quantized == QuantizedWeights::Reject)
+    {
         return Err(Error::AlreadyQuantized { tensor: name, found });
     }
     if let Some((_, format)) = formats {
@@ -232,11 +248,18 @@ fn is_number(ggml_type: GgmlType) -> bool {
 
 /// Returns the metadata with the new format, without shards, and with where the importance of columns comes from.
 fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
+    let QuantizeOptions { recipe, quantized, .. } = options;
     let mut metadata = gguf.metadata().clone();
     for key in ["split.no", "split.count", "split.tensors.count"] {
         metadata.remove(key);
     }
-    metadata.insert("general.file_type", options.recipe.file_type());
+    // The type of most weights is that of the quantized ones.
+    let keeps_type = quantized == QuantizedWeights::Keep
+        && recipe.base().is_float()
+        && gguf.tensors().iter().any(|info| info.ggml_type() == GgmlType::MXFP4);
+    if !keeps_type {
+        metadata.insert("general.file_type", recipe.file_type());
+    }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
     if let Some(matrix) = options.importance {
         if let Some(path) = matrix.path() {

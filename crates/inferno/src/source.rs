@@ -26,7 +26,7 @@ use crate::{Error, Hub, HubError, HubReference};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A GGUF file, or any shard of a split model.
+    /// A GGUF file, any shard of a split model, or a folder with a Hugging Face checkpoint.
     File(PathBuf),
     /// A model on the Hugging Face Hub.
     Hub(HubReference),

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::measure::Measurement;
 use super::{BenchProgress, PhaseReport, Spread, Workload, fitted, model_name};
 use crate::free_memory::free_bytes;
-use crate::{BackendChoice, Error, LoadOptions, Model, QuantizeOptions, Recipe, quantize};
+use crate::{BackendChoice, Error, LoadOptions, Model, QuantizedWeights, QuantizeOptions, Recipe, quantize};
 
 /// No further repetition of a measurement starts after this time. The first rungs of a large model take minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -152,7 +152,7 @@ fn expanded(model: &Model, num_threads: Option<usize>) -> Result<Option<(Model, 
         importance: None,
         recipe: Recipe::F32,
         is_pure: true,
-        allow_requantize: true,
+        quantized: QuantizedWeights::Requantize,
         overwrite: false,
         num_threads,
     };

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod bench;
 pub(crate) mod chat;
 pub(crate) mod completions;
+pub(crate) mod convert;
 pub(crate) mod devices;
 pub(crate) mod eval;
 pub(crate) mod generate;

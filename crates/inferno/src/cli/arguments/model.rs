@@ -10,13 +10,13 @@ use inferno_model::LoadProgress;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::{DelayedBar, DownloadBars};
-use crate::{Error, HubError, HubReference, Model, ModelSource, embedded};
+use crate::{Error, HubError, HubReference, Model, ModelSource, checkpoint, embedded};
 
 /// The model to use.
 #[derive(clap::Args)]
 pub(crate) struct SourceArgs {
-    /// Model to use: a GGUF file (any shard of a split model), hf:OWNER/REPO[:QUANTIZATION] or a short name such as
-    /// qwen3:0.6b (see inferno list --catalog)
+    /// Model to use: a GGUF file (any shard of a split model), a folder with a Hugging Face checkpoint,
+    /// hf:OWNER/REPO[:QUANTIZATION] or a short name such as qwen3:0.6b (see inferno list --catalog)
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(short, long, value_name = "MODEL", value_parser = model_source())]
     model: Option<ModelSource>,
@@ -39,6 +39,10 @@ impl SourceArgs {
         match &self.model {
             None => Some(embedded::NAME.to_owned()),
             Some(ModelSource::Hub(reference)) => Some(reference.repo().to_owned()),
+            // Names of folders often contain sizes such as 0.6B.
+            Some(ModelSource::File(path)) if path.is_dir() => {
+                Some(path.file_name()?.to_str()?.to_owned())
+            }
             Some(ModelSource::File(path)) => Some(path.file_stem()?.to_str()?.to_owned()),
         }
     }
@@ -128,8 +132,19 @@ pub(crate) fn open(source: Option<&ModelSource>, advice: &str) -> Result<Gguf, E
     };
     match is_built_in(source) {
         true => embedded::checkpoint(),
-        false => Ok(Gguf::open(locate(source)?)?),
+        false => open_file(source),
     }
+}
+
+/// Opens a model that is not built in. Notes on the conversion of a folder are printed once.
+///
+/// **Errors**: see [`ModelSource::locate`] and [`checkpoint::open`].
+pub(crate) fn open_file(source: &ModelSource) -> Result<Gguf, Error> {
+    static NOTES: Once = Once::new();
+    let mut notes = Vec::new();
+    let opened = checkpoint::open(&locate(source)?, &mut |note| notes.push(note.to_owned()));
+    NOTES.call_once(|| notes.iter().for_each(|note| print_note(&format!("note: {note}"))));
+    opened
 }
 
 /// Whether a model is the built-in one by its name, in any case. A file of that name takes precedence.

@@ -8,7 +8,7 @@ use clap::builder::TypedValueParser;
 use indicatif::BinaryBytes;
 use inferno_gguf::{Gguf, TensorInfo};
 
-use crate::cli::arguments::model::{locate, model_source};
+use crate::cli::arguments::model::{model_source, open_file};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
@@ -18,7 +18,7 @@ use crate::cli::terminal::progress::DelayedBar;
 use crate::quantize::is_quantizable;
 use crate::{
     DEFAULT_CHUNK_SIZE, Error, ImportanceMatrix, ModelSource, QuantizeOptions, QuantizedTensor,
-    Recipe, quantize,
+    QuantizedWeights, Recipe, quantize,
 };
 
 /// Convert a model to a smaller format
@@ -72,7 +72,7 @@ pub(crate) struct QuantizeArgs {
 }
 
 /// Parses the name of a recipe.
-fn recipe() -> impl TypedValueParser<Value = Recipe> {
+pub(super) fn recipe() -> impl TypedValueParser<Value = Recipe> {
     one_of::<Recipe>(Recipe::names())
 }
 
@@ -88,7 +88,7 @@ impl QuantizeArgs {
             };
             return Err(Failure::Usage(message.to_owned()));
         };
-        let gguf = Gguf::open(locate(&self.input)?)?;
+        let gguf = open_file(&self.input)?;
         let matrix = self.imatrix.as_deref();
         let matrix = matrix.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE));
         let matrix = matrix.transpose()?;
@@ -104,7 +104,10 @@ impl QuantizeArgs {
             recipe,
             importance: matrix.as_ref(),
             is_pure: self.pure,
-            allow_requantize: self.allow_requantize,
+            quantized: match self.allow_requantize {
+                true => QuantizedWeights::Requantize,
+                false => QuantizedWeights::Reject,
+            },
             overwrite: self.force,
             num_threads: self.threads,
         };
@@ -145,7 +148,7 @@ fn is_layer_matrix(info: &TensorInfo) -> bool {
 }
 
 /// Prints a summary of the conversion to standard error.
-fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
+pub(super) fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {

@@ -23,10 +23,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (&["interactive", "i", "repl"], "use inferno chat -m MODEL"),
     (&["embed", "embedding", "embeddings", "embed-multi"], "use /v1/embeddings of inferno serve"),
-    (
-        &["convert"],
-        "use inferno quantize IN OUT TYPE; safetensors files are converted by llama.cpp's convert_hf_to_gguf.py",
-    ),
+    (&["convert-lora", "export-lora"], "adapters are not supported; merge them into the checkpoint, then convert it"),
     (
         &["search", "find"],
         "search for GGUF repositories on huggingface.co, then use -m hf:OWNER/REPO",

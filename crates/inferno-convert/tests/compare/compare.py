@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Compares conversions with those of llama.cpp's converter, for tiny random models of every family.
+
+    compare.py --converter LLAMA_CPP --inferno PROGRAM [NAME...]
+
+For each configuration in families.json, transformers creates a model with random weights in bfloat16 and saves it with a
+tokenizer. Both programs convert the folder; all tensors (names, shapes, types, bytes) and metadata keys are compared.
+LLAMA_CPP is a checkout of llama.cpp; PROGRAM is the example `convert` of this crate, or `inferno` itself.
+"""
+import argparse, json, os, pathlib, subprocess, sys, tempfile, traceback
+
+HERE = pathlib.Path(__file__).parent
+# Descriptions of the model, which llama.cpp guesses from the folder's name.
+IGNORED = {"general.basename", "general.finetune", "general.version", "general.organization", "GGUF.version",
+           "GGUF.tensor_count", "GGUF.kv_count", "general.quantized_by", "general.tags", "general.languages"}
+# Families with sentence-piece tokenizers.
+PIECES = {"gemma", "gemma2", "gemma2-27b", "gemma3", "gemma3-27b", "gemma3n", "ernie4-5", "ernie4-5-moe", "nemotron",
+          "jamba", "llama-pieces", "phi3", "phi3-longrope", "phi4-mini-longrope"}
+SPECIAL = ["<|endoftext|>", "<|user|>", "<|observation|>", "[gMASK]", "<unk>", "<think>"]
+VOCAB = 384
+
+
+def bytes_to_unicode():
+    kept = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
+    table, extra = {}, 0
+    for byte in range(256):
+        if byte in kept:
+            table[byte] = chr(byte)
+        else:
+            table[byte] = chr(256 + extra)
+            extra += 1
+    return table
+
+
+def write_byte_level(folder):
+    table = bytes_to_unicode()
+    merges = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("i", "n"), ("Ġ", "a")]
+    vocab = {table[byte]: byte for byte in range(256)}
+    for a, b in merges:
+        vocab[a + b] = len(vocab)
+    added = [{"id": len(vocab) + i, "content": text, "single_word": False, "lstrip": False, "rstrip": False,
+              "normalized": False, "special": text != "<think>"} for i, text in enumerate(SPECIAL)]
+    pattern = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    tokenizer = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}, byte_level]},
+        "post_processor": byte_level, "decoder": byte_level,
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": "",
+                  "end_of_word_suffix": "", "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+                  "vocab": vocab, "merges": [list(pair) for pair in merges]},
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>",
+              "bos_token": "<|endoftext|>", "add_bos_token": False, "model_max_length": 2048,
+              "chat_template": "{{ messages[0].content }}"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+def write_pieces(folder, cache):
+    model = cache / "pieces.model"
+    if not model.exists():
+        import sentencepiece
+        text = cache / "text.txt"
+        text.write_text("\n".join(f"the quick brown fox number {i} jumps over {i * 7} lazy dogs and says hello" for i in range(2000)))
+        sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=str(cache / "pieces"), vocab_size=340,
+                                                 model_type="bpe", byte_fallback=True, pad_id=3)
+    (folder / "tokenizer.model").write_bytes(model.read_bytes())
+    config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>",
+              "add_bos_token": True, "add_eos_token": False, "add_prefix_space": True,
+              "added_tokens_decoder": {"345": {"content": "<|extra|>", "special": True},
+                                       "346": {"content": "▁text▁", "special": False}}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False))
+    (folder / "chat_template.jinja").write_text("{{ messages[0].content }} from a file")
+
+
+def make_model(name, config, folder, cache):
+    import torch, transformers
+    architecture = config["architectures"][0]
+    config = json.loads(json.dumps(config))
+    for part in (config, config.get("text_config") or {}):
+        if "vocab_size" in part:
+            part["vocab_size"] = VOCAB
+        for key in ("bos_token_id", "eos_token_id", "pad_token_id"):
+            if isinstance(part.get(key), int):
+                part[key] = 1
+        if "vocab_size_per_layer_input" in part:
+            part["vocab_size_per_layer_input"] = VOCAB
+    kind = config.pop("model_type")
+    loaded = transformers.CONFIG_MAPPING[kind].from_dict(config)
+    torch.manual_seed(1)
+    model = getattr(transformers, architecture)(loaded)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.3)
+        for key, buffer in model.named_buffers():
+            if buffer.is_floating_point() and ("bias" in key or "scalar" in key):
+                buffer.normal_(0, 0.3)
+        if architecture == "Cohere2ForCausalLM":
+            pass
+    model.to(torch.bfloat16).save_pretrained(folder)
+    saved = json.loads((folder / "config.json").read_text())
+    if name in PUBLISHED:
+        PUBLISHED[name](saved)
+        (folder / "config.json").write_text(json.dumps(saved))
+    (folder / "generation_config.json").write_text(json.dumps({"temperature": 0.7, "top_k": 20, "top_p": 0.8, "repetition_penalty": 1.05}))
+    if name in PIECES:
+        write_pieces(folder, cache)
+    else:
+        write_byte_level(folder)
+
+
+def falcon_published(config):
+    config["multi_query"] and config.pop("num_kv_heads", None)
+
+
+# The form that published files have, where that of transformers 5 is not understood by llama.cpp's converter.
+PUBLISHED = {"falcon": falcon_published}
+
+
+def convert_with_llama_cpp(folder, output):
+    import torch
+    import conversion, conversion.base as base
+    base.TextModel.get_vocab_base_pre = lambda self, tokenizer: "qwen2"
+    with torch.inference_mode():
+        hparams = base.ModelBase.load_hparams(folder, False)
+        kind = conversion.get_model_class(base.get_model_architecture(hparams, base.ModelType.TEXT))
+        kind(folder, base.gguf.LlamaFileType.GUESSED, output).write()
+
+
+def read(path):
+    from gguf import GGUFReader
+    reader = GGUFReader(path)
+    keys = {}
+    for key, field in reader.fields.items():
+        value = field.contents()
+        keys[key] = ([str(kind) for kind in field.types], value)
+    return keys, {tensor.name: tensor for tensor in reader.tensors}
+
+
+def short(value):
+    text = repr(value)
+    return text if len(text) < 90 else text[:90] + "…"
+
+
+def ulps(a, b):
+    import numpy
+    if a.dtype != numpy.float32 or a.size != b.size:
+        return None
+    a, b = (x.reshape(-1).view(numpy.int32).astype(numpy.int64) for x in (a, b))
+    return int(abs(a - b).max())
+
+
+def compare(ours, theirs):
+    import numpy
+    (own_keys, own_tensors), (keys, tensors) = read(ours), read(theirs)
+    problems, rounded = [], 0
+    for name in sorted(tensors.keys() | own_tensors.keys()):
+        if name not in own_tensors or name not in tensors:
+            problems.append(f"tensor {name} only {'ours' if name in own_tensors else 'theirs'}")
+            continue
+        a, b = own_tensors[name], tensors[name]
+        if list(a.shape) != list(b.shape) or a.tensor_type != b.tensor_type:
+            problems.append(f"{name}: {list(a.shape)} {a.tensor_type.name}, expected {list(b.shape)} {b.tensor_type.name}")
+        elif not numpy.array_equal(a.data.view(numpy.uint8), b.data.view(numpy.uint8)):
+            distance = ulps(a.data, b.data)
+            if distance == 1 and (name.endswith("ssm_a") or name == "rope_freqs.weight"):
+                rounded += 1
+            else:
+                problems.append(f"{name}: other bytes (ulps {distance})")
+    for key in sorted(keys.keys() | own_keys.keys()):
+        if key in IGNORED or key.startswith("general.base_model"):
+            continue
+        if own_keys.get(key) != keys.get(key):
+            problems.append(f"key {key}: {short(own_keys.get(key))}, expected {short(keys.get(key))}")
+    return problems, rounded, len(tensors), len(keys)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--converter", required=True)
+    parser.add_argument("--inferno", required=True)
+    parser.add_argument("--keep")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    sys.path.insert(0, options.converter)
+    sys.path.insert(0, os.path.join(options.converter, "gguf-py"))
+    families = json.loads((HERE / "families.json").read_text())
+    cache = pathlib.Path(options.keep or tempfile.mkdtemp())
+    cache.mkdir(exist_ok=True)
+    failed = 0
+    print("| model | tensors | keys | result |\n|---|---|---|---|")
+    for name, config in families.items():
+        if options.names and name not in options.names:
+            continue
+        folder = cache / name
+        theirs, ours = cache / f"{name}.llama-cpp.gguf", cache / f"{name}.gguf"
+        try:
+            if not (folder / "config.json").exists():
+                folder.mkdir(exist_ok=True)
+                make_model(name, config, folder, cache)
+            if not theirs.exists():
+                convert_with_llama_cpp(folder, theirs)
+        except Exception as error:
+            print(f"| {name} | | | llama.cpp or transformers failed: {type(error).__name__}: {str(error)[:150]} |", flush=True)
+            if os.environ.get("TRACE"):
+                traceback.print_exc()
+            theirs = None
+        command = [options.inferno] + (["convert"] if options.inferno.endswith("inferno") else [])
+        ours.unlink(missing_ok=True)
+        run = subprocess.run(command + [str(folder), str(ours)], capture_output=True, text=True)
+        if run.returncode != 0:
+            failed += 1
+            print(f"| {name} | | | FAILED: {run.stderr.strip()[:300]} |", flush=True)
+            continue
+        if theirs is None:
+            continue
+        problems, rounded, tensors, keys = compare(ours, theirs)
+        failed += bool(problems)
+        note = f" ({rounded} tensors of exp within 1 ulp)" if rounded else ""
+        result = "equal" + note if not problems else f"DIFFERENT: {'; '.join(problems[:8])}" + (f" … {len(problems)}" if len(problems) > 8 else "")
+        print(f"| {name} | {tensors} | {keys} | {result} |", flush=True)
+    sys.exit(failed > 0)
+
+
+main()

@@ -93,9 +93,7 @@ impl fmt::Display for OutputType {
 }
 
 fn output_type() -> impl TypedValueParser<Value = OutputType> {
-    let names = ["auto"].into_iter().chain(Recipe::names()).map(PossibleValue::new);
-    let decode_only = Recipe::decode_only_names().map(|name| PossibleValue::new(name).hide(true));
-    PossibleValuesParser::new(names.chain(decode_only)).try_map(|name| name.parse())
+    one_of::<OutputType>(["auto"].into_iter().chain(Recipe::names()))
 }
 
 impl OutputType {

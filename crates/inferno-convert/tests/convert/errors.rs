@@ -1,0 +1,153 @@
+//! What is wrong with a checkpoint is an error that names it.
+
+use std::fs;
+use std::path::Path;
+
+use inferno_convert::{Conversion, ConvertOptions};
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::checkpoint::{Tensors, floats, llama, tokenizer, write, write_tensors};
+
+fn message_in(folder: &Path) -> String {
+    Conversion::open(folder, &ConvertOptions::default()).expect_err("an invalid checkpoint").to_string()
+}
+
+#[track_caller]
+fn check(change: impl Fn(&mut Value, &mut Tensors), parts: &[&str]) {
+    let (mut config, mut tensors) = llama();
+    change(&mut config, &mut tensors);
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let message = message_in(folder.path());
+    for part in parts {
+        assert!(message.contains(part), "{message:?} does not contain {part:?}");
+    }
+}
+
+#[test]
+fn the_checkpoint_of_these_tests_is_valid() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+}
+
+#[test]
+fn an_unknown_architecture_lists_those_that_are_supported() {
+    let parts = ["NewForCausalLM is not supported", "LlamaForCausalLM", "Qwen3ForCausalLM"];
+    check(|config, _| config["architectures"] = json!(["NewForCausalLM"]), &parts);
+}
+
+#[test]
+fn keys_are_named() {
+    check(|config, _| _ = config.as_object_mut().expect("an object").remove("vocab_size"), &["\"vocab_size\" is missing"]);
+    check(|config, _| config["num_attention_heads"] = json!("two"), &["num_attention_heads", "found \"two\""]);
+    check(|config, _| config["rope_scaling"] = json!({"rope_type": "new"}), &["rope_type", "found new"]);
+}
+
+#[test]
+fn tensors_without_a_role_are_named() {
+    check(
+        |_, tensors| _ = tensors.insert("model.layers.0.new.weight".to_owned(), floats(&[2], |_| 0.0)),
+        &["model.layers.0.new.weight has no role in architecture llama"],
+    );
+}
+
+#[test]
+fn shapes_are_checked() {
+    check(|config, _| config["num_attention_heads"] = json!(3), &["self_attn.q_proj.weight", "shape [8, 8]"]);
+}
+
+#[test]
+fn missing_experts_are_counted() {
+    check(
+        |_, tensors| {
+            let name = "model.layers.0.block_sparse_moe.experts.2.w1.weight";
+            tensors.insert(name.to_owned(), floats(&[8, 8], |_| 0.0));
+        },
+        &["blk.0.ffn_gate_exps.weight", "expected 3 experts, found 1"],
+    );
+}
+
+#[test]
+fn missing_files_are_named() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    assert!(message_in(folder.path()).contains("config.json not found"));
+    write(folder.path(), &config, &tensors);
+    fs::remove_file(folder.path().join("model.safetensors")).expect("it exists");
+    assert!(message_in(folder.path()).contains("model.safetensors not found"));
+    fs::write(folder.path().join("pytorch_model.bin"), b"").expect("it is written");
+    assert!(message_in(folder.path()).contains("pickles"), "{}", message_in(folder.path()));
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let path = folder.path().join("model.safetensors");
+    let bytes = fs::read(&path).expect("it exists");
+    for len in [0, 4, 100, bytes.len() - 1] {
+        fs::write(&path, &bytes[..len]).expect("it is written");
+        assert!(message_in(folder.path()).contains("model.safetensors"), "{len}");
+    }
+    for position in 0..bytes.len().min(600) {
+        let mut changed = bytes.clone();
+        changed[position] ^= 0x15;
+        fs::write(&path, &changed).expect("it is written");
+        // Whatever the change means, it does not panic.
+        let _ = Conversion::open(folder.path(), &ConvertOptions::default());
+    }
+}
+
+#[test]
+fn shards_match_their_index() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    fs::remove_file(folder.path().join("model.safetensors")).expect("it exists");
+    let names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    let half = |second: bool| -> Tensors {
+        let belongs = |name: &str| name.contains("mlp") == second;
+        tensors.iter().filter(|(name, _)| belongs(name)).map(|(name, it)| (name.clone(), it.clone())).collect()
+    };
+    for (index, name) in names.iter().enumerate() {
+        write_tensors(&folder.path().join(name), &half(index == 1));
+    }
+    let map: serde_json::Map<String, Value> = tensors
+        .keys()
+        .map(|tensor| (tensor.clone(), json!(names[usize::from(tensor.contains("mlp"))])))
+        .collect();
+    let write_index = |map: &serde_json::Map<String, Value>| {
+        let index = json!({ "weight_map": map }).to_string();
+        fs::write(folder.path().join("model.safetensors.index.json"), index).expect("it is written");
+    };
+    write_index(&map);
+    Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+
+    let mut further = map.clone();
+    further.insert("model.new.weight".to_owned(), json!(names[0]));
+    write_index(&further);
+    assert!(message_in(folder.path()).contains("model.new.weight is listed"));
+    further.insert("model.new.weight".to_owned(), json!("../secret.safetensors"));
+    write_index(&further);
+    assert!(message_in(folder.path()).contains("not the name of a file"));
+    write_index(&map);
+    fs::remove_file(folder.path().join(names[1])).expect("it exists");
+    assert!(message_in(folder.path()).contains("missing; the index lists it for 3 tensors"));
+}
+
+#[test]
+fn an_unknown_pre_tokenizer_is_an_error_unless_it_is_named() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let mut changed = tokenizer();
+    changed["pre_tokenizer"] = json!({"type": "Split", "pattern": {"Regex": "o"}, "behavior": "Isolated", "invert": false});
+    fs::write(folder.path().join("tokenizer.json"), changed.to_string()).expect("it is written");
+    assert!(message_in(folder.path()).contains("--pre NAME"));
+    let options = ConvertOptions { pre_tokenizer: Some("gpt-2".to_owned()), ..ConvertOptions::default() };
+    Conversion::open(folder.path(), &options).expect("it is converted");
+}

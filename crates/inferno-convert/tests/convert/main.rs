@@ -1,0 +1,6 @@
+//! Conversions of small checkpoints.
+
+mod checkpoint;
+mod errors;
+mod fixtures;
+mod quantized;

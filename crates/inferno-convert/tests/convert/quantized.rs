@@ -1,0 +1,110 @@
+//! Checkpoints whose weights are quantized.
+
+use inferno_convert::{Conversion, ConvertError, ConvertOptions};
+use inferno_gguf::{GgmlType, Gguf};
+use inferno_tensor::{DType, quant};
+use safetensors::Dtype;
+use serde_json::json;
+use tempfile::tempdir;
+
+use crate::checkpoint::{floats, llama, write};
+
+fn values(gguf: &Gguf, name: &str) -> Vec<f32> {
+    let info = gguf.tensor(name).expect("the tensor exists");
+    let dtype = DType::from_ggml_id(info.ggml_type().id()).expect("a known format");
+    let mut values = vec![0.0; info.num_elements()];
+    quant::decode_row(dtype, &gguf.data(info), &mut values).expect("valid data");
+    values
+}
+
+#[test]
+fn eight_bit_floats_are_multiplied_by_the_scale_of_their_block() {
+    let (mut config, mut tensors) = llama();
+    config["quantization_config"] = json!({"quant_method": "fp8", "weight_block_size": [4, 3]});
+    let name = "model.layers.0.mlp.down_proj.weight";
+    // 1.0 in the first rows, 1.5 in the others; a sign in the last column.
+    let code = |index: usize| (if index < 32 { 0x38 } else { 0x3c }) | if index % 8 == 7 { 0x80 } else { 0 };
+    tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![8, 8], (0..64).map(code).collect()));
+    tensors.insert(format!("{name}_scale_inv"), floats(&[2, 3], |index| 2.0_f32.powi(index as i32)));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let conversion = Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let gguf = conversion.into_gguf().expect("a valid file");
+    let expected: Vec<f32> = (0..64)
+        .map(|index| {
+            let (row, col) = (index / 8, index % 8);
+            let scale = 2.0_f32.powi((3 * (row / 4) + col / 3) as i32);
+            let value = if row < 4 { 1.0 } else { 1.5 };
+            if col == 7 { -value * scale } else { value * scale }
+        })
+        .collect();
+    assert_eq!(values(&gguf, "blk.0.ffn_down.weight"), expected);
+    assert!(gguf.tensors().iter().all(|info| !info.name().contains("scale")));
+}
+
+#[test]
+fn eight_bit_floats_without_scales_are_an_error() {
+    let (config, mut tensors) = llama();
+    let name = "model.layers.0.mlp.down_proj.weight";
+    tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![8, 8], vec![0; 64]));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let error = Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("no scales");
+    assert!(matches!(&error, ConvertError::ElementType { name: found, .. } if found == name), "{error}");
+}
+
+#[test]
+fn other_quantizations_are_an_error_with_advice() {
+    for method in ["gptq", "awq", "bitsandbytes"] {
+        let (mut config, tensors) = llama();
+        config["quantization_config"] = json!({"quant_method": method});
+        let folder = tempdir().expect("a folder");
+        write(folder.path(), &config, &tensors);
+        let error = Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("unsupported");
+        let message = error.to_string();
+        assert!(message.contains(method) && message.contains("original checkpoint"), "{message}");
+    }
+}
+
+/// The numbers of 4-bit codes.
+///
+/// **Source**: OCP Microscaling Formats (MX) Specification 1.0.
+const LEVELS: [f32; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+
+#[test]
+fn mxfp4_weights_of_experts_keep_their_values() {
+    let (mut config, mut tensors) = llama();
+    config["architectures"] = json!(["GptOssForCausalLM"]);
+    config["quantization_config"] = json!({"quant_method": "mxfp4"});
+    config["sliding_window"] = json!(16);
+    tensors.retain(|name, _| !name.contains(".mlp."));
+    // Two experts with four alternating rows of 64 values.
+    let (experts, rows, blocks) = (2, 4, 2);
+    let code = |index: usize| ((index * 7 + index / 5) % 256) as u8;
+    let exponent = |index: usize| (120 + index % 16) as u8;
+    let codes: Vec<u8> = (0..experts * rows * blocks * 16).map(code).collect();
+    let exponents: Vec<u8> = (0..experts * rows * blocks).map(exponent).collect();
+    let name = "model.layers.0.mlp.experts.gate_up_proj";
+    tensors.insert(format!("{name}_blocks"), (Dtype::U8, vec![experts, rows, blocks, 16], codes));
+    tensors.insert(format!("{name}_scales"), (Dtype::U8, vec![experts, rows, blocks], exponents));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let conversion = Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let gguf = conversion.into_gguf().expect("a valid file");
+    for (name, first) in [("gate", 0), ("up", 1)] {
+        let name = format!("blk.0.ffn_{name}_exps.weight");
+        let info = gguf.tensor(&name).expect("the tensor exists");
+        assert_eq!((info.ggml_type(), info.dims()), (GgmlType::MXFP4, &[64, 2, 2][..]));
+        let value = |expert: usize, row: usize, col: usize| {
+            let source = expert * rows + 2 * row + first;
+            let code = code(source * 32 + col / 2) >> (4 * (col % 2)) & 0xf;
+            let power = 2.0_f32.powi(i32::from(exponent(source * blocks + col / 32)) - 127);
+            let magnitude = LEVELS[usize::from(code & 7)] * power;
+            if code & 8 == 0 { magnitude } else { -magnitude }
+        };
+        let indices = (0..2).flat_map(|expert| (0..2).map(move |row| (expert, row)));
+        let expected: Vec<f32> =
+            indices.flat_map(|(expert, row)| (0..64).map(move |col| value(expert, row, col))).collect();
+        assert_eq!(values(&gguf, &name), expected);
+    }
+}

@@ -4,7 +4,7 @@ use inferno_gguf::{Metadata, MetadataValue};
 
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Fact, Family, Kind};
+use crate::family::{Context, Fact, Family, Kind, count, float};
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
@@ -180,8 +180,6 @@ impl Keys {
         Ok(())
     }
 }
-
-use crate::family::{count, float};
 
 const COMMON: &[Fact] = &[
     count(

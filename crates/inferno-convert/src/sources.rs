@@ -1,7 +1,10 @@
 //! The tensors of the files as numbers, with the scales of 8-bit floats applied.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use inferno_tensor::DType;
+use rayon::prelude::*;
 use safetensors::Dtype;
 use serde_json::Value;
 
@@ -79,6 +82,10 @@ impl Sources {
             let [rows, cols] = source.shape[..] else {
                 return Err(ConvertError::ElementType { name: source.name.clone(), found: "F8, not a matrix".to_owned() });
             };
+            if self.format(number).is_none() {
+                let (name, found) = (name.clone(), format!("{:?}", self.weights.tensor(number).dtype));
+                return Err(ConvertError::ElementType { name, found });
+            }
             let block = match (&shape[..], block) {
                 ([_, _], Some(block)) => block,
                 ([] | [1], _) => (rows, cols),
@@ -159,25 +166,27 @@ impl Sources {
         }
     }
 
-    /// All elements of a tensor with scales; `None` for other tensors.
-    pub(crate) fn dequantized(&self, number: usize) -> Option<Vec<f32>> {
-        let Scale { tensor, block } = self.scales[number]?;
+    /// Whether a tensor has scales.
+    pub(crate) fn is_scaled(&self, number: usize) -> bool {
+        self.scales[number].is_some()
+    }
+
+    /// Elements of a tensor with scales, at these positions in the file.
+    ///
+    /// **Panics** if it has no scales.
+    pub(crate) fn dequantized(&self, number: usize, positions: Range<usize>) -> Vec<f32> {
+        let Scale { tensor, block } = self.scales[number].expect("the tensor has scales");
         let source = self.weights.tensor(number);
         let cols = source.shape[1];
-        let decode = float8::decoder(source.dtype)?;
+        let decode = float8::decoder(source.dtype).expect("checked when the checkpoint was opened");
         let scales = self.floats(tensor);
         let scales_per_row = cols.div_ceil(block.1);
         let codes = self.data(number);
-        let mut values = vec![0.0; codes.len()];
-        for (row, (values, codes)) in values.chunks_mut(cols).zip(codes.chunks(cols)).enumerate() {
-            let scales = &scales[row / block.0 * scales_per_row..][..scales_per_row];
-            for ((values, codes), scale) in
-                values.chunks_mut(block.1).zip(codes.chunks(block.1)).zip(scales)
-            {
-                values.iter_mut().zip(codes).for_each(|(out, &code)| *out = decode(code) * scale);
-            }
-        }
-        Some(values)
+        let element = |position: usize| {
+            let (row, col) = (position / cols, position % cols);
+            decode(codes[position]) * scales[row / block.0 * scales_per_row + col / block.1]
+        };
+        positions.into_par_iter().with_min_len(1 << 14).map(element).collect()
     }
 
     /// The elements of a small tensor of floats.

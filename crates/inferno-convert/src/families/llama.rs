@@ -31,6 +31,15 @@ pub(super) const LLAMA: Family = Family {
     ],
     architecture: "llama",
     defaults: &[("rope_theta", "10000.0")],
+    prepare: |config| {
+        // Two of the classes derive what old files do not have.
+        if ["LlamaForCausalLM", "MistralForCausalLM"].contains(&config.architecture()?) {
+            let (size, heads) = (config.head_dim()?, config.num_kv_heads()?);
+            config.set("head_dim", size);
+            config.set("num_key_value_heads", heads);
+        }
+        Ok(())
+    },
     facts: &[count("vocab_size", &["vocab_size"]).required()],
     keys: rotary_dimensions,
     rules: &[PAIRED],

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use inferno_gguf::{GgmlType, Gguf};
 
 use super::quantize::report;
-use crate::cli::arguments::values::{MAX_THREADS, number_in};
+use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
@@ -136,6 +136,7 @@ impl ConvertArgs {
         let interrupt = Interrupt::watch();
         let options = QuantizeOptions {
             recipe: self.output_type.recipe(&gguf),
+            importance: None,
             is_pure: self.pure,
             quantized: QuantizedWeights::Keep,
             overwrite: self.force,

@@ -4,7 +4,7 @@
 use inferno_gguf::{GgmlType, GgufWriter, Metadata};
 
 use super::*;
-use crate::ImportanceMatrix;
+use crate::{ImportanceMatrix, QuantizedWeights};
 
 const NUM_LAYERS: u64 = 19;
 const SENSITIVE: &[u64] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
@@ -44,7 +44,7 @@ fn options(recipe: Recipe, is_pure: bool) -> QuantizeOptions<'static> {
         recipe,
         importance: None,
         is_pure,
-        allow_requantize: false,
+        quantized: QuantizedWeights::Reject,
         overwrite: false,
         num_threads: None,
     }

@@ -128,9 +128,15 @@ pub(super) fn write(matrix: &ImportanceMatrix, path: &Path) -> Result<(), Imatri
     metadata.insert(CHUNK_SIZE, saturated(matrix.chunk_size as u64));
     let mut writer = GgufWriter::new(&metadata)?;
     for (tensor, InputStatistics { sums, counts }) in &matrix.entries {
+        // Dimensions of size 1 at the end are omitted.
+        let num_dims = if counts.len() > 1 { 2 } else { 1 };
         let dims = [sums.len() / counts.len(), counts.len()];
-        writer.add_tensor(&format!("{tensor}{SUMS}"), &dims, GgmlType::F32)?;
-        writer.add_tensor(&format!("{tensor}{COUNTS}"), &[1, counts.len()], GgmlType::F32)?;
+        writer.add_tensor(&format!("{tensor}{SUMS}"), &dims[..num_dims], GgmlType::F32)?;
+        writer.add_tensor(
+            &format!("{tensor}{COUNTS}"),
+            &[1, counts.len()][..num_dims],
+            GgmlType::F32,
+        )?;
     }
     let mut payloads = writer.create(path)?;
     let bytes = |numbers: &mut dyn Iterator<Item = f32>| -> Vec<u8> {

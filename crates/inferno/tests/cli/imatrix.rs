@@ -65,8 +65,6 @@ fn the_statistics_are_those_of_transformers() {
         let run = imatrix(&model, &text(folder.path()));
         let outcome = run.args(["--force"]).success();
         assert_close(&open(&folder.path().join("imatrix.gguf")), &exact, 2e-3);
-        let is_partial = expected.contains("moe");
-        assert_eq!(outcome.stderr.contains("no token used"), is_partial, "{}", outcome.stderr);
         assert!(outcome.stderr.contains("5 chunks of 64 tokens"), "{}", outcome.stderr);
     }
 }
@@ -109,7 +107,7 @@ fn matrices_are_combined() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("both.gguf");
     let run = Run::inferno().args(["imatrix", "-c", CHUNK, "-o"]).args([&output]);
-    let files = [statistics("llama-cpp.gguf"), statistics("qwen3.dat")];
+    let files = [statistics("qwen3.gguf"), statistics("qwen3.dat")];
     run.args(files.iter().flat_map(|file| [Path::new("--in-file"), file])).success();
     let (both, one) = (open(&output), open(&statistics("qwen3.gguf")));
     assert_eq!(both.num_chunks(), 10);
@@ -117,7 +115,7 @@ fn matrices_are_combined() {
         let found = both.entry(name).expect("every tensor");
         assert_eq!(found.counts(), [2 * entry.counts()[0]]);
         for (found, expected) in found.mean_squares().iter().zip(entry.mean_squares()) {
-            assert!((found - expected).abs() <= 1e-3 * expected, "{name}: {found} {expected}");
+            assert!((found - expected).abs() <= 1e-5 * expected, "{name}: {found} {expected}");
         }
     }
 
@@ -220,7 +218,7 @@ fn formats_below_three_bits_need_an_importance_matrix() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
     for recipe in ["iq1_s", "iq1_m", "iq2_xxs", "iq2_xs", "iq2_s", "iq2_m"] {
-        let stderr = quantize(&model(), &output, recipe).failure(1).stderr;
+        let stderr = quantize(&model(), &output, recipe).failure(2).stderr;
         assert!(stderr.contains("needs an importance matrix"), "{stderr}");
         assert!(stderr.contains("create one with inferno imatrix"), "{stderr}");
         assert!(!output.exists());
@@ -286,7 +284,7 @@ fn matrices_that_do_not_match_the_model_are_rejected() {
     let stderr = run.success().stderr;
     assert!(stderr.contains("no entry for blk.0."), "{stderr}");
     let run = quantize(&model(), &output, "iq2_xxs").args(["--imatrix"]).args([&only_second]);
-    let stderr = run.failure(1).stderr;
+    let stderr = run.failure(2).stderr;
     assert!(stderr.contains("the one specified has no entry for it"), "{stderr}");
 }
 

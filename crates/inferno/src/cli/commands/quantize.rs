@@ -92,9 +92,7 @@ impl QuantizeArgs {
         let matrix = self.imatrix.as_deref();
         let matrix = matrix.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE));
         let matrix = matrix.transpose()?;
-        if let Some(matrix) = &matrix {
-            note_missing(&gguf, matrix);
-        } else if is_better_with_importance(recipe) {
+        if matrix.is_none() && is_better_with_importance(recipe) {
             print_note(&format!(
                 "note: {recipe} is more accurate with an importance matrix; create one with inferno imatrix and pass it with --imatrix"
             ));
@@ -120,7 +118,11 @@ impl QuantizeArgs {
             }
         });
         drop(bar);
-        report(&gguf, &result?, &self.output)
+        let tensors = result?;
+        if let Some(matrix) = &matrix {
+            note_missing(&gguf, matrix);
+        }
+        report(&gguf, &tensors, &self.output)
     }
 }
 
@@ -136,7 +138,7 @@ fn note_missing(gguf: &Gguf, matrix: &ImportanceMatrix) {
     let missing: Vec<&str> = names.filter(|name| matrix.entry(name).is_none()).collect();
     if !missing.is_empty() {
         print_note(&format!(
-            "warning: the importance matrix has no entry for {}, which is quantized without one",
+            "warning: the importance matrix has no entry for {}, which was quantized without one",
             and_others(&missing)
         ));
     }

@@ -84,7 +84,7 @@ impl Keys {
         for fact in COMMON {
             self.fact(config, fact)?;
         }
-        self.head_counts(config)?;
+        self.numbers_of_layers(config)?;
         self.rotary(config)?;
         if let Some(head_dim) = config.optional_count(&["head_dim"])? {
             self.set("attention.key_length", head_dim);
@@ -109,20 +109,30 @@ impl Keys {
         Ok(())
     }
 
-    /// Numbers of heads: one for all layers, or one for each.
-    fn head_counts(&mut self, config: &Config) -> Result<(), ConvertError> {
-        let heads = [
-            ("attention.head_count", ["num_attention_heads", "n_head", "n_heads"]),
-            ("attention.head_count_kv", ["num_key_value_heads", "n_kv_heads", "n_kv_heads"]),
+    /// Numbers that are one for all layers, or one for each.
+    fn numbers_of_layers(&mut self, config: &Config) -> Result<(), ConvertError> {
+        let numbers: [(&str, &[&str]); 3] = [
+            (
+                "feed_forward_length",
+                &[
+                    "prefix_dense_intermediate_size",
+                    "dense_intermediate_size",
+                    "intermediate_size",
+                    "n_inner",
+                    "hidden_dim",
+                ],
+            ),
+            ("attention.head_count", &["num_attention_heads", "n_head", "n_heads"]),
+            ("attention.head_count_kv", &["num_key_value_heads", "n_kv_heads"]),
         ];
-        for (key, from) in heads {
+        for (key, from) in numbers {
             match from.iter().find(|from| config.get(from).is_some_and(serde_json::Value::is_array)) {
                 Some(from) => {
                     let counts = config.floats(from)?.unwrap_or_default();
                     self.counts(key, counts.into_iter().map(|count| count as usize));
                 }
                 None => {
-                    if let Some(count) = config.optional_count(&from)? {
+                    if let Some(count) = config.optional_count(from)? {
                         self.set(key, count);
                     }
                 }
@@ -187,10 +197,6 @@ const COMMON: &[Fact] = &[
         &["max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length"],
     ),
     count("embedding_length", &["hidden_size", "n_embd", "dim"]),
-    count(
-        "feed_forward_length",
-        &["prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim"],
-    ),
     float("attention.layer_norm_rms_epsilon", &["rms_norm_eps", "norm_eps"]),
     float("attention.layer_norm_epsilon", &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"]),
     count("expert_count", &["num_local_experts", "num_experts", "n_routed_experts"]),

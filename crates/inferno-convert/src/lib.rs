@@ -112,7 +112,7 @@ impl Conversion {
         for (key, value) in keys.iter() {
             metadata.insert(key, value.clone());
         }
-        metadata.insert("general.file_type", file_type(&plan.tensors));
+        metadata.insert("general.file_type", file_type(&config, &plan.tensors));
         metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
         let pre_tokenizer = options.pre_tokenizer.as_deref();
         let mut notes = tokenizer::convert(&context, family, pre_tokenizer, &mut metadata)?;
@@ -158,10 +158,11 @@ impl Conversion {
 }
 
 /// The value of `general.file_type`: the type of most weights.
-fn file_type(tensors: &[plan::PlannedTensor]) -> u32 {
+fn file_type(config: &Config, tensors: &[plan::PlannedTensor]) -> u32 {
+    let quantization = config.get("quantization_config").and_then(|options| options.get("quant_method"));
     let has = |dtype| tensors.iter().any(|tensor| tensor.dtype == dtype);
     match () {
-        () if has(DType::Mxfp4) => 38,
+        () if quantization.is_some_and(|method| method == "mxfp4") => 38,
         () if has(DType::BF16) => 32,
         () if has(DType::F16) => 1,
         () => 0,

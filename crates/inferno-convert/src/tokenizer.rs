@@ -112,7 +112,14 @@ pub(crate) fn convert(
         special.set_default(role, *id as usize);
     }
     if family.architecture == "llama" {
-        infill_tokens(context, &mut special)?;
+        known_roles(context, &mut special)?;
+    }
+    // Hunyuan's token that ends texts, and another one that ends turns.
+    if let Some(id) = context.config.optional_count(&["eod_token_id"])? {
+        special.set("eos", id as usize);
+        if let Some(end) = files.first_of_several_ends()? {
+            special.set("eot", end);
+        }
     }
     special.write(metadata);
     if let Some(adds) = facts.add_space_prefix {
@@ -125,16 +132,15 @@ pub(crate) fn convert(
     Ok(notes)
 }
 
-/// The roles of Code Llama's tokens, which its files do not state.
-fn infill_tokens(
+/// Roles of tokens that files of this architecture do not state, by the size of their vocabulary.
+fn known_roles(
     context: &Context<'_>,
     special: &mut special::SpecialTokens,
 ) -> Result<(), ConvertError> {
     match context.config.optional_count(&["vocab_size"])? {
+        // Code Llama.
         Some(32016) => {
-            for (role, id) in [("prefix", 32007), ("suffix", 32008), ("middle", 32009), ("eot", 32010)] {
-                special.set_default(role, id);
-            }
+            special.set_default("eot", 32010);
         }
         // SmolLM and Granite code models have a BOS token that is not added.
         Some(49152) => special.set_added("bos", false),

@@ -42,7 +42,7 @@ pub(super) const GEMMA: Family = Family {
         skip("lm_head"),
     ]],
     tokenizer: TokenizerFacts {
-        ids: &[("prefix", 67), ("suffix", 69), ("middle", 68), ("fsep", 70), ("eot", 107)],
+        ids: &[("eot", 107)],
         ..TOKENIZER
     },
     ..Family::DEFAULT
@@ -243,7 +243,7 @@ pub(super) const GEMMA4: Family = Family {
             let found = rope.kind().unwrap_or("nothing");
             return Err(invalid("rope_parameters.full_attention.rope_type", "proportional", found));
         }
-        let size = config.count(&["global_head_dim"])?;
+        let size = full_size(config, "global_head_dim", "head_dim")?;
         let rotated = (size as f64 * rope.float("partial_rotary_factor")? / 2.0) as usize;
         let mut divisors = vec![1.0; rotated.min(size / 2)];
         // Pairs with this divisor do not move.
@@ -267,13 +267,29 @@ pub(super) const GEMMA4: Family = Family {
     ..GEMMA3
 };
 
+/// A number of the layers with full attention: a key of its own, or the value of the first such layer.
+fn full_size(config: &Config, key: &str, in_layer: &str) -> Result<usize, ConvertError> {
+    if let Some(size) = config.optional_count(&[key])? {
+        return Ok(size as usize);
+    }
+    let windows = config.layers_of_type(&["sliding_attention"])?.unwrap_or_default();
+    let layers = config.get("per_layer_config");
+    let sizes = windows.iter().enumerate().filter(|(_, is_windowed)| !**is_windowed);
+    let found = sizes.map(|(layer, _)| layers?.get(layer.to_string())?.get(in_layer)?.as_u64());
+    match found.flatten().next() {
+        Some(size) => Ok(size as usize),
+        None => Err(ConvertError::MissingKey { key: key.to_owned(), expected: "a number" }),
+    }
+}
+
 fn gemma4(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
     common(context, keys)?;
     let per_layer = config.count_or(&["hidden_size_per_layer_input"], 0)?;
     keys.count("embedding_length_per_layer_input", per_layer);
     windows(config, keys)?;
-    let (full, windowed) = (config.count(&["global_head_dim"])?, config.count(&["head_dim"])?);
+    let full = full_size(config, "global_head_dim", "head_dim")?;
+    let windowed = config.count(&["head_dim"])?;
     for (key, size) in [("key_length", full), ("value_length", full)] {
         keys.count(&format!("attention.{key}"), size);
     }
@@ -288,11 +304,11 @@ fn gemma4(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
         let sizes = (0..layers).map(|layer| if layer < first { size } else { 2 * size });
         keys.counts("feed_forward_length", sizes);
     }
-    let heads = config.optional_count(&["num_global_key_value_heads"])?;
+    let heads = full_size(config, "num_global_key_value_heads", "num_key_value_heads").ok();
     let windows = config.layers_of_type(&["sliding_attention"])?.unwrap_or_default();
     if let Some(heads) = heads {
         let own = config.num_kv_heads()?;
-        let counts = windows.into_iter().map(|is_windowed| if is_windowed { own } else { heads as usize });
+        let counts = windows.into_iter().map(|is_windowed| if is_windowed { own } else { heads });
         keys.counts("attention.head_count_kv", counts);
     }
     keys.count("rope.dimension_count", full);

@@ -126,7 +126,7 @@ const HYBRID_WITHOUT_PADDING: Family = Family { tokenizer: TokenizerFacts::DEFAU
 
 /// Whether each layer is attention.
 fn attention_layers(config: &Config) -> Result<Vec<bool>, ConvertError> {
-    if let Some(layers) = config.layers_of_type(&["attention"])? {
+    if let Some(layers) = config.layers_of_type(&["attention", "full_attention"])? {
         return Ok(layers);
     }
     let layers = 0..config.num_layers()?;

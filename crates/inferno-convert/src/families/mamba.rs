@@ -259,7 +259,8 @@ pub(super) const FALCON_H1: Family = Family {
             }),
             map("lm_head", "output", |context, tensor| scaled(context, tensor, &["lm_head_multiplier"])),
             rename("model.final_layernorm", "output_norm"),
-            rename("model.layers.{}.pre_ff_layernorm", "blk.{}.ffn_norm"),
+            // Without `.weight`, as runtimes expect it.
+            rename("model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm"),
             map("model.layers.{}.feed_forward.gate_proj", "blk.{}.ffn_gate", |context, tensor| {
                 Ok(tensor.map(Operation::Multiply(listed_factor(context, "mlp_multipliers", 0)?)))
             }),

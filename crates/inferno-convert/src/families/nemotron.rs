@@ -45,7 +45,7 @@ pub(super) const NEMOTRON: Family = Family {
 
 pub(super) const NEMOTRON_H: Family = Family {
     classes: &["NemotronHForCausalLM"],
-    select: Some(|config| match config.get("num_experts_per_tok").is_some() {
+    select: Some(|config| match has_experts(config)? {
         true => Ok(&HYBRID_MOE),
         false => Ok(&HYBRID),
     }),
@@ -120,6 +120,14 @@ const HYBRID_MOE: Family = Family {
     ..HYBRID
 };
 
+/// Whether feed-forward layers are mixtures of experts. Configurations have numbers of experts in any case.
+fn has_experts(config: &Config) -> Result<bool, ConvertError> {
+    match config.text("hybrid_override_pattern")? {
+        Some(letters) => Ok(letters.contains('E')),
+        None => Ok(config.texts("layers_block_type")?.is_some_and(|layers| layers.contains(&"moe"))),
+    }
+}
+
 /// The kind of a layer.
 #[derive(Clone, Copy, PartialEq)]
 enum LayerKind {
@@ -161,6 +169,12 @@ fn layers(config: &Config) -> Result<Vec<LayerKind>, ConvertError> {
 fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
     granite::granite(context, keys)?;
+    if !has_experts(config)? {
+        // Defaults of configurations without mixtures.
+        ["expert_count", "expert_used_count", "expert_group_count", "expert_group_used_count"]
+            .iter()
+            .for_each(|key| keys.remove(key));
+    }
     let kinds = layers(config)?;
     let heads = config.count(&["mamba_num_heads", "n_heads", "num_heads"])?;
     keys.count("ssm.conv_kernel", config.count(&["conv_kernel", "mamba_d_conv"])?);
@@ -176,8 +190,7 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let size = config.count(&["head_dim", "attention_head_dim"])?;
     keys.count("attention.key_length", size);
     keys.count("attention.value_length", size);
-    let is_moe = config.get("num_experts_per_tok").is_some();
-    let size = match is_moe {
+    let size = match has_experts(config)? {
         true => config.count(&["moe_intermediate_size"])?,
         false => config.count(&["intermediate_size"])?,
     };

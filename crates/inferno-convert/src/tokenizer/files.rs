@@ -157,6 +157,14 @@ impl TokenizerFiles {
         texts
     }
 
+    /// The first of several tokens that end a text in `generation_config.json`.
+    pub(super) fn first_of_several_ends(&self) -> Result<Option<usize>, ConvertError> {
+        let config = json::read_object(&self.folder.join("generation_config.json"))?;
+        let ends = config.as_ref().and_then(|config| config.get("eos_token_id")?.as_array());
+        let first = ends.filter(|ends| ends.len() > 1).and_then(|ends| ends[0].as_u64());
+        Ok(first.map(|id| id as usize))
+    }
+
     /// The error of an invalid `tokenizer.json`.
     pub(super) fn invalid(&self, reason: impl Into<String>) -> ConvertError {
         ConvertError::invalid(self.folder.join("tokenizer.json"), reason.into())

@@ -23,9 +23,6 @@ const KEYS: &[(&str, &str)] = &[
     ("mask", "mask_token_id"),
     ("eot", "eot_token_id"),
     ("eom", "eom_token_id"),
-    ("prefix", "prefix_token_id"),
-    ("suffix", "suffix_token_id"),
-    ("middle", "middle_token_id"),
 ];
 
 /// Tokens with a role, and which are added to texts.
@@ -157,6 +154,11 @@ impl SpecialTokens {
     /// Sets a role that no token has.
     pub(super) fn set_default(&mut self, role: &'static str, id: usize) {
         self.ids.entry(role).or_insert(id);
+    }
+
+    /// Sets a role.
+    pub(super) fn set(&mut self, role: &'static str, id: usize) {
+        self.ids.insert(role, id);
     }
 
     /// Sets whether a token is added.

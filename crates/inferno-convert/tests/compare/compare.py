@@ -15,7 +15,7 @@ IGNORED = {"general.basename", "general.finetune", "general.version", "general.o
            "GGUF.tensor_count", "GGUF.kv_count", "general.quantized_by", "general.tags", "general.languages"}
 # Families with sentence-piece tokenizers.
 PIECES = {"gemma", "gemma2", "gemma2-27b", "gemma3", "gemma3-27b", "gemma3n", "ernie4-5", "ernie4-5-moe", "nemotron",
-          "jamba", "llama-pieces", "phi3", "phi3-longrope", "phi4-mini-longrope"}
+          "jamba", "llama-pieces", "phi3", "phi3-longrope", "phi4-longrope"}
 SPECIAL = ["<|endoftext|>", "<|user|>", "<|observation|>", "[gMASK]", "<unk>", "<think>"]
 VOCAB = 384
 
@@ -144,8 +144,14 @@ def mistral4_published(config):
     config.update(architectures=["Mistral3ForConditionalGeneration"], model_type="mistral3", text_config=text)
 
 
+def granite_published(config):
+    names = {"full_attention": "attention", "linear_attention": "mamba"}
+    config["layer_types"] = [names.get(kind, kind) for kind in config["layer_types"]]
+
+
 # The form that published files have, where that of transformers 5 is not understood by llama.cpp's converter.
-PUBLISHED = {"gptneox": gptneox_published, "mistral4": mistral4_published}
+PUBLISHED = {"gptneox": gptneox_published, "mistral4": mistral4_published,
+             "granitehybrid": granite_published, "granitehybrid-dense": granite_published}
 
 
 def convert_with_llama_cpp(folder, output):

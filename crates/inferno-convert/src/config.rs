@@ -22,7 +22,10 @@ impl Config {
     /// Reads `config.json` in `folder`.
     pub(crate) fn read(folder: &Path) -> Result<Self, ConvertError> {
         let Some(whole) = json::read_object(&folder.join("config.json"))? else {
-            return Err(ConvertError::MissingFile { folder: folder.to_owned(), expected: "config.json" });
+            return Err(ConvertError::MissingFile {
+                folder: folder.to_owned(),
+                expected: "config.json",
+            });
         };
         Ok(Self::new(whole))
     }
@@ -141,7 +144,8 @@ impl Config {
     pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<&str>>, ConvertError> {
         self.get(key)
             .map(|value| {
-                let texts = value.as_array().and_then(|all| all.iter().map(Value::as_str).collect());
+                let texts =
+                    value.as_array().and_then(|all| all.iter().map(Value::as_str).collect());
                 texts.ok_or_else(|| invalid(key, "a list of texts", value))
             })
             .transpose()

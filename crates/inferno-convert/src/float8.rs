@@ -49,9 +49,14 @@ mod tests {
     // The values are those of the specification's tables.
     #[test]
     fn e4m3_has_the_numbers_of_the_specification() {
-        for (code, value) in
-            [(0x00, 0.0), (0x01, 0.001953125), (0x08, 0.015625), (0x38, 1.0), (0x7e, 448.0), (0xfe, -448.0)]
-        {
+        for (code, value) in [
+            (0x00, 0.0),
+            (0x01, 0.001953125),
+            (0x08, 0.015625),
+            (0x38, 1.0),
+            (0x7e, 448.0),
+            (0xfe, -448.0),
+        ] {
             assert_eq!(e4m3(code), value, "{code:#x}");
         }
         assert!(e4m3(0x7f).is_nan() && e4m3(0xff).is_nan());
@@ -59,9 +64,13 @@ mod tests {
 
     #[test]
     fn e5m2_has_the_numbers_of_the_specification() {
-        for (code, value) in
-            [(0x01, 1.52587890625e-5), (0x04, 6.103515625e-5), (0x3c, 1.0), (0x7b, 57344.0), (0xbc, -1.0)]
-        {
+        for (code, value) in [
+            (0x01, 1.52587890625e-5),
+            (0x04, 6.103515625e-5),
+            (0x3c, 1.0),
+            (0x7b, 57344.0),
+            (0xbc, -1.0),
+        ] {
             assert_eq!(e5m2(code), value, "{code:#x}");
         }
         assert_eq!(e5m2(0x7c), f32::INFINITY);

@@ -56,11 +56,13 @@ fn title(name: &str) -> String {
     let is_version = |word: &str| {
         word.starts_with(|char: char| char.is_ascii_digit())
             || word.strip_prefix('v').is_some_and(|rest| {
-                rest.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+                rest.split('.')
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
             })
     };
     let words = name.split(['-', ' ']).filter(|word| !word.is_empty()).map(|word| {
-        let is_lower = word.chars().any(char::is_lowercase) && !word.chars().any(char::is_uppercase);
+        let is_lower =
+            word.chars().any(char::is_lowercase) && !word.chars().any(char::is_uppercase);
         if !is_lower || is_version(word) {
             return word.to_owned();
         }

@@ -126,7 +126,8 @@ impl Keys {
             ("attention.head_count_kv", &["num_key_value_heads", "n_kv_heads"]),
         ];
         for (key, from) in numbers {
-            match from.iter().find(|from| config.get(from).is_some_and(serde_json::Value::is_array)) {
+            match from.iter().find(|from| config.get(from).is_some_and(serde_json::Value::is_array))
+            {
                 Some(from) => {
                     let counts = config.floats(from)?.unwrap_or_default();
                     self.counts(key, counts.into_iter().map(|count| count as usize));
@@ -169,7 +170,14 @@ impl Keys {
             }
             (Some("su" | "longrope"), _) => self.set("rope.scaling.type", "longrope"),
             // The others are in the rotary base, or in a tensor of factors.
-            (None | Some("default" | "dynamic" | "llama3" | "xdrope" | "proportional" | "mrope" | "yarn" | "linear"), _) => {}
+            (
+                None
+                | Some(
+                    "default" | "dynamic" | "llama3" | "xdrope" | "proportional" | "mrope" | "yarn"
+                    | "linear",
+                ),
+                _,
+            ) => {}
             (Some(other), _) => {
                 let expected = "default, linear, yarn, longrope, dynamic or llama3";
                 return Err(invalid("rope_parameters.rope_type", expected, other));
@@ -182,8 +190,11 @@ impl Keys {
         if let Some(base) = rope.optional_float("rope_theta")? {
             self.float("rope.freq_base", base);
         }
-        if let Some(base) =
-            config.windowed_rope().map(|rope| rope.optional_float("rope_theta")).transpose()?.flatten()
+        if let Some(base) = config
+            .windowed_rope()
+            .map(|rope| rope.optional_float("rope_theta"))
+            .transpose()?
+            .flatten()
         {
             self.float("rope.freq_base_swa", base);
         }
@@ -194,11 +205,21 @@ impl Keys {
 const COMMON: &[Fact] = &[
     count(
         "context_length",
-        &["max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length"],
+        &[
+            "max_position_embeddings",
+            "n_ctx",
+            "n_positions",
+            "max_length",
+            "max_sequence_length",
+            "model_max_length",
+        ],
     ),
     count("embedding_length", &["hidden_size", "n_embd", "dim"]),
     float("attention.layer_norm_rms_epsilon", &["rms_norm_eps", "norm_eps"]),
-    float("attention.layer_norm_epsilon", &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"]),
+    float(
+        "attention.layer_norm_epsilon",
+        &["layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"],
+    ),
     count("expert_count", &["num_local_experts", "num_experts", "n_routed_experts"]),
     count("expert_used_count", &["num_experts_per_tok", "num_experts_per_token", "top_k_experts"]),
     count("expert_group_count", &["n_group"]),

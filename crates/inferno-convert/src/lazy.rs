@@ -103,7 +103,8 @@ impl Lazy {
         self,
         change: impl Fn(TensorView<'_, ()>) -> Result<TensorView<'_, ()>, TensorError>,
     ) -> Result<Self, TensorError> {
-        let [part] = <[Part; 1]>::try_from(self.parts).expect("views are changed before they are joined");
+        let [part] =
+            <[Part; 1]>::try_from(self.parts).expect("views are changed before they are joined");
         let elements = placeholders(part.source_len);
         let view = change(part.view(&elements)?)?;
         let part = part.with_layout(view);

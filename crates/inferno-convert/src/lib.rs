@@ -144,12 +144,19 @@ impl Conversion {
     /// **Errors**: [`ConvertError::Gguf`], for a result that a GGUF file cannot have, such as names of more than 63 bytes.
     pub fn into_gguf(self) -> Result<Gguf, ConvertError> {
         let Self { metadata, payloads, .. } = self;
-        let dims: Vec<Vec<usize>> =
-            payloads.tensors.iter().map(|tensor| tensor.shape.iter().rev().copied().collect()).collect();
+        let dims: Vec<Vec<usize>> = payloads
+            .tensors
+            .iter()
+            .map(|tensor| tensor.shape.iter().rev().copied().collect())
+            .collect();
         let payloads = Arc::new(payloads);
         let tensors = payloads.tensors.iter().zip(&dims).map(|(tensor, dims)| {
             let ggml_type = tensor.dtype.ggml_id().and_then(GgmlType::from_id);
-            (tensor.name.as_str(), &dims[..], ggml_type.expect("the planned formats are those of files"))
+            (
+                tensor.name.as_str(),
+                &dims[..],
+                ggml_type.expect("the planned formats are those of files"),
+            )
         });
         let files = payloads.sources.weights().files().to_vec();
         let shared = Arc::clone(&payloads);
@@ -159,7 +166,8 @@ impl Conversion {
 
 /// The value of `general.file_type`: the type of most weights.
 fn file_type(config: &Config, tensors: &[plan::PlannedTensor]) -> u32 {
-    let quantization = config.get("quantization_config").and_then(|options| options.get("quant_method"));
+    let quantization =
+        config.get("quantization_config").and_then(|options| options.get("quant_method"));
     let has = |dtype| tensors.iter().any(|tensor| tensor.dtype == dtype);
     match () {
         () if quantization.is_some_and(|method| method == "mxfp4") => 38,

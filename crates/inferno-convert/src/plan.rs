@@ -40,7 +40,10 @@ pub(crate) struct PlannedTensor {
 pub(crate) enum Content {
     Values(Lazy),
     /// Codes of 4 bits, two per byte, and the exponent of each block of 32.
-    Mxfp4 { codes: Lazy, exponents: Lazy },
+    Mxfp4 {
+        codes: Lazy,
+        exponents: Lazy,
+    },
     Constant(Vec<f32>),
 }
 
@@ -97,7 +100,8 @@ pub(crate) fn plan(
             .iter()
             .find_map(|prefix| {
                 let whole = format!("{prefix}{pattern}");
-                names::find(family.rules, &whole).map(|(action, ending)| (action, ending.to_owned()))
+                names::find(family.rules, &whole)
+                    .map(|(action, ending)| (action, ending.to_owned()))
             });
         let Some((action, ending)) = found else {
             unknown.push(source.name.clone());
@@ -190,8 +194,9 @@ impl Planner<'_> {
             Action::Rename(target) => vec![(named(target), tensor)],
             Action::Map(target, transform) => vec![(named(target), transformed(transform)?)],
             Action::Split(targets) => {
-                let outputs =
-                    targets.iter().map(|(target, transform)| Ok((named(target), transformed(*transform)?)));
+                let outputs = targets
+                    .iter()
+                    .map(|(target, transform)| Ok((named(target), transformed(*transform)?)));
                 outputs.collect::<Result<_, ConvertError>>()?
             }
             Action::SkipZeros => {
@@ -258,17 +263,26 @@ impl Planner<'_> {
             if found != expected {
                 return Err(ConvertError::MissingExperts { tensor: name, expected, found });
             }
-            let shape = experts.values().next().map(|first| first.shape.clone()).unwrap_or_default();
+            let shape =
+                experts.values().next().map(|first| first.shape.clone()).unwrap_or_default();
             let stacked = Lazy::stack(experts.into_values().collect());
-            let stacked =
-                stacked.map_err(|reason| ConvertError::Shape { name: name.clone(), shape, reason })?;
+            let stacked = stacked.map_err(|reason| ConvertError::Shape {
+                name: name.clone(),
+                shape,
+                reason,
+            })?;
             self.values(name, stacked)?;
         }
         Ok(())
     }
 
     /// Adds MXFP4 weights: `source` are the codes, `[experts, rows, blocks, 16]`; with two targets, their rows alternate.
-    fn mxfp4(&mut self, targets: &[&str], number: usize, numbers: &[usize]) -> Result<(), ConvertError> {
+    fn mxfp4(
+        &mut self,
+        targets: &[&str],
+        number: usize,
+        numbers: &[usize],
+    ) -> Result<(), ConvertError> {
         let source = self.context.sources.tensor(number);
         let scales = source.name.replace("_blocks", "_scales");
         let Some(scales) = self.context.sources.find(&scales) else {
@@ -281,9 +295,16 @@ impl Planner<'_> {
             reason,
         };
         let expected = [&scale.shape[..], &[16]].concat();
-        if source.dtype != Dtype::U8 || scale.dtype != Dtype::U8 || source.shape != expected || expected.len() != 4 {
+        if source.dtype != Dtype::U8
+            || scale.dtype != Dtype::U8
+            || source.shape != expected
+            || expected.len() != 4
+        {
             let to = expected;
-            return Err(shape_error(inferno_tensor::TensorError::ReshapeMismatch { from: source.shape.clone(), to }));
+            return Err(shape_error(inferno_tensor::TensorError::ReshapeMismatch {
+                from: source.shape.clone(),
+                to,
+            }));
         }
         let [experts, rows, blocks, _] = expected[..] else { return Ok(()) };
         let (count, layer) = (targets.len(), numbers.first().copied().unwrap_or(0).to_string());

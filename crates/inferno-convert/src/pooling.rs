@@ -13,11 +13,11 @@ pub(crate) fn keys(context: &Context<'_>, keys: &mut Keys) -> Result<(), Convert
         return Ok(());
     };
     let modules = modules.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_pooling = |module: &&Value| {
-        module["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"))
-    };
+    let is_pooling =
+        |module: &&Value| module["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"));
     let folder = modules.iter().find(is_pooling).and_then(|module| module["path"].as_str());
-    let Some(folder) = folder.filter(|folder| !folder.contains("..") && !folder.starts_with('/')) else {
+    let Some(folder) = folder.filter(|folder| !folder.contains("..") && !folder.starts_with('/'))
+    else {
         return Ok(());
     };
     let path = context.folder.join(folder).join("config.json");

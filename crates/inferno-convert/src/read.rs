@@ -52,7 +52,9 @@ fn slice(sources: &Sources, tensor: &Lazy, dtype: DType, range: &Range<usize>) -
         return None;
     }
     let (first, size) = (part.contiguous_start()?, dtype.block_bytes());
-    Some(sources.data(part.source).slice((first + within.start) * size..(first + within.end) * size))
+    Some(
+        sources.data(part.source).slice((first + within.start) * size..(first + within.end) * size),
+    )
 }
 
 /// Whether the elements of a part are stored as the result stores them.
@@ -89,7 +91,9 @@ fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, 
                 values.copy_from_slice(decoded);
             }
             Some((decoded, false)) => gather(part, decoded, range, &mut values),
-            None => read_values(part, sources.tensor(part.source).dtype, &bytes, range, &mut values),
+            None => {
+                read_values(part, sources.tensor(part.source).dtype, &bytes, range, &mut values)
+            }
         }
         for operation in &part.operations {
             values.iter_mut().for_each(|value| *value = operation.apply(*value));
@@ -115,7 +119,9 @@ fn read_values(part: &Part, dtype: Dtype, bytes: &[u8], range: Range<usize>, out
         Dtype::F64 => {
             let mut copied = vec![[0; 8]; out.len()];
             gather(part, bytemuck::cast_slice::<u8, [u8; 8]>(bytes), range, &mut copied);
-            out.iter_mut().zip(copied).for_each(|(out, value)| *out = f64::from_le_bytes(value) as f32);
+            out.iter_mut()
+                .zip(copied)
+                .for_each(|(out, value)| *out = f64::from_le_bytes(value) as f32);
         }
         other => {
             let mut copied = vec![0; out.len()];

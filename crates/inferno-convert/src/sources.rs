@@ -80,10 +80,14 @@ impl Sources {
             };
             let source = self.weights.tensor(weight);
             let [rows, cols] = source.shape[..] else {
-                return Err(ConvertError::ElementType { name: source.name.clone(), found: "F8, not a matrix".to_owned() });
+                return Err(ConvertError::ElementType {
+                    name: source.name.clone(),
+                    found: "F8, not a matrix".to_owned(),
+                });
             };
             if self.format(number).is_none() {
-                let (name, found) = (name.clone(), format!("{:?}", self.weights.tensor(number).dtype));
+                let (name, found) =
+                    (name.clone(), format!("{:?}", self.weights.tensor(number).dtype));
                 return Err(ConvertError::ElementType { name, found });
             }
             let block = match (&shape[..], block) {
@@ -93,7 +97,10 @@ impl Sources {
                 _ => (0, 0),
             };
             let expected = [rows.div_ceil(block.0.max(1)), cols.div_ceil(block.1.max(1))];
-            if block.0 == 0 || block.1 == 0 || shape.iter().product::<usize>() != expected[0] * expected[1] {
+            if block.0 == 0
+                || block.1 == 0
+                || shape.iter().product::<usize>() != expected[0] * expected[1]
+            {
                 return Err(ConvertError::InvalidKey {
                     key: "quantization_config".to_owned(),
                     expected: format!("blocks that divide {}, {rows} x {cols}", source.name),
@@ -110,7 +117,8 @@ impl Sources {
     fn check_types(&self) -> Result<(), ConvertError> {
         for (number, source) in self.weights.tensors().iter().enumerate() {
             if float8::decoder(source.dtype).is_some() && self.scales[number].is_none() {
-                let (name, found) = (source.name.clone(), format!("{:?} without scales", source.dtype));
+                let (name, found) =
+                    (source.name.clone(), format!("{:?} without scales", source.dtype));
                 return Err(ConvertError::ElementType { name, found });
             }
         }
@@ -203,8 +211,9 @@ impl Sources {
 }
 
 fn block_size(size: &Value) -> Result<(usize, usize), ConvertError> {
-    let sizes: Option<Vec<usize>> =
-        size.as_array().and_then(|sizes| sizes.iter().map(|size| Some(size.as_u64()? as usize)).collect());
+    let sizes: Option<Vec<usize>> = size
+        .as_array()
+        .and_then(|sizes| sizes.iter().map(|size| Some(size.as_u64()? as usize)).collect());
     match sizes.as_deref() {
         Some(&[rows, cols]) if rows > 0 && cols > 0 => Ok((rows, cols)),
         _ => Err(invalid("quantization_config.weight_block_size", "two numbers", size)),

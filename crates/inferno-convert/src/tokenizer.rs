@@ -86,7 +86,8 @@ pub(crate) fn convert(
             Some(model) => {
                 metadata.insert("tokenizer.ggml.model", model);
                 write(metadata, &tokens);
-                metadata.insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
+                metadata
+                    .insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
             }
             None => {
                 metadata.insert("tokenizer.ggml.model", "llama");
@@ -102,7 +103,8 @@ pub(crate) fn convert(
         return Err(files.unsupported());
     };
 
-    let mut special = special::SpecialTokens::find(&files, context.config, Some(tokens.texts.len()))?;
+    let mut special =
+        special::SpecialTokens::find(&files, context.config, Some(tokens.texts.len()))?;
     for (role, text) in facts.tokens {
         if let Some(id) = tokens.texts.iter().position(|token| token == text) {
             special.set_default(role, id);

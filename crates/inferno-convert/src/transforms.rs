@@ -56,7 +56,8 @@ pub(crate) fn paired_keys(context: &Context<'_>, tensor: Lazy) -> Result {
 fn paired(tensor: Lazy, heads: usize) -> Result {
     let shape = tensor.shape.clone();
     let half = shape[0] / heads.max(1) / 2;
-    let split: Vec<usize> = [heads, 2, half].into_iter().chain(shape[1..].iter().copied()).collect();
+    let split: Vec<usize> =
+        [heads, 2, half].into_iter().chain(shape[1..].iter().copied()).collect();
     let view = tensor.view(|view| view.reshape(&split)?.transpose(1, 2))?;
     Ok(view.reshaped(&shape)?)
 }

@@ -79,8 +79,11 @@ impl Weights {
             index.check_complete(&tensors)?;
         }
         let tensors: Vec<_> = tensors.into_values().collect();
-        let numbers =
-            tensors.iter().enumerate().map(|(number, tensor)| (tensor.name.clone(), number)).collect();
+        let numbers = tensors
+            .iter()
+            .enumerate()
+            .map(|(number, tensor)| (tensor.name.clone(), number))
+            .collect();
         Ok(Self { files, tensors, numbers })
     }
 

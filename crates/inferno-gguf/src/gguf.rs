@@ -10,9 +10,7 @@ use crate::file::{Contents, Storage};
 use crate::header::VERSION;
 use crate::shards;
 use crate::tensor_index::TensorIndex;
-use crate::{
-    FileWatch, GgmlType, GgufWriter, MappedFile, Metadata, Payloads, Result, TensorInfo,
-};
+use crate::{FileWatch, GgmlType, GgufWriter, MappedFile, Metadata, Payloads, Result, TensorInfo};
 
 /// A checkpoint: metadata, tensor index and payloads of one file, or of all shards of a split one.
 ///

@@ -87,5 +87,7 @@ pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};
 pub use loaded_model::LoadedModel;
 pub use model::Model;
-pub use quantize::{QuantizedWeights, QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};
+pub use quantize::{
+    QuantizeOptions, QuantizeProgress, QuantizedTensor, QuantizedWeights, Recipe, quantize,
+};
 pub use source::ModelSource;

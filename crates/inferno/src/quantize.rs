@@ -209,7 +209,8 @@ fn plan_tensor<'a>(
         }
     };
     let is_lossy = |(from, to): &(DType, DType)| !from.is_float() && !to.is_float();
-    if let Some((found, _)) = formats.filter(is_lossy).filter(|_| options.quantized == QuantizedWeights::Reject)
+    if let Some((found, _)) =
+        formats.filter(is_lossy).filter(|_| options.quantized == QuantizedWeights::Reject)
     {
         return Err(Error::AlreadyQuantized { tensor: name, found });
     }

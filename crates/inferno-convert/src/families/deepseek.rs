@@ -44,7 +44,8 @@ pub(super) const DEEPSEEK2: Family = Family {
         count("attention.kv_lora_rank", &["kv_lora_rank"]).required(),
         count("attention.value_length", &["kv_lora_rank"]).required(),
         count("attention.value_length_mla", &["v_head_dim"]).required(),
-        count("expert_feed_forward_length", &["moe_intermediate_size", "intermediate_size"]).required(),
+        count("expert_feed_forward_length", &["moe_intermediate_size", "intermediate_size"])
+            .required(),
         count("expert_count", &["n_routed_experts"]),
         float("expert_weights_scale", &["routed_scaling_factor"]),
         count("rope.dimension_count", &["qk_rope_head_dim"]).required(),
@@ -55,7 +56,9 @@ pub(super) const DEEPSEEK2: Family = Family {
         let number = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
         match number.and_then(|number| number.parse::<usize>().ok()) {
             Some(number) if number >= config.num_layers()? => Ok(UNUSED.to_owned()),
-            _ if name == "lm_head.weight" && config.is_set("tie_word_embeddings")? => Ok(UNUSED.to_owned()),
+            _ if name == "lm_head.weight" && config.is_set("tie_word_embeddings")? => {
+                Ok(UNUSED.to_owned())
+            }
             _ => Ok(name),
         }
     },
@@ -69,7 +72,10 @@ const UNUSED: &str = "unused";
 pub(super) const MISTRAL4: Family = Family {
     classes: &[],
     architecture: "mistral4",
-    rules: &[LATENT, &[split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", same)])]],
+    rules: &[
+        LATENT,
+        &[split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", same)])],
+    ],
     rename: |_, name| Ok(name),
     tokenizer: llama::TOKENIZER,
     ..DEEPSEEK2

@@ -64,7 +64,10 @@ pub(super) const ERNIE4_5_MOE: Family = Family {
         Ok::<_, ConvertError>(if is_unused { UNUSED.to_owned() } else { name })
     },
     rules: &[&[
-        rename("model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
+        rename(
+            "model.layers.{}.mlp.moe_statics.e_score_correction_bias",
+            "blk.{}.exp_probs_b.bias",
+        ),
         // The layers that predict further tokens are not converted.
         skip(UNUSED),
     ]],

@@ -1,10 +1,10 @@
 //! EXAONE 4 and its mixtures of experts.
 
 use super::llama::frequency_divisors;
+use crate::ConvertError;
 use crate::config::Config;
 use crate::family::{Context, Family, count, flag, float, rename};
 use crate::keys::Keys;
-use crate::ConvertError;
 
 pub(super) const EXAONE4: Family = Family {
     classes: &["Exaone4ForCausalLM"],
@@ -66,7 +66,8 @@ pub(super) const EXAONE_MOE: Family = Family {
     keys: |context, keys| {
         let Context { config, .. } = context;
         windows(context, keys)?;
-        let shared = config.count(&["moe_intermediate_size"])? * config.count(&["num_shared_experts"])?;
+        let shared =
+            config.count(&["moe_intermediate_size"])? * config.count(&["num_shared_experts"])?;
         keys.count("expert_shared_feed_forward_length", shared);
         let dense = config.count_or(&["first_k_dense_replace", "first_last_k_dense_replace"], 0)?;
         keys.count("leading_dense_block_count", dense);
@@ -78,7 +79,9 @@ pub(super) const EXAONE_MOE: Family = Family {
     rename: |config, name| {
         let Some(rest) = name.strip_prefix("mtp.") else { return Ok(name) };
         let first = config.num_layers()?;
-        if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.')) {
+        if let Some((number, own)) =
+            rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.'))
+        {
             let number: usize = number.parse().unwrap_or(0);
             return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
         }
@@ -89,7 +92,8 @@ pub(super) const EXAONE_MOE: Family = Family {
             ("norm.", "shared_head.norm."),
         ];
         let renamed = names.iter().find_map(|(from, to)| Some((to, rest.strip_prefix(from)?)));
-        Ok(renamed.map_or(name.clone(), |(to, ending)| format!("model.layers.{first}.{to}{ending}")))
+        Ok(renamed
+            .map_or(name.clone(), |(to, ending)| format!("model.layers.{first}.{to}{ending}")))
     },
     rules: &[&[
         rename("model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),

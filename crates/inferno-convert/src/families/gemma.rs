@@ -29,7 +29,8 @@ pub(super) const GEMMA: Family = Family {
         count("embedding_length", &["hidden_size"]).required(),
         count("feed_forward_length", &["intermediate_size"]).required(),
         count("attention.head_count", &["num_attention_heads"]).required(),
-        count("attention.head_count_kv", &["num_key_value_heads", "num_attention_heads"]).required(),
+        count("attention.head_count_kv", &["num_key_value_heads", "num_attention_heads"])
+            .required(),
         float("attention.layer_norm_rms_epsilon", &["rms_norm_eps"]).required(),
         count("attention.key_length", &["head_dim"]).required(),
         count("attention.value_length", &["head_dim"]).required(),
@@ -41,10 +42,7 @@ pub(super) const GEMMA: Family = Family {
         // Always that of the embeddings.
         skip("lm_head"),
     ]],
-    tokenizer: TokenizerFacts {
-        ids: &[("eot", 107)],
-        ..TOKENIZER
-    },
+    tokenizer: TokenizerFacts { ids: &[("eot", 107)], ..TOKENIZER },
     ..Family::DEFAULT
 };
 
@@ -209,7 +207,11 @@ fn normal_share(x: f64) -> f64 {
 }
 
 pub(super) const GEMMA4: Family = Family {
-    classes: &["Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", "Gemma4UnifiedForConditionalGeneration"],
+    classes: &[
+        "Gemma4ForConditionalGeneration",
+        "Gemma4ForCausalLM",
+        "Gemma4UnifiedForConditionalGeneration",
+    ],
     architecture: "gemma4",
     defaults: &[],
     facts: &[

@@ -11,7 +11,11 @@ pub(super) const GLM4: Family = Family {
     architecture: "glm4",
     keys: |context, keys| {
         if context.config.shared_rope().get("mrope_section").is_some() {
-            return Err(invalid("rope_parameters.mrope_section", "no value", "sections for images"));
+            return Err(invalid(
+                "rope_parameters.mrope_section",
+                "no value",
+                "sections for images",
+            ));
         }
         rotary_dimensions(context, keys)
     },
@@ -85,7 +89,8 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
 
 /// Half of a head is rotated, unless the file says otherwise.
 fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
-    let share = context.config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);
+    let share =
+        context.config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);
     keys.count("rope.dimension_count", (context.config.head_dim()? as f64 * share) as usize);
     Ok(())
 }

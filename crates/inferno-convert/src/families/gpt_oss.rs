@@ -23,7 +23,10 @@ pub(super) const GPT_OSS: Family = Family {
             "model.layers.{}.mlp.experts.gate_up_proj_bias",
             &[("blk.{}.ffn_gate_exps.bias", even_values), ("blk.{}.ffn_up_exps.bias", odd_values)],
         ),
-        split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", transposed)]),
+        split(
+            "model.layers.{}.mlp.experts.down_proj",
+            &[("blk.{}.ffn_down_exps.weight", transposed)],
+        ),
         split("model.layers.{}.mlp.experts.down_proj_bias", &[("blk.{}.ffn_down_exps.bias", same)]),
         Rule {
             source: "model.layers.{}.mlp.experts.gate_up_proj_blocks",
@@ -34,7 +37,10 @@ pub(super) const GPT_OSS: Family = Family {
             action: Action::Mxfp4(&["blk.{}.ffn_down_exps.weight"]),
         },
         // Read with the blocks.
-        Rule { source: "model.layers.{}.mlp.experts.gate_up_proj_scales", action: Action::Consumed },
+        Rule {
+            source: "model.layers.{}.mlp.experts.gate_up_proj_scales",
+            action: Action::Consumed,
+        },
         Rule { source: "model.layers.{}.mlp.experts.down_proj_scales", action: Action::Consumed },
     ]],
     ..Family::DEFAULT

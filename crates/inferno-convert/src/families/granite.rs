@@ -160,4 +160,3 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     }
     config.expect_text("hidden_act", &["silu"])
 }
-

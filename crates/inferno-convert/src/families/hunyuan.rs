@@ -52,7 +52,11 @@ fn dynamic_rotation(
         let context_length = config.count(&["max_position_embeddings"])?;
         if base != 10_000.0 || ![32 * 1024, DYNAMIC_CONTEXT].contains(&context_length) {
             let found = format!("{context_length} with a base of {base}");
-            return Err(invalid("max_position_embeddings", "32768 or 262144 with a base of 10000", found));
+            return Err(invalid(
+                "max_position_embeddings",
+                "32768 or 262144 with a base of 10000",
+                found,
+            ));
         }
         keys.count("rope.scaling.original_context_length", DYNAMIC_CONTEXT);
         keys.count("context_length", DYNAMIC_CONTEXT);
@@ -66,7 +70,10 @@ pub(super) const HUNYUAN_MOE: Family = Family {
     facts: &[count("expert_shared_feed_forward_length", &["intermediate_size"]).required()],
     keys: |context, keys| {
         let config = context.config;
-        keys.count("expert_feed_forward_length", same_in_all_layers(config, "moe_intermediate_size")?);
+        keys.count(
+            "expert_feed_forward_length",
+            same_in_all_layers(config, "moe_intermediate_size")?,
+        );
         keys.count("expert_used_count", same_in_all_layers(config, "moe_topk")?);
         keys.count("expert_shared_count", same_in_all_layers(config, "num_shared_expert")?);
         let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);

@@ -90,13 +90,17 @@ pub(super) const GPT_NEOX: Family = Family {
         rename("gpt_neox.final_layer_norm", "output_norm"),
         rename("gpt_neox.layers.{}.input_layernorm", "blk.{}.attn_norm"),
         rename("gpt_neox.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"),
-        map("gpt_neox.layers.{}.attention.query_key_value", "blk.{}.attn_qkv", |context, tensor| {
-            let heads = context.config.num_heads()?;
-            let shape = tensor.shape.clone();
-            let size = shape[0] / heads.max(1) / 3;
-            let split = [&[heads, 3, size], shape.get(1..).unwrap_or_default()].concat();
-            Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
-        }),
+        map(
+            "gpt_neox.layers.{}.attention.query_key_value",
+            "blk.{}.attn_qkv",
+            |context, tensor| {
+                let heads = context.config.num_heads()?;
+                let shape = tensor.shape.clone();
+                let size = shape[0] / heads.max(1) / 3;
+                let split = [&[heads, 3, size], shape.get(1..).unwrap_or_default()].concat();
+                Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
+            },
+        ),
         rename("gpt_neox.layers.{}.attention.dense", "blk.{}.attn_output"),
         rename("gpt_neox.layers.{}.mlp.dense_h_to_4h", "blk.{}.ffn_up"),
         rename("gpt_neox.layers.{}.mlp.dense_4h_to_h", "blk.{}.ffn_down"),
@@ -161,7 +165,10 @@ fn falcon_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
     let split = [&[groups, per_group, size], &tail[..]].concat();
     let part = |range: std::ops::Range<usize>| -> Result<Lazy, ViewError> {
         let rows = groups * range.len() * size;
-        Ok(tensor.clone().view(|view| view.reshape(&split)?.slice(1, range.clone()))?.reshaped(&[&[rows], &tail[..]].concat())?)
+        Ok(tensor
+            .clone()
+            .view(|view| view.reshape(&split)?.slice(1, range.clone()))?
+            .reshaped(&[&[rows], &tail[..]].concat())?)
     };
     let parts = [0..per_group - 2, per_group - 2..per_group - 1, per_group - 1..per_group];
     let parts = parts.into_iter().map(part).collect::<Result<_, _>>()?;

@@ -161,7 +161,10 @@ pub(super) const LLAMA4: Family = Family {
 };
 
 /// All dimensions of a head are rotated.
-pub(super) fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+pub(super) fn rotary_dimensions(
+    context: &Context<'_>,
+    keys: &mut Keys,
+) -> Result<(), ConvertError> {
     keys.count("rope.dimension_count", context.config.head_dim()?);
     Ok(())
 }

@@ -105,7 +105,8 @@ pub(super) const MAMBA2: Family = Family {
         let Context { config, .. } = context;
         let size = config.count(&["hidden_size", "d_model", "dim"])?;
         let expand = config.count_or(&["mamba_expand", "expand"], 2)?;
-        let inner = config.count_or(&["mamba_d_ssm", "intermediate_size", "d_inner"], expand * size)?;
+        let inner =
+            config.count_or(&["mamba_d_ssm", "intermediate_size", "d_inner"], expand * size)?;
         if inner != expand * size {
             return Err(invalid("intermediate_size", &format!("{}", expand * size), inner));
         }
@@ -136,7 +137,10 @@ fn mamba2(
     let head = config.count_or(&["mamba_d_head", "head_dim"], 64)?.max(1);
     keys.count("ssm.conv_kernel", config.count_or(&["conv_kernel", "d_conv", "mamba_d_conv"], 4)?);
     keys.count("ssm.inner_size", inner);
-    keys.count("ssm.state_size", config.count_or(&["state_size", "d_state", "mamba_d_state"], 128)?);
+    keys.count(
+        "ssm.state_size",
+        config.count_or(&["state_size", "d_state", "mamba_d_state"], 128)?,
+    );
     keys.count("ssm.time_step_rank", inner / head);
     keys.count("ssm.group_count", config.count_or(&["n_groups", "mamba_n_groups"], 1)?);
     let epsilon = config.optional_float(&["layer_norm_epsilon", "rms_norm_eps"])?;
@@ -162,7 +166,8 @@ pub(super) const JAMBA: Family = Family {
         let size = config.count(&["hidden_size", "mamba_d_model"])?;
         let (heads, offset) = (config.num_kv_heads()?, config.count(&["attn_layer_offset"])?);
         let period = config.count(&["attn_layer_period"])?.max(1);
-        let is_attention = |layer: usize| layer >= offset && (layer - offset).is_multiple_of(period);
+        let is_attention =
+            |layer: usize| layer >= offset && (layer - offset).is_multiple_of(period);
         let layers = 0..config.num_layers()?;
         let counts = layers.map(|layer| if is_attention(layer) { heads } else { 0 });
         keys.counts("attention.head_count_kv", counts);
@@ -257,7 +262,9 @@ pub(super) const FALCON_H1: Family = Family {
             map("model.embed_tokens", "token_embd", |context, tensor| {
                 scaled(context, tensor, &["embedding_multiplier"])
             }),
-            map("lm_head", "output", |context, tensor| scaled(context, tensor, &["lm_head_multiplier"])),
+            map("lm_head", "output", |context, tensor| {
+                scaled(context, tensor, &["lm_head_multiplier"])
+            }),
             rename("model.final_layernorm", "output_norm"),
             // Without `.weight`, as runtimes expect it.
             rename("model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm"),
@@ -306,4 +313,3 @@ fn scaled_input(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> 
     }
     Ok(Lazy::concat(parts)?)
 }
-

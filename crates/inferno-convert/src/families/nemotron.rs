@@ -3,7 +3,7 @@
 use super::{granite, mamba};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, count, float, flag, map, rename};
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, map, rename};
 use crate::keys::Keys;
 use crate::transforms::{column, negative_exp_column, plus_one, squeezed};
 
@@ -109,7 +109,8 @@ const HYBRID_MOE: Family = Family {
         count("vocab_size", &["vocab_size"]).required(),
         count("expert_used_count", &["num_experts_per_tok"]).required(),
         count("expert_feed_forward_length", &["moe_intermediate_size"]).required(),
-        count("expert_shared_feed_forward_length", &["moe_shared_expert_intermediate_size"]).required(),
+        count("expert_shared_feed_forward_length", &["moe_shared_expert_intermediate_size"])
+            .required(),
         count("expert_count", &["n_routed_experts"]).required(),
         count("expert_shared_count", &["n_shared_experts"]).required(),
         flag("expert_weights_norm", &["norm_topk_prob"]),
@@ -124,7 +125,9 @@ const HYBRID_MOE: Family = Family {
 fn has_experts(config: &Config) -> Result<bool, ConvertError> {
     match config.text("hybrid_override_pattern")? {
         Some(letters) => Ok(letters.contains('E')),
-        None => Ok(config.texts("layers_block_type")?.is_some_and(|layers| layers.contains(&"moe"))),
+        None => {
+            Ok(config.texts("layers_block_type")?.is_some_and(|layers| layers.contains(&"moe")))
+        }
     }
 }
 
@@ -148,12 +151,17 @@ fn layers(config: &Config) -> Result<Vec<LayerKind>, ConvertError> {
                 _ => None,
             })
             .collect(),
-        None => config.texts("layers_block_type")?.unwrap_or_default().into_iter().map(|name| match name {
-            "mamba" | "linear_attention" => Some(LayerKind::Recurrent),
-            "attention" | "full_attention" => Some(LayerKind::Attention),
-            "moe" | "mlp" => Some(LayerKind::FeedForward),
-            _ => None,
-        }).collect(),
+        None => config
+            .texts("layers_block_type")?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|name| match name {
+                "mamba" | "linear_attention" => Some(LayerKind::Recurrent),
+                "attention" | "full_attention" => Some(LayerKind::Attention),
+                "moe" | "mlp" => Some(LayerKind::FeedForward),
+                _ => None,
+            })
+            .collect(),
     };
     let expected = config.num_layers()?;
     match kinds {

@@ -60,7 +60,8 @@ pub(super) const PHI3: Family = Family {
         keys.float("rope.freq_base", config.rope().float("rope_theta")?);
         keys.count("attention.sliding_window", config.count_or(&["sliding_window"], 0)?);
         if factors(config)?.is_some() {
-            let scale = config.count(&["n_positions", "max_position_embeddings"])? as f64 / original;
+            let scale =
+                config.count(&["n_positions", "max_position_embeddings"])? as f64 / original;
             let factor = match rope.kind() {
                 _ if scale <= 1.0 => 1.0,
                 Some("su" | "longrope") => (1.0 + scale.ln() / original.ln()).sqrt(),

@@ -56,7 +56,10 @@ pub(super) const QWEN3_VL_MOE: Family = Family {
                 ("blk.{}.ffn_up_exps.weight", second_half_transposed),
             ],
         ),
-        split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", transposed)]),
+        split(
+            "model.layers.{}.mlp.experts.down_proj",
+            &[("blk.{}.ffn_down_exps.weight", transposed)],
+        ),
     ]],
     ..QWEN2_MOE
 };
@@ -121,7 +124,9 @@ pub(super) const QWEN3_NEXT: Family = Family {
                         let parts = parts.map(|part| grouped_rows(context, &tensor, part));
                         Ok(Lazy::concat(parts.into_iter().collect::<Result<_, _>>()?)?)
                     }),
-                    ("blk.{}.attn_gate", |context, tensor| grouped_rows(context, &tensor, Part::Gate)),
+                    ("blk.{}.attn_gate", |context, tensor| {
+                        grouped_rows(context, &tensor, Part::Gate)
+                    }),
                 ],
             ),
             // Value heads keep their order, next to those with the same key.
@@ -206,7 +211,8 @@ fn prediction_names(config: &Config, name: String) -> Result<String, ConvertErro
         return Ok(name);
     };
     let first = config.num_layers()?;
-    if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.')) {
+    if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.'))
+    {
         let number: usize = number.parse().unwrap_or(0);
         return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
     }
@@ -233,8 +239,10 @@ fn heads(config: &Config) -> Result<(usize, usize), ConvertError> {
 fn tiled_rows(context: &Context<'_>, tensor: Lazy, size: usize) -> Result<Lazy, ViewError> {
     let (keys, values) = heads(context.config)?;
     let shape = tensor.shape.clone();
-    let split: Vec<usize> =
-        [keys, values, size].into_iter().chain(shape.get(1..).unwrap_or_default().iter().copied()).collect();
+    let split: Vec<usize> = [keys, values, size]
+        .into_iter()
+        .chain(shape.get(1..).unwrap_or_default().iter().copied())
+        .collect();
     Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
 }
 
@@ -282,5 +290,8 @@ fn grouped_rows(context: &Context<'_>, tensor: &Lazy, part: Part) -> Result<Lazy
     let cols = tensor.shape.get(1).copied().unwrap_or(1);
     let per_key = 2 * (key + value);
     let shape = [keys * range.len(), cols];
-    Ok(tensor.clone().view(|view| view.reshape(&[keys, per_key, cols])?.slice(1, range.clone()))?.reshaped(&shape)?)
+    Ok(tensor
+        .clone()
+        .view(|view| view.reshape(&[keys, per_key, cols])?.slice(1, range.clone()))?
+        .reshaped(&shape)?)
 }

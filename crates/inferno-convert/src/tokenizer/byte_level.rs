@@ -42,6 +42,7 @@ pub(super) fn tokens(
     // Merges are separated by a space, which tokens have in the alphabet of bytes.
     let escaped = |text: &str| text.replace(' ', "Ġ");
     let merges = files.merges()?;
-    let merges = merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
+    let merges =
+        merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
     Ok((tokens, merges.collect()))
 }

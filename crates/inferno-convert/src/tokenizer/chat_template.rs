@@ -54,9 +54,12 @@ fn in_files(folder: &Path) -> Result<Templates, ConvertError> {
     if let Some(template) = json::read_text(&folder.join("chat_template.jinja"))? {
         let mut templates = vec![("default".to_owned(), template)];
         let further = fs::read_dir(folder.join("additional_chat_templates"));
-        let mut paths: Vec<_> = further.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let mut paths: Vec<_> =
+            further.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         paths.sort();
-        for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "jinja")) {
+        for path in
+            paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "jinja"))
+        {
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
             if let Some(template) = json::read_text(path)? {
                 templates.push((identifier(name), template));

@@ -148,8 +148,17 @@ impl TokenizerFiles {
     /// The texts of special tokens, such as BOS.
     pub(super) fn special_texts(&self) -> Vec<&str> {
         let Some(config) = &self.config else { return Vec::new() };
-        let keys = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
-        let mut texts: Vec<&str> = keys.iter().filter_map(|key| token_text(config.get(*key)?)).collect();
+        let keys = [
+            "bos_token",
+            "eos_token",
+            "unk_token",
+            "sep_token",
+            "pad_token",
+            "cls_token",
+            "mask_token",
+        ];
+        let mut texts: Vec<&str> =
+            keys.iter().filter_map(|key| token_text(config.get(*key)?)).collect();
         for key in ["additional_special_tokens", "extra_special_tokens"] {
             let further = config.get(key).and_then(Value::as_array);
             texts.extend(further.into_iter().flatten().filter_map(token_text));

@@ -31,11 +31,11 @@ pub(super) fn tokens(
     let (mut texts, mut types, mut scores) = (Vec::new(), Vec::new(), Vec::new());
     for id in 0..size {
         let token = added.get(&id);
-        let Some(text) = token.map(|token| token.text.as_str()).or(vocabulary.get(&id).copied()) else {
+        let Some(text) = token.map(|token| token.text.as_str()).or(vocabulary.get(&id).copied())
+        else {
             return Err(files.invalid(format!("token {id} is missing")));
         };
-        let is_special =
-            token.is_some_and(|token| token.is_special) || special.contains(&text);
+        let is_special = token.is_some_and(|token| token.is_special) || special.contains(&text);
         types.push(match () {
             () if facts.visible.contains(&text) => TokenType::UserDefined,
             () if is_byte(text) => TokenType::Byte,
@@ -47,7 +47,8 @@ pub(super) fn tokens(
         scores.push(rank.unwrap_or(NO_MERGE));
         texts.push(text.to_owned());
     }
-    let merges = merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
+    let merges =
+        merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
     Ok((Tokens { texts, types, scores: Some(scores) }, merges.collect()))
 }
 
@@ -59,5 +60,7 @@ fn escaped(text: &str) -> String {
 /// Whether a token stands for a byte, such as `<0x0A>`.
 fn is_byte(text: &str) -> bool {
     let digits = text.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-    digits.is_some_and(|digits| digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    digits.is_some_and(|digits| {
+        digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }

@@ -20,7 +20,10 @@ pub(super) fn tokens(
     reads_added_tokens: bool,
 ) -> Result<(Tokens, Option<String>), ConvertError> {
     let damaged = || {
-        ConvertError::invalid(files.folder.join("tokenizer.model"), "not a sentence-piece model, or damaged")
+        ConvertError::invalid(
+            files.folder.join("tokenizer.model"),
+            "not a sentence-piece model, or damaged",
+        )
     };
     let Model { pieces, is_unigram } = Model::parse(model).ok_or_else(damaged)?;
     let size = size.unwrap_or(pieces.len());
@@ -47,11 +50,15 @@ pub(super) fn tokens(
             set(id as usize, text, TokenType::UserDefined);
         }
     }
-    let decoder = files.config.as_ref().and_then(|config| config.get("added_tokens_decoder")?.as_object());
-    let from_config = decoder.into_iter().flatten().filter_map(|(id, token)| Some((id.parse().ok()?, token)));
-    let list = files.tokenizer.as_ref().and_then(|tokenizer| tokenizer.get("added_tokens")?.as_array());
+    let decoder =
+        files.config.as_ref().and_then(|config| config.get("added_tokens_decoder")?.as_object());
+    let from_config =
+        decoder.into_iter().flatten().filter_map(|(id, token)| Some((id.parse().ok()?, token)));
+    let list =
+        files.tokenizer.as_ref().and_then(|tokenizer| tokenizer.get("added_tokens")?.as_array());
     let from_tokenizer = list.into_iter().flatten().filter(|_| reads_added_tokens);
-    let from_tokenizer = from_tokenizer.filter_map(|token| Some((token["id"].as_u64()? as usize, token)));
+    let from_tokenizer =
+        from_tokenizer.filter_map(|token| Some((token["id"].as_u64()? as usize, token)));
     for (id, token) in from_config.chain(from_tokenizer) {
         let token: &Value = token;
         let Some(text) = token["content"].as_str() else { continue };

@@ -42,7 +42,8 @@ impl SpecialTokens {
         let mut special = Self::default();
         let mut texts: BTreeMap<&'static str, String> = BTreeMap::new();
         for role in ROLES {
-            let named = files.config.as_ref().and_then(|config| config.get(&format!("{role}_token")));
+            let named =
+                files.config.as_ref().and_then(|config| config.get(&format!("{role}_token")));
             if let Some(text) = named.and_then(token_text) {
                 texts.insert(role, text.to_owned());
             }
@@ -62,7 +63,8 @@ impl SpecialTokens {
         }
         let fits = |id: usize| size.is_none_or(|size| id < size);
         if files.tokenizer.is_some() {
-            let added = files.tokenizer.as_ref().and_then(|all| all.get("added_tokens")?.as_array());
+            let added =
+                files.tokenizer.as_ref().and_then(|all| all.get("added_tokens")?.as_array());
             let find = |text: &str| {
                 let mut tokens = added.into_iter().flatten();
                 tokens.find(|token| token["content"] == text)?["id"].as_u64()
@@ -83,7 +85,11 @@ impl SpecialTokens {
     }
 
     /// Which tokens the post-processor of `tokenizer.json` adds. Tokens that it names become BOS and EOS.
-    fn post_processor(&mut self, files: &TokenizerFiles, texts: &mut BTreeMap<&'static str, String>) {
+    fn post_processor(
+        &mut self,
+        files: &TokenizerFiles,
+        texts: &mut BTreeMap<&'static str, String>,
+    ) {
         let processor = files.tokenizer.as_ref().and_then(|all| all.get("post_processor"));
         for stage in processor.into_iter().flat_map(flattened) {
             match stage["type"].as_str() {

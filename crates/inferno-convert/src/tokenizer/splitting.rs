@@ -40,9 +40,16 @@ pub(super) fn identify(
     let candidates = pre_tokenizers().filter(|it| it.words(COMMON) == common);
     let differences = |words: &[&str]| {
         let borders = |words: &[&str]| -> Vec<usize> {
-            words.iter().scan(0, |end, word| { *end += word.len(); Some(*end) }).collect()
+            words
+                .iter()
+                .scan(0, |end, word| {
+                    *end += word.len();
+                    Some(*end)
+                })
+                .collect()
         };
-        let (own, other) = (borders(words), borders(&rare.iter().map(String::as_str).collect::<Vec<_>>()));
+        let (own, other) =
+            (borders(words), borders(&rare.iter().map(String::as_str).collect::<Vec<_>>()));
         own.iter().filter(|border| !other.contains(border)).count()
             + other.iter().filter(|border| !own.contains(border)).count()
     };
@@ -100,7 +107,9 @@ impl Stages {
         let pre_tokenizer = files.tokenizer.as_ref().and_then(|all| all.get("pre_tokenizer"));
         let pre_tokenizer = pre_tokenizer.unwrap_or(&Value::Null);
         let unsupported = |what: &str| {
-            ConvertError::tokenizer(format!("pre-tokenizer {what} in tokenizer.json is not supported; pass --pre NAME"))
+            ConvertError::tokenizer(format!(
+                "pre-tokenizer {what} in tokenizer.json is not supported; pass --pre NAME"
+            ))
         };
         let mut stages = Vec::new();
         for stage in flattened(pre_tokenizer) {
@@ -120,20 +129,26 @@ impl Stages {
                 "Digits" if stage["individual_digits"] == true => r"\p{N}".to_owned(),
                 "Digits" => r"\p{N}+".to_owned(),
                 "Punctuation" => PUNCTUATION.to_owned(),
-                "Split" => match (stage["pattern"]["Regex"].as_str(), stage["pattern"]["String"].as_str()) {
-                    (Some(pattern), _) => pattern.to_owned(),
-                    (None, Some(text)) => fancy_regex::escape(text).into_owned(),
-                    (None, None) => return Err(files.invalid("a Split without a pattern")),
-                },
+                "Split" => {
+                    match (stage["pattern"]["Regex"].as_str(), stage["pattern"]["String"].as_str())
+                    {
+                        (Some(pattern), _) => pattern.to_owned(),
+                        (None, Some(text)) => fancy_regex::escape(text).into_owned(),
+                        (None, None) => return Err(files.invalid("a Split without a pattern")),
+                    }
+                }
                 other => return Err(unsupported(other)),
             };
             let pattern = Regex::new(&pattern).map_err(|error| {
-                ConvertError::tokenizer(format!("the expression {pattern:?} is not supported ({error}); pass --pre NAME"))
+                ConvertError::tokenizer(format!(
+                    "the expression {pattern:?} is not supported ({error}); pass --pre NAME"
+                ))
             })?;
             let is_inverted = kind == "Split" && stage["invert"] == true;
             stages.push(Stage { pattern, is_inverted, behavior });
         }
-        let patterns = stages.iter().map(|stage| stage.pattern.as_str()).collect::<Vec<_>>().join(" then ");
+        let patterns =
+            stages.iter().map(|stage| stage.pattern.as_str()).collect::<Vec<_>>().join(" then ");
         Ok(Self { stages, description: patterns })
     }
 

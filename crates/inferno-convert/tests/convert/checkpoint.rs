@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 pub(crate) type Tensors = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
 
 /// Single-precision numbers.
-pub(crate) fn floats(shape: &[usize], values: impl Fn(usize) -> f32) -> (Dtype, Vec<usize>, Vec<u8>) {
+pub(crate) fn floats(
+    shape: &[usize],
+    values: impl Fn(usize) -> f32,
+) -> (Dtype, Vec<usize>, Vec<u8>) {
     let len: usize = shape.iter().product();
     let bytes = (0..len).flat_map(|index| values(index).to_le_bytes()).collect();
     (Dtype::F32, shape.to_vec(), bytes)

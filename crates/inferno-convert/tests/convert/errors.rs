@@ -10,7 +10,9 @@ use tempfile::tempdir;
 use crate::checkpoint::{Tensors, floats, llama, tokenizer, write, write_tensors};
 
 fn message_in(folder: &Path) -> String {
-    Conversion::open(folder, &ConvertOptions::default()).expect_err("an invalid checkpoint").to_string()
+    Conversion::open(folder, &ConvertOptions::default())
+        .expect_err("an invalid checkpoint")
+        .to_string()
 }
 
 #[track_caller]
@@ -41,22 +43,36 @@ fn an_unknown_architecture_lists_those_that_are_supported() {
 
 #[test]
 fn keys_are_named() {
-    check(|config, _| _ = config.as_object_mut().expect("an object").remove("vocab_size"), &["\"vocab_size\" is missing"]);
-    check(|config, _| config["num_attention_heads"] = json!("two"), &["num_attention_heads", "found \"two\""]);
-    check(|config, _| config["rope_scaling"] = json!({"rope_type": "new"}), &["rope_type", "found new"]);
+    check(
+        |config, _| _ = config.as_object_mut().expect("an object").remove("vocab_size"),
+        &["\"vocab_size\" is missing"],
+    );
+    check(
+        |config, _| config["num_attention_heads"] = json!("two"),
+        &["num_attention_heads", "found \"two\""],
+    );
+    check(
+        |config, _| config["rope_scaling"] = json!({"rope_type": "new"}),
+        &["rope_type", "found new"],
+    );
 }
 
 #[test]
 fn tensors_without_a_role_are_named() {
     check(
-        |_, tensors| _ = tensors.insert("model.layers.0.new.weight".to_owned(), floats(&[2], |_| 0.0)),
+        |_, tensors| {
+            _ = tensors.insert("model.layers.0.new.weight".to_owned(), floats(&[2], |_| 0.0))
+        },
         &["model.layers.0.new.weight has no role in architecture llama"],
     );
 }
 
 #[test]
 fn shapes_are_checked() {
-    check(|config, _| config["num_attention_heads"] = json!(3), &["self_attn.q_proj.weight", "shape [8, 8]"]);
+    check(
+        |config, _| config["num_attention_heads"] = json!(3),
+        &["self_attn.q_proj.weight", "shape [8, 8]"],
+    );
 }
 
 #[test]
@@ -111,7 +127,11 @@ fn shards_match_their_index() {
     let names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
     let half = |second: bool| -> Tensors {
         let belongs = |name: &str| name.contains("mlp") == second;
-        tensors.iter().filter(|(name, _)| belongs(name)).map(|(name, it)| (name.clone(), it.clone())).collect()
+        tensors
+            .iter()
+            .filter(|(name, _)| belongs(name))
+            .map(|(name, it)| (name.clone(), it.clone()))
+            .collect()
     };
     for (index, name) in names.iter().enumerate() {
         write_tensors(&folder.path().join(name), &half(index == 1));
@@ -122,7 +142,8 @@ fn shards_match_their_index() {
         .collect();
     let write_index = |map: &serde_json::Map<String, Value>| {
         let index = json!({ "weight_map": map }).to_string();
-        fs::write(folder.path().join("model.safetensors.index.json"), index).expect("it is written");
+        fs::write(folder.path().join("model.safetensors.index.json"), index)
+            .expect("it is written");
     };
     write_index(&map);
     Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
@@ -148,6 +169,7 @@ fn an_unknown_pre_tokenizer_is_an_error_unless_it_is_named() {
     changed["pre_tokenizer"] = json!({"type": "Split", "pattern": {"Regex": "o"}, "behavior": "Isolated", "invert": false});
     fs::write(folder.path().join("tokenizer.json"), changed.to_string()).expect("it is written");
     assert!(message_in(folder.path()).contains("--pre NAME"));
-    let options = ConvertOptions { pre_tokenizer: Some("gpt-2".to_owned()), ..ConvertOptions::default() };
+    let options =
+        ConvertOptions { pre_tokenizer: Some("gpt-2".to_owned()), ..ConvertOptions::default() };
     Conversion::open(folder.path(), &options).expect("it is converted");
 }

@@ -16,7 +16,8 @@ fn folder(name: &str) -> PathBuf {
 
 fn open(name: &str) -> (Gguf, Value) {
     let folder = folder(name);
-    let conversion = Conversion::open(&folder, &ConvertOptions::default()).expect("it is converted");
+    let conversion =
+        Conversion::open(&folder, &ConvertOptions::default()).expect("it is converted");
     let expected = fs::read(folder.join("expected.json")).expect("the fixture exists");
     let gguf = conversion.into_gguf().expect("a valid file");
     (gguf, serde_json::from_slice(&expected).expect("valid JSON"))
@@ -32,7 +33,9 @@ fn to_json(value: &MetadataValue) -> Value {
         MetadataValue::Array(MetadataArray::I32(numbers)) => json!(numbers),
         MetadataValue::Array(MetadataArray::F32(numbers)) => json!(numbers),
         MetadataValue::Array(MetadataArray::Bool(flags)) => json!(flags),
-        MetadataValue::Array(MetadataArray::String(texts)) => json!(texts.iter().collect::<Vec<_>>()),
+        MetadataValue::Array(MetadataArray::String(texts)) => {
+            json!(texts.iter().collect::<Vec<_>>())
+        }
         other => panic!("unexpected type {}", other.value_type()),
     }
 }

@@ -23,12 +23,16 @@ fn eight_bit_floats_are_multiplied_by_the_scale_of_their_block() {
     config["quantization_config"] = json!({"quant_method": "fp8", "weight_block_size": [4, 3]});
     let name = "model.layers.0.mlp.down_proj.weight";
     // 1.0 in the first rows, 1.5 in the others; a sign in the last column.
-    let code = |index: usize| (if index < 32 { 0x38 } else { 0x3c }) | if index % 8 == 7 { 0x80 } else { 0 };
+    let code = |index: usize| {
+        (if index < 32 { 0x38 } else { 0x3c }) | if index % 8 == 7 { 0x80 } else { 0 }
+    };
     tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![8, 8], (0..64).map(code).collect()));
-    tensors.insert(format!("{name}_scale_inv"), floats(&[2, 3], |index| 2.0_f32.powi(index as i32)));
+    tensors
+        .insert(format!("{name}_scale_inv"), floats(&[2, 3], |index| 2.0_f32.powi(index as i32)));
     let folder = tempdir().expect("a folder");
     write(folder.path(), &config, &tensors);
-    let conversion = Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let conversion =
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
     let gguf = conversion.into_gguf().expect("a valid file");
     let expected: Vec<f32> = (0..64)
         .map(|index| {
@@ -50,7 +54,10 @@ fn eight_bit_floats_without_scales_are_an_error() {
     let folder = tempdir().expect("a folder");
     write(folder.path(), &config, &tensors);
     let error = Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("no scales");
-    assert!(matches!(&error, ConvertError::ElementType { name: found, .. } if found == name), "{error}");
+    assert!(
+        matches!(&error, ConvertError::ElementType { name: found, .. } if found == name),
+        "{error}"
+    );
 }
 
 #[test]
@@ -60,7 +67,8 @@ fn other_quantizations_are_an_error_with_advice() {
         config["quantization_config"] = json!({"quant_method": method});
         let folder = tempdir().expect("a folder");
         write(folder.path(), &config, &tensors);
-        let error = Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("unsupported");
+        let error =
+            Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("unsupported");
         let message = error.to_string();
         assert!(message.contains(method) && message.contains("original checkpoint"), "{message}");
     }
@@ -89,7 +97,8 @@ fn mxfp4_weights_of_experts_keep_their_values() {
     tensors.insert(format!("{name}_scales"), (Dtype::U8, vec![experts, rows, blocks], exponents));
     let folder = tempdir().expect("a folder");
     write(folder.path(), &config, &tensors);
-    let conversion = Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let conversion =
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
     let gguf = conversion.into_gguf().expect("a valid file");
     for (name, first) in [("gate", 0), ("up", 1)] {
         let name = format!("blk.0.ffn_{name}_exps.weight");
@@ -103,8 +112,9 @@ fn mxfp4_weights_of_experts_keep_their_values() {
             if code & 8 == 0 { magnitude } else { -magnitude }
         };
         let indices = (0..2).flat_map(|expert| (0..2).map(move |row| (expert, row)));
-        let expected: Vec<f32> =
-            indices.flat_map(|(expert, row)| (0..64).map(move |col| value(expert, row, col))).collect();
+        let expected: Vec<f32> = indices
+            .flat_map(|(expert, row)| (0..64).map(move |col| value(expert, row, col)))
+            .collect();
         assert_eq!(values(&gguf, &name), expected);
     }
 }

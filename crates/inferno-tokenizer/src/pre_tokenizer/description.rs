@@ -41,6 +41,8 @@ impl PreTokenizerDescription {
 
 /// The pre-tokenizers of byte-level vocabularies.
 pub fn pre_tokenizers() -> impl Iterator<Item = PreTokenizerDescription> {
-    let all = FAMILIES.iter().map(|&(names, pre_tokenizer)| PreTokenizerDescription { names, pre_tokenizer });
+    let all = FAMILIES
+        .iter()
+        .map(|&(names, pre_tokenizer)| PreTokenizerDescription { names, pre_tokenizer });
     all.filter(|it| it.pre_tokenizer.alphabet == Alphabet::Bytes)
 }

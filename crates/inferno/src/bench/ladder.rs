@@ -19,7 +19,9 @@ use tempfile::TempDir;
 use super::measure::Measurement;
 use super::{BenchProgress, PhaseReport, Spread, Workload, fitted, model_name};
 use crate::free_memory::free_bytes;
-use crate::{BackendChoice, Error, LoadOptions, Model, QuantizedWeights, QuantizeOptions, Recipe, quantize};
+use crate::{
+    BackendChoice, Error, LoadOptions, Model, QuantizeOptions, QuantizedWeights, Recipe, quantize,
+};
 
 /// No further repetition of a measurement starts after this time. The first rungs of a large model take minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

@@ -47,7 +47,13 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     outfile: Option<PathBuf>,
     /// Type of the weights
-    #[arg(long = "type", alias = "outtype", value_name = "TYPE", ignore_case = true, default_value = "auto")]
+    #[arg(
+        long = "type",
+        alias = "outtype",
+        value_name = "TYPE",
+        ignore_case = true,
+        default_value = "auto"
+    )]
     #[arg(value_parser = output_type())]
     output_type: OutputType,
     /// Name of the pre-tokenizer (tokenizer.ggml.pre) [default: found by comparison with tokenizer.json]
@@ -123,13 +129,12 @@ impl OutputType {
 impl ConvertArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Some(output) = self.output.or(self.outfile) else {
-            let message = "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
+            let message =
+                "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
             return Err(Failure::Usage(message.to_owned()));
         };
-        let options = ConvertOptions {
-            weight_type: self.output_type.weight_type(),
-            pre_tokenizer: self.pre,
-        };
+        let options =
+            ConvertOptions { weight_type: self.output_type.weight_type(), pre_tokenizer: self.pre };
         let conversion = Conversion::open(&self.folder, &options)?;
         conversion.notes().iter().for_each(|note| print_note(&format!("note: {note}")));
         let gguf = conversion.into_gguf()?;

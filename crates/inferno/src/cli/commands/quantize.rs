@@ -150,7 +150,11 @@ fn is_layer_matrix(info: &TensorInfo) -> bool {
 }
 
 /// Prints a summary of the conversion to standard error.
-pub(super) fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
+pub(super) fn report(
+    gguf: &Gguf,
+    tensors: &[QuantizedTensor],
+    output: &Path,
+) -> Result<(), Failure> {
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {

@@ -23,7 +23,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (&["interactive", "i", "repl"], "use inferno chat -m MODEL"),
     (&["embed", "embedding", "embeddings", "embed-multi"], "use /v1/embeddings of inferno serve"),
-    (&["convert-lora", "export-lora"], "adapters are not supported; merge them into the checkpoint, then convert it"),
+    (
+        &["convert-lora", "export-lora"],
+        "adapters are not supported; merge them into the checkpoint, then convert it",
+    ),
     (
         &["search", "find"],
         "search for GGUF repositories on huggingface.co, then use -m hf:OWNER/REPO",

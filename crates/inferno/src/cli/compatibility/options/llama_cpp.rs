@@ -374,11 +374,18 @@ pub(super) const OPTIONS: &[Entry] = &[
     (
         &["--use-temp-file", "--no-lazy", "--verbose"],
         &["convert"],
-        NoEffect { reason: "tensors are converted one after the other, in constant memory", has_value: false },
+        NoEffect {
+            reason: "tensors are converted one after the other, in constant memory",
+            has_value: false,
+        },
     ),
     (&["--vocab-only"], &["convert"], Advice("use inferno tokenize -m DIR")),
     (&["--mmproj"], &["convert"], Advice("encoders for images and audio are not supported")),
-    (&["--remote"], &["convert"], Advice("download the repository first: hf download OWNER/REPO --local-dir DIR")),
+    (
+        &["--remote"],
+        &["convert"],
+        Advice("download the repository first: hf download OWNER/REPO --local-dir DIR"),
+    ),
     (&["--bigendian"], &["convert"], Advice("only little-endian files are supported")),
     (
         &["--split-max-tensors", "--split-max-size", "--no-tensor-first-split"],

@@ -120,6 +120,27 @@ fn statistics_go_to_standard_error_and_to_a_file() {
 }
 
 #[test]
+fn a_draft_model_changes_no_text() {
+    let run = |options: &[&str]| greedy("48").args(["-md"]).args([model()]).args(options);
+    for options in [&[][..], &["--draft-max", "4", "--draft-min", "4"], &["--speculate", "3"]] {
+        let outcome = run(options).args([PROMPT]).success();
+        assert_eq!(outcome.stdout, golden() + "\n", "{options:?}");
+    }
+    let drafted = run(&["--draft-min", "4", "--stats", PROMPT]).success().stderr;
+    assert!(drafted.contains("accepted"), "{drafted}");
+    let planned = run(&["--dry-run", PROMPT]).success().stdout;
+    assert!(planned.contains("draft model"), "{planned}");
+    let refused = greedy("2").args(["--draft-max", "4", PROMPT]).failure(2);
+    assert!(refused.stderr.contains("--draft-model"), "{}", refused.stderr);
+    let refused = greedy("2").args(["--draft-head", PROMPT]).failure(1);
+    assert!(refused.stderr.contains("no prediction head"), "{}", refused.stderr);
+    let other = greedy("2").args(["--draft-model", "ember", PROMPT]).outcome();
+    if cfg!(feature = "embedded-model") {
+        assert!(other.stderr.contains("another vocabulary: token "), "{}", other.stderr);
+    }
+}
+
+#[test]
 fn accepted_drafts_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");

@@ -74,7 +74,7 @@ mod tests {
             wrong.record(0.75, false);
         }
         assert!((exact.mean() - 0.75).abs() < 0.02 && (exact.of(0.5) - 0.5).abs() < 0.03);
-        assert!(wrong.mean() < 0.03 && wrong.of(0.75) < 0.03, "{wrong:?}");
+        assert!(wrong.mean() < 0.03 && wrong.of(0.75) < 0.05, "{wrong:?}");
     }
 
     #[test]

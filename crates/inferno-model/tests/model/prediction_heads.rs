@@ -10,17 +10,39 @@ use inferno_backend::{
 use inferno_cpu::Isa;
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model, ModelCache, ModelSpec, StageRows};
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::logits::{MAX_RELATIVE_ERROR, cpu};
 use crate::support::{fixtures, oracle};
 
-#[derive(Deserialize)]
 struct Answer {
     tokens: Vec<u32>,
     hidden: Vec<Vec<f32>>,
     logits: Vec<Vec<f32>>,
     next_hidden: Vec<Vec<f32>>,
+}
+
+impl Answer {
+    fn read(name: &str) -> Self {
+        let path = fixtures().join(format!("{name}.head.json"));
+        let bytes = fs::read(path).expect("a fixture");
+        let value: Value = serde_json::from_slice(&bytes).expect("sound JSON");
+        let rows = |key: &str| {
+            let rows = value[key].as_array().expect("rows").iter();
+            let row = |row: &Value| {
+                let values = row.as_array().expect("a row").iter();
+                values.map(|value| value.as_f64().expect("a number") as f32).collect()
+            };
+            rows.map(row).collect()
+        };
+        let tokens = value["tokens"].as_array().expect("tokens").iter();
+        Self {
+            tokens: tokens.map(|token| token.as_u64().expect("an id") as u32).collect(),
+            hidden: rows("hidden"),
+            logits: rows("logits"),
+            next_hidden: rows("next_hidden"),
+        }
+    }
 }
 
 fn relative_error(expected: &[Vec<f32>], found: &[f32]) -> f64 {
@@ -84,8 +106,7 @@ fn heads_predict_what_transformers_does() {
     for name in ["qwen35-mtp", "glm4moe"] {
         let path = folder.join(format!("logits/{name}.gguf"));
         let checkpoint = Gguf::open(path).expect("the folder holds it");
-        let answer = fs::read(fixtures().join(format!("{name}.head.json"))).expect("a fixture");
-        let answer: Answer = serde_json::from_slice(&answer).expect("tokens and logits");
+        let answer = Answer::read(name);
         check(&checkpoint, &Arc::new(ReferenceBackend::new()), &answer, name);
         for isa in Isa::available() {
             check(&checkpoint, &cpu(isa), &answer, name);

@@ -108,8 +108,12 @@ fn files_of_llama_cpp_have_its_results() {
     let found = compare(&fixture("evaluation/qwen3-q4_0.gguf"));
     for (path, expected) in expected["report"].as_object().unwrap() {
         let (found, expected) = (number(&found, path), expected.as_f64().unwrap());
-        // Both quantize activations, but not alike.
-        let bound = 0.02 * expected.abs() + 0.003;
+        // Both quantize activations, but not alike; the perplexity of a random model reacts by about a percent.
+        let bound = match path.as_str() {
+            "/perplexity_ratio" | "/log_perplexity_ratio" => 0.01,
+            "/perplexity_difference" => 4.0,
+            _ => 0.02 * expected.abs() + 0.003,
+        };
         assert!((found - expected).abs() < bound, "{path}: {found} {expected}");
     }
     // The same model has nearly no divergence from what llama.cpp computes.
@@ -135,7 +139,8 @@ fn the_table_names_percentiles() {
 #[test]
 fn a_dry_run_adds_both_models() {
     let base = model();
-    let outcome = perplexity(&["--dry-run", "--kl-divergence"], &[&base]).success();
+    let outcome =
+        perplexity(&["--dry-run", "--context", "32", "--kl-divergence"], &[&base]).success();
     assert!(outcome.stdout.contains("both models fit"), "{}", outcome.stdout);
 }
 

@@ -63,8 +63,8 @@ pub(crate) struct PerplexityArgs {
     #[arg(conflicts_with_all = ["kl_divergence", "kl_divergence_base"])]
     stride: Option<usize>,
     /// Compare with this model, or with the log-probabilities in this file
-    #[arg(long, value_name = "BASE", num_args = 0..=1, default_missing_value = "")]
-    kl_divergence: Option<PathBuf>,
+    #[arg(long, value_name = "BASE")]
+    kl_divergence: Option<Option<PathBuf>>,
     /// Write the log-probabilities of the model to this file, 2 bytes for each scored token and each token of the
     /// vocabulary. Together with --kl-divergence (without a value), read them from this file, as llama.cpp does
     #[arg(long, value_name = "FILE", alias = "save-all-logits")]
@@ -84,19 +84,18 @@ impl PerplexityArgs {
         if self.context.is_some_and(|context| context < MIN_WINDOW) {
             return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
         }
-        let given = self.kl_divergence.as_deref().map(|base| base.as_os_str().is_empty());
-        let base = match (given, &self.kl_divergence, &self.kl_divergence_base) {
-            (None, _, None) => return self.measure(),
-            (None, _, Some(file)) => return Comparison::new(&self).store(file),
-            (Some(true), _, Some(file)) => file,
-            (Some(false), Some(base), None) => base,
-            (Some(false), _, Some(_)) => {
+        let base = match (&self.kl_divergence, &self.kl_divergence_base) {
+            (None, None) => return self.measure(),
+            (None, Some(file)) => return Comparison::new(&self).store(file),
+            (Some(None), Some(file)) => file,
+            (Some(Some(base)), None) => base,
+            (Some(Some(_)), Some(_)) => {
                 return Err(Failure::Usage(
                     "--kl-divergence BASE compares with a model or a file, and --kl-divergence-base FILE writes one; do one after the other"
                         .to_owned(),
                 ));
             }
-            _ => {
+            (Some(None), None) => {
                 return Err(Failure::Usage(
                     "--kl-divergence requires a base: a model, or a file written by --kl-divergence-base"
                         .to_owned(),

@@ -42,10 +42,10 @@ SAVE_EVERY_SECONDS = 240
 HELD_OUT_BATCHES = 4
 
 
-def rate_at(step: int, num_steps: int, peak_rate: float) -> float:
-    """Returns the learning rate of `step`."""
+def rate_at(step: int, num_steps: int, peak_rate: float, cooldown_share: float = COOLDOWN_SHARE) -> float:
+    """Returns the learning rate of `step`, which falls to zero over the last `cooldown_share` of the run."""
     warmup = min(1.0, (step + 1) / WARMUP_STEPS)
-    cooldown = min(1.0, (num_steps - step) / (COOLDOWN_SHARE * num_steps))
+    cooldown = min(1.0, (num_steps - step) / (cooldown_share * num_steps))
     return peak_rate * min(warmup, cooldown)
 
 
@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
+    parser.add_argument("--cooldown", type=float, default=COOLDOWN_SHARE, help="share of the steps over which the rate falls to zero")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--resume", action="store_true", help="resume from OUT/state.pt")
     start.add_argument("--from", dest="start", type=Path, help="start a new run with the weights of a model file")
@@ -205,10 +206,10 @@ def main() -> None:
         trainer.start_from(released.weights(arguments.start))
     if arguments.resume:
         trainer.load()
-    run(trainer, arguments.steps, arguments.resume)
+    run(trainer, arguments.steps, arguments.cooldown, arguments.resume)
 
 
-def run(trainer: Trainer, num_steps: int, resumed: bool) -> None:
+def run(trainer: Trainer, num_steps: int, cooldown_share: float, resumed: bool) -> None:
     """Trains up to `num_steps`, or until SIGINT or SIGTERM, and saves."""
     stopping = False
 
@@ -238,7 +239,7 @@ def run(trainer: Trainer, num_steps: int, resumed: bool) -> None:
         if not resumed:
             log.writeheader()
         for batch in steps():
-            recent.append(trainer.train(batch, rate_at(trainer.step, num_steps, trainer.rate)))
+            recent.append(trainer.train(batch, rate_at(trainer.step, num_steps, trainer.rate, cooldown_share)))
             last = trainer.step >= num_steps or stopping
             now = time.monotonic()
             trainer.seconds += now - clock

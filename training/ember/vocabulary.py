@@ -183,3 +183,9 @@ def _familiar() -> frozenset[str]:
 def is_familiar(word: str) -> bool:
     """Returns whether most people know a word, which may follow an article."""
     return word.lower().removeprefix("a ").removeprefix("an ").removeprefix("the ") in _familiar()
+
+
+@cache
+def familiar_words() -> tuple[str, ...]:
+    """Returns the familiar words of three to nine lower-case letters, which are the same in all splits."""
+    return tuple(sorted(word for word in _familiar() if 3 <= len(word) <= 9 and word.isascii() and word.isalpha() and word.islower()))

@@ -14,7 +14,7 @@ from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember.draw import Draw  # noqa: E402
 from ember.fill import fill  # noqa: E402
 from ember.grammar import article, listed, number_word, plural, verdict  # noqa: E402
-from ember.kinds import chats, sums, tool_specs  # noqa: E402
+from ember.kinds import chats, plain, sums, tool_chats, tool_specs, word_tasks  # noqa: E402
 from ember.noise import misspelled_word, noisy  # noqa: E402
 from ember.split import HELD_OUT_KINDS, Split  # noqa: E402
 
@@ -159,6 +159,41 @@ class Chats(unittest.TestCase):
         for _ in range(500):
             for ask in tool_specs.made_up(draw).asks:
                 self.assertNotRegex(ask, r"(could you|can you|want you to|now) (how|is|what) |\|")
+
+    def test_plain_requests_are_of_familiar_words(self):
+        for chat in drawn(200, family="plain"):
+            for asked, answered in zip(chat.messages, chat.messages[1:]):
+                letters = re.fullmatch(r"([A-Z](?:-[A-Z])+)( has (\d+) letters\.)?", str(answered["content"]))
+                if chat.kind == "plain/letters" and letters:
+                    word = letters[1].replace("-", "").lower()
+                    self.assertIn(word, vocabulary.familiar_words())
+                    self.assertIn(word, str(asked["content"]).lower())
+                    self.assertIn(letters[3], (None, str(len(word))))
+
+    def test_rhyming_words_rhyme_in_the_table(self):
+        rows = [{row["word"], *row["rhymes"].split(", ")} for row in seeds.facts("rhymes")]
+        draw = Draw(Random(0))
+        for turn in (turn for _ in range(100) for turn in plain.rhymes(draw)):
+            words = set(re.findall(r"[a-z]+", turn.answer.lower())) - {"rhymes", "rhyme", "with", "and"}
+            self.assertGreater(len(words), 1, turn)
+            self.assertTrue(any(words <= row for row in rows), turn)
+
+    def test_the_longer_word_follows_the_numbers_of_letters(self):
+        said = "Cup has 3 letters and window has 6, so window is longer."
+        self.assertEqual(word_tasks.longer_answer("cup", "window", "longer"), said)
+        self.assertEqual(word_tasks.longer_answer("window", "cup", "shorter"), "Window has 6 letters and cup has 3, so cup is shorter.")
+
+    def test_values_of_calls_end_without_the_sign_of_the_sentence(self):
+        ended = 0
+        for chat in (tool_chats.chat(Draw(Random(seed))) for seed in range(300)):
+            for asked, answered in zip(chat.messages, chat.messages[1:]):
+                text = str(answered["content"])
+                if asked["role"] == "user" and text.startswith("<tool_call>") and str(asked["content"]).endswith("."):
+                    ended += 1
+                    calls = re.findall(r"<tool_call>\n(.*)\n</tool_call>", text)
+                    values = [value for call in calls for value in json.loads(call)["arguments"].values()]
+                    self.assertFalse([value for value in values if str(value).endswith((".", "?"))], asked)
+        self.assertGreater(ended, 30)
 
     def test_sums_are_right(self):
         for made in drawn(1_500, seed=10, family="sums"):

@@ -71,6 +71,7 @@ class Shards(unittest.TestCase):
         self.assertEqual(rates[1:4], [2.0, 2.0, 1.0])
         self.assertLess(rates[0], 0.1)
         self.assertAlmostEqual(rates[4], 0.01)
+        self.assertEqual([rate_at(step, 1000, 2.0, 0.5) for step in (499, 750)], [2.0, 1.0])
 
 
 if __name__ == "__main__":

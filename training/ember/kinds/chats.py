@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import bulk, bulk_facts, conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import bulk, bulk_facts, conversation, copying, declining, explaining, facts, json_chats, lists, memory, plain, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -27,6 +27,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "story chats": (story_chats.chat, 8),
     "conversation": (conversation.chat, 8),
     "copying": (copying.chat, 24),
+    "plain": (plain.chat, 50),
     "bulk": (bulk.chat, 20),
     "bulk facts": (bulk_facts.chat, 24),
 }
@@ -59,7 +60,7 @@ def chat(draw: Draw, family: str | None = None) -> Chat:
 def _of_turns(draw: Draw, kind: str, turns: list[Turn]) -> Chat:
     messages: list[Message] = []
     # Hand-written messages look typed already, and some answers copy from them.
-    as_written = kind.startswith("written/") and (kind.removeprefix("written/") not in _MAY_BE_NOISY or draw.chance(0.6))
+    as_written = kind.startswith("plain/") and draw.chance(0.6) or kind.startswith("written/") and (kind.removeprefix("written/") not in _MAY_BE_NOISY or draw.chance(0.6))
     for turn in turns:
         text = turn.user if as_written else noisy(draw, turn.user, turn.protected, turn.names)
         messages += [user(text), assistant(turn.answer)]

@@ -51,6 +51,8 @@ def _values(draw: Draw, sort: Sort) -> dict[str, str]:
     values: dict[str, str] = {}
     for key in sort.numbers:
         values[key] = str(draw.number(*sort.numbers[key]))
+    if "age" in values:
+        values["next"] = str(int(values["age"]) + 1)
     for template in sort.telling + sort.asking:
         fill(draw, _keep(template, values), values)
     return values

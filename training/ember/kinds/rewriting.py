@@ -127,8 +127,10 @@ def shorten(draw: Draw) -> list[Turn]:
 def _mistake(draw: Draw) -> seeds.Row:
     """A sentence with a mistake of one kind: the form of its verb, a spelling, an article, a plural, or its capitals."""
     values: dict[str, str] = {}
-    form = draw.number(0, 5)
-    if form <= 1:
+    form = draw.number(0, 7)
+    if form >= 6:
+        wrong, right = _wrong_tense(draw)
+    elif form <= 1:
         one, many, _ = draw.choice(PREDICATES)
         single = draw.chance(0.5)
         subject = draw.choice(("he", "she", "{Name}", "my friend", "the {job}") if single else ("we", "they", "you", "i"))
@@ -158,6 +160,17 @@ def _mistake(draw: Draw) -> seeds.Row:
     wrong, right = fill(draw, wrong, values), fill(draw, right, values)
     return {"wrong": wrong, "right": _as_sentence(right)}
 
+
+def _wrong_tense(draw: Draw) -> tuple[str, str]:
+    """A sentence with a time of the past and its verb in another tense, and the same in the past tense."""
+    one, many, past = draw.choice([row for row in PREDICATES if not row[0].endswith("{Day}")])
+    subject = draw.choice(("he", "she", "{Name}", "my friend", "the {job}", "we", "they", "you", "i", "my sister", "the children"))
+    when = draw.choice(_PAST_TIMES)
+    sentence = draw.choice(("{s} {v} {w}", "{s} {v} {w}", "{w} {s} {v}"))
+    return (sentence.format(s=subject, v=draw.choice((one, many, many)), w=when), sentence.format(s=subject, v=past, w=when))
+
+
+_PAST_TIMES = ["yesterday", "yesterday", "last week", "last night", "two days ago", "last year", "last {Day}", "this morning", "an hour ago", "in 2019"]
 
 #: Sentences with a word that is often misspelled, in angle brackets.
 _SPELLED = ["i will come <tomorrow>", "she is my <friend>", "i <believe> you", "they lost <their> {object}", "<which> one is it",

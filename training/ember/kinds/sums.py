@@ -19,9 +19,9 @@ def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
     the table of twelve."""
     if operation == "times":
         return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
-    if operation == "minus" and draw.chance(0.1):
-        first = draw.number(0, 80)
-        return first, first + draw.number(1, 19)
+    if operation == "minus" and draw.chance(0.12):
+        first = draw.number(0, 90)
+        return first, first + (draw.number(1, 3) if draw.chance(0.4) else draw.number(1, 19))
     if draw.chance(0.4):
         return _with_carry(draw, operation)
     # Small numbers are the most common questions.
@@ -107,7 +107,7 @@ def _many(draw: Draw) -> list[Turn]:
     """Several sums at once: most tokens of the chat are learned from."""
     asked_for, answers = [], []
     for _ in range(draw.number(3, 10)):
-        operation = draw.rng.choices(("plus", "minus", "times"), (5, 4, 1))[0]
+        operation = draw.rng.choices(("plus", "minus", "times"), (5, 5, 3))[0]
         first, second = numbers_for(draw, operation)
         asked_for.append(f"{first} {draw.choice((_SIGNS[operation], operation))} {second}")
         answers.append(_sentence(first, second, operation))
@@ -171,19 +171,46 @@ def _compare(draw: Draw) -> list[Turn]:
         answer = f"{max(first, second)} is bigger than {min(first, second)}." if more else f"{min(first, second)} is smaller than {max(first, second)}."
         return [Turn(draw.wording(COMPARISONS["more" if more else "less"]).format(a=first, b=second), answer)]
     if form == 2:
-        return [Turn(draw.wording(COMPARISONS["after"]).format(a=first), f"After {first} comes {first + 1}.")]
+        return [Turn(draw.wording(COMPARISONS["after"]).format(a=first), f"After {first} comes {first + 1}."),
+            *(Turn(draw.wording(_ALSO).format(a=number), f"After {number} comes {number + 1}.") for number in _more(draw))]
     if form == 3:
         first = max(1, first)
-        return [Turn(draw.wording(COMPARISONS["before"]).format(a=first), f"Before {first} comes {first - 1}.")]
+        return [Turn(draw.wording(COMPARISONS["before"]).format(a=first), f"Before {first} comes {first - 1}."),
+            *(Turn(draw.wording(_ALSO).format(a=number), f"Before {number} comes {number - 1}.") for number in _more(draw))]
     if form == 4:
         kind, other = ("even", "odd") if first % 2 == 0 else ("odd", "even")
         asked = draw.choice((kind, other))
-        return [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked),
-            verdict(f"{first} is {kind}", asked == kind))]
+        turns = [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked), verdict(f"{first} is {kind}", asked == kind))]
+        while draw.chance(0.5) and len(turns) < 4:
+            number = draw.number(0, 99)
+            kind = "even" if number % 2 == 0 else "odd"
+            turns.append(Turn(draw.wording(_ALSO).format(a=number), verdict(f"{number} is {kind}", asked == kind)))
+        return turns
     numbers = draw.some(range(0, 100), draw.number(3, 5))
     up = draw.chance(0.7)
     ordered = ", ".join(map(str, sorted(numbers, reverse=not up)))
     return [Turn(draw.wording(COMPARISONS["sort" if up else "sort down"]).format(a=", ".join(map(str, numbers))), f"{ordered}.")]
+
+
+#: Short questions that ask the same about another number.
+_ALSO = ("and {a}?", "and {a}", "what about {a}", "What about {a}?", "and {a}, then?", "how about {a}?")
+
+
+def _more(draw: Draw) -> list[int]:
+    """Numbers of short further questions, often none."""
+    return draw.some(range(1, 99), draw.rng.choices((0, 1, 2), (5, 3, 2))[0])
+
+
+def _table(draw: Draw) -> list[Turn]:
+    """A part of the multiplication table, in order or not."""
+    of, numbers = draw.number(2, 12), list(range(1, draw.choice((5, 10, 10, 12, 12)) + 1))
+    lines = [_sentence(number, of, "times") for number in numbers]
+    turns = [Turn(draw.wording(["the table of {a}", "multiplication table of {a}", "times table of {a}", "the {a} times table",
+        "multiples of {a}, with their products", "teach me the table of {a}"]).format(a=of), "\n".join(lines))]
+    for number in draw.some(range(2, 13), draw.number(0, 4)):
+        pair = (number, of) if draw.chance(0.5) else (of, number)
+        turns.append(Turn(_asked(draw, *pair, "times"), f"{_sentence(*pair, 'times')}."))
+    return turns
 
 
 def _half_and_double(draw: Draw) -> list[Turn]:
@@ -217,6 +244,7 @@ def _count(draw: Draw) -> list[Turn]:
 _MAKERS = {
     "plain": (_plain, 50),
     "many": (_many, 24),
+    "table": (_table, 10),
     "claim": (_claim, 10),
     "story": (_story, 16),
     "given away": (_given_away, 4),

@@ -75,7 +75,12 @@ def _said(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> st
 
 
 def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str:
-    return noisy(draw, _said(draw, spec, template, values), tuple(_spoken(spec, values).values()))
+    said = _said(draw, spec, template, values)
+    if draw.chance(0.4):
+        # A whole sentence: its last sign is no part of the value before it.
+        asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "will", "when")
+        return capitalized(said.rstrip("?. ")) + ("?" if asking else ".")
+    return noisy(draw, said, tuple(_spoken(spec, values).values()))
 
 
 def _call(named: Offer, values: dict[str, Value]) -> Message:

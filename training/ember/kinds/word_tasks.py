@@ -109,19 +109,20 @@ def spell(draw: Draw) -> list[Turn]:
         "spell {t} from the end"] if backward else ["spell {t}", "Spell {t}.", "how do you spell {t}", "How is {t} spelled?",
         "spell the word {t}", "can you spell {t}", "please spell {t}", "how do i spell {t}", "the letters of {t}?",
         "{t}, spelled letter by letter", "spelling of {t}"]
-    turns = [Turn(asked(draw, wordings, t=_quoted(draw, word)), _spelled(word, backward), (word,))]
+    turns = [Turn(asked(draw, wordings, t=_quoted(draw, word)), spelled(word, backward), (word,))]
     while draw.chance(0.3) and len(turns) < 4:
         if draw.chance(0.3) and "letters." not in turns[-1].answer:
             turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]),
-                _letter_answer(word, "count")))
+                letter_answer(word, "count")))
         else:
             word = _word(draw)
             turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word),
-                _spelled(word, backward), (word,)))
+                spelled(word, backward), (word,)))
     return turns
 
 
-def _spelled(word: str, backward: bool) -> str:
+def spelled(word: str, backward: bool = False) -> str:
+    """Returns the letters of a word with dashes, from the end if `backward`."""
     return "-".join(reversed(word.upper()) if backward else word.upper())
 
 
@@ -148,16 +149,17 @@ def letters(draw: Draw) -> list[Turn]:
         turns.append(Turn(*_letter_follow_up(draw, word, form)))
     if draw.chance(0.15):
         letter = draw.choice(word) if draw.chance(0.5) else draw.choice("abcdefghijklmnoprstuvw")
-        said = f"the letters of {word} are {_spelled(word, False)}"
+        said = f"the letters of {word} are {spelled(word)}"
         return [Turn(asked(draw, ["is there an {l} in {t}", "does {t} contain the letter {l}", "is the letter {l} in {t}?"],
             t=word, l=letter), verdict(said, letter in word), (word, letter))]
     return turns
 
 
-def _letter_answer(word: str, form: str) -> str:
+def letter_answer(word: str, form: str) -> str:
+    """Returns what is said about the `first` or `last` letter of a word, or about their number (`count`)."""
     if form == "count":
         # The letters precede their number, which depends on them.
-        return f"{_spelled(word, False)} has {len(word)} letters."
+        return f"{spelled(word)} has {len(word)} letters."
     return f"The {form} letter of {word} is {(word[0] if form == 'first' else word[-1]).upper()}."
 
 
@@ -170,14 +172,14 @@ def _letter_turn(draw: Draw, word: str, form: str) -> Turn:
         "count": ["how many letters does {t} have", "How many letters are in {t}?", "count the letters in {t}", "letters in {t}?",
         "how long is the word {t}", "number of letters in {t}", "how many letters has the word {t}"],
     }[form]
-    return Turn(asked(draw, wordings, t=_quoted(draw, word)), _letter_answer(word, form), (word,))
+    return Turn(asked(draw, wordings, t=_quoted(draw, word)), letter_answer(word, form), (word,))
 
 
 def _letter_follow_up(draw: Draw, word: str, form: str) -> tuple[str, str]:
     wordings = {"first": ["and the first?", "and the first letter", "the first one?"],
         "last": ["and the last?", "and the last letter", "the last one?"],
         "count": ["and how many letters", "how many letters is it", "and its length?"]}[form]
-    return asked(draw, wordings), _letter_answer(word, form)
+    return asked(draw, wordings), letter_answer(word, form)
 
 
 def forms(draw: Draw) -> list[Turn]:
@@ -244,12 +246,18 @@ def sorting(draw: Draw) -> list[Turn]:
             "-".join(words), tuple(words))]
     if len(words) == 2 and draw.chance(0.4):
         return [Turn(asked(draw, ["which word is shorter: {t}", "shorter word: {t}", "which one is shorter, {t}?",
-            "which of these words is shorter: {t}"], t=listed(words, "or")), min(words, key=len), tuple(words))]
+            "which of these words is shorter: {t}"], t=listed(words, "or")), longer_answer(*words, "shorter"), tuple(words))]
     if len(words) == 2:
         return [Turn(asked(draw, ["which word is longer: {t}", "longer word: {t}", "which one is longer, {t}?",
-            "which of these words is longer: {t}", "{t}: which is the longer word"], t=listed(words, "or")), longest, tuple(words))]
+            "which of these words is longer: {t}", "{t}: which is the longer word"], t=listed(words, "or")), longer_answer(*words, "longer"), tuple(words))]
     return [Turn(asked(draw, ["which word is the longest: {t}", "longest word of {t}?", "find the longest word: {t}"], t=shown),
         longest, tuple(words))]
+
+
+def longer_answer(first: str, second: str, form: str) -> str:
+    """Returns which of two words of different lengths is `longer` or `shorter`, after their numbers of letters."""
+    pick = (max if form == "longer" else min)((first, second), key=len)
+    return f"{capitalized(first)} has {len(first)} letters and {second} has {len(second)}, so {pick} is {form}."
 
 
 def replaced(draw: Draw) -> list[Turn]:

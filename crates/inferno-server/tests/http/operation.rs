@@ -20,7 +20,7 @@ fn the_model_is_listed_under_all_its_names() {
     assert_eq!((&one["type"], &one["display_name"]), (&json!("model"), &json!("alias")));
     assert_eq!(one["max_model_len"], 1024);
     // The recommendation of the file, see models/ember.md.
-    let sampling = json!({"temperature": 0.2, "top_p": 0.9, "top_k": 0, "min_p": 0.0});
+    let sampling = json!({"temperature": 0.1, "top_p": 0.9, "top_k": 0, "min_p": 0.0});
     assert_eq!(one["default_sampling_params"], sampling);
     assert_eq!(one["takes_enable_thinking"], true);
     assert_eq!(one["enable_thinking_default"], false);

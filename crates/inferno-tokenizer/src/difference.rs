@@ -52,14 +52,14 @@ impl Tokenizer {
 
 #[cfg(test)]
 mod tests {
-    use inferno_gguf::Metadata;
+    use inferno_gguf::{Metadata, StringArray};
 
     use super::*;
 
     fn tokenizer(texts: &[&str], kinds: &[i32]) -> Tokenizer {
         let mut metadata = Metadata::default();
         metadata.insert("tokenizer.ggml.model", "llama");
-        let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+        let texts: StringArray = texts.iter().collect();
         metadata.insert("tokenizer.ggml.scores", vec![0.0_f32; texts.len()]);
         metadata.insert("tokenizer.ggml.tokens", texts);
         metadata.insert("tokenizer.ggml.token_type", kinds.to_vec());

@@ -74,7 +74,16 @@ pub(super) const MISTRAL4: Family = Family {
     architecture: "mistral4",
     rules: &[
         LATENT,
-        &[split("model.layers.{}.mlp.experts.down_proj", &[("blk.{}.ffn_down_exps.weight", same)])],
+        &[
+            split(
+                "model.layers.{}.mlp.experts.gate_up_proj",
+                &[("blk.{}.ffn_gate_up_exps.weight", same)],
+            ),
+            split(
+                "model.layers.{}.mlp.experts.down_proj",
+                &[("blk.{}.ffn_down_exps.weight", same)],
+            ),
+        ],
     ],
     rename: |_, name| Ok(name),
     tokenizer: llama::TOKENIZER,

@@ -173,8 +173,9 @@ fn normal_quantile(share: f64) -> f32 {
     if share >= 1.0 {
         return f32::INFINITY;
     }
-    // The share is a single-precision number for the reference.
-    let share = f64::from(share as f32);
+    // As the reference: the inverse error function of a single-precision number, times the root of 2.
+    let argument = 2.0 * share as f32 - 1.0;
+    let share = (f64::from(argument) + 1.0) / 2.0;
     let (mut low, mut high) = (-40.0_f64, 40.0_f64);
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
@@ -183,7 +184,8 @@ fn normal_quantile(share: f64) -> f32 {
             false => high = middle,
         }
     }
-    ((low + high) / 2.0) as f32
+    let root = std::f64::consts::SQRT_2;
+    ((low + high) / 2.0 / root) as f32 * root as f32
 }
 
 /// The share of a normal distribution below `x`, by its continued fraction or series.

@@ -5,7 +5,9 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, map, rename};
 use crate::keys::Keys;
-use crate::transforms::{column, negative_exp_column, plus_one, squeezed};
+use crate::transforms::{
+    column, negative_exp_column, paired_keys, paired_queries, plus_one, squeezed,
+};
 
 pub(super) const NEMOTRON: Family = Family {
     classes: &["NemotronForCausalLM"],
@@ -63,8 +65,9 @@ const MIXER: &[Rule] = &[
     rename("model.layers.{}.mixer.dt_bias", "blk.{}.ssm_dt.bias"),
     map("model.layers.{}.mixer.norm", "blk.{}.ssm_norm", mamba::grouped_norm),
     rename("model.layers.{}.mixer.out_proj", "blk.{}.ssm_out"),
-    rename("model.layers.{}.mixer.q_proj", "blk.{}.attn_q"),
-    rename("model.layers.{}.mixer.k_proj", "blk.{}.attn_k"),
+    // Without rotary embeddings, any order is correct that is the same for both; this is the usual one.
+    map("model.layers.{}.mixer.q_proj", "blk.{}.attn_q", paired_queries),
+    map("model.layers.{}.mixer.k_proj", "blk.{}.attn_k", paired_keys),
     rename("model.layers.{}.mixer.v_proj", "blk.{}.attn_v"),
     rename("model.layers.{}.mixer.o_proj", "blk.{}.attn_output"),
     rename("model.layers.{}.mixer.up_proj", "blk.{}.ffn_up"),

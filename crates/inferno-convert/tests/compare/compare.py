@@ -79,6 +79,8 @@ def write_piece_merges(folder):
     merges = [("t", "h"), ("th", "e"), ("▁", "the"), ("i", "n")]
     texts = ["<pad>", "<eos>", "<bos>", "<unk>", "<|channel>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     texts += list("abcdefghijklmnopqrstuvwxyz.,!▁") + [a + b for a, b in merges]
+    # llama.cpp drops embeddings beyond the tokens, of which it counts the added ones twice.
+    texts += [f"filler{i}" for i in range(VOCAB - 5 - len(texts))]
     added = [{"id": i, "content": text, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
               "special": True} for i, text in enumerate(texts[:5])]
     tokenizer = {

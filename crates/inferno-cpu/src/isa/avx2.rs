@@ -81,7 +81,7 @@ impl<const VNNI: bool> Avx2<VNNI> {
     /// The four bytes in each of eight lanes.
     #[inline(always)]
     fn splat_four(self, a: [i8; 4]) -> __m256i {
-        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        let a = i32::from_le_bytes([a[0] as u8, a[1] as u8, a[2] as u8, a[3] as u8]);
         avx2! { _mm256_set1_epi32(a) }
     }
 

@@ -403,7 +403,7 @@ impl DotLanes for Avx512 {
 
     #[inline(always)]
     fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
-        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        let a = i32::from_le_bytes([a[0] as u8, a[1] as u8, a[2] as u8, a[3] as u8]);
         avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
     }
 

@@ -434,7 +434,8 @@ impl ByteLanes for Neon {
 impl ShuffleLanes for Neon {
     #[inline(always)]
     fn interleave_u32(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
-        let [a, b] = [a, b].map(|x| quarters!(x => vreinterpretq_u32_u8(x)));
+        let a = quarters!(a => vreinterpretq_u32_u8(a));
+        let b = quarters!(b => vreinterpretq_u32_u8(b));
         [
             quarters!(a, b => vreinterpretq_u8_u32(vzip1q_u32(a, b))),
             quarters!(a, b => vreinterpretq_u8_u32(vzip2q_u32(a, b))),
@@ -443,7 +444,8 @@ impl ShuffleLanes for Neon {
 
     #[inline(always)]
     fn interleave_u64(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
-        let [a, b] = [a, b].map(|x| quarters!(x => vreinterpretq_u64_u8(x)));
+        let a = quarters!(a => vreinterpretq_u64_u8(a));
+        let b = quarters!(b => vreinterpretq_u64_u8(b));
         [
             quarters!(a, b => vreinterpretq_u8_u64(vzip1q_u64(a, b))),
             quarters!(a, b => vreinterpretq_u8_u64(vzip2q_u64(a, b))),
@@ -502,7 +504,7 @@ impl DotLanes for Neon {
 
     #[inline(always)]
     fn dot_i8(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
-        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        let a = i32::from_le_bytes([a[0] as u8, a[1] as u8, a[2] as u8, a[3] as u8]);
         let a = neon! { vdupq_n_s32(a) };
         quarters!(acc, w => self.dot(acc, w, a))
     }

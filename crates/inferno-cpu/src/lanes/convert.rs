@@ -36,7 +36,9 @@ pub(crate) trait ConvertLanes: FloatLanes + IntegerLanes {
     fn store_i16(self, x: Self::F32, out: &mut [i16; LANES]) {
         let mut rounded = [0.0; LANES];
         self.store(self.add(x, self.splat(ROUNDER)), &mut rounded);
-        *out = rounded.map(|rounded| (rounded.to_bits() as i16).to_le());
+        for (out, rounded) in out.iter_mut().zip(rounded) {
+            *out = (rounded.to_bits() as i16).to_le();
+        }
     }
 
     /// The nearest floating-point numbers, ties to even.

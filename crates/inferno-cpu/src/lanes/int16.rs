@@ -28,7 +28,7 @@ pub(crate) trait Int16Lanes: ByteLanes + IntegerLanes {
                 (halves[0][at], halves[1][at]) = (high as u8, low as u8);
             }
         }
-        halves.map(|halves| self.load_bytes(&halves))
+        [self.load_bytes(&halves[0]), self.load_bytes(&halves[1])]
     }
 
     /// The [`halves`](Self::halves) of the 16-bit integers `code * factor - offset`, for codes of 0 to 127.
@@ -52,7 +52,7 @@ pub(crate) trait Int16Lanes: ByteLanes + IntegerLanes {
             let [high, low] = split_i16(x);
             (halves[0][at], halves[1][at]) = (high as u8, low as u8);
         }
-        halves.map(|halves| self.load_bytes(&halves))
+        [self.load_bytes(&halves[0]), self.load_bytes(&halves[1])]
     }
 }
 

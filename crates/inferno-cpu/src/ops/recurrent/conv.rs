@@ -109,7 +109,10 @@ impl Convolve<'_> {
             let x = &self.x[row * self.x_cols..][..self.x_cols];
             let column = |first| lanes.load_part(&x[first + channels.start..first + channels.end]);
             let input = column(input);
-            tail[taps - 1] = input_gate.map_or(input, |gate| lanes.mul(input, column(gate)));
+            tail[taps - 1] = match input_gate {
+                Some(gate) => lanes.mul(input, column(gate)),
+                None => input,
+            };
             let mut sum = bias.unwrap_or(lanes.splat(0.0));
             for (tap, &value) in tail[..taps].iter().enumerate() {
                 let weights = &self.weights.taps[tap * num_channels..][channels.clone()];
@@ -118,7 +121,9 @@ impl Convolve<'_> {
             if silu {
                 sum = evaluate(lanes, Function::Silu, sum);
             }
-            let sum = output_gate.map_or(sum, |gate| lanes.mul(sum, column(gate)));
+            if let Some(gate) = output_gate {
+                sum = lanes.mul(sum, column(gate));
+            }
             let at = row * num_channels;
             // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the channels.
             let out = unsafe { self.out.part(at + channels.start..at + channels.end) };

@@ -259,7 +259,9 @@ impl Scan<'_> {
             };
             if let Some(skip) = self.inputs.skip {
                 let skip = lanes.splat(skip[self.head]);
-                result = std::array::from_fn(|v| lanes.fma(skip, value[v], result[v]));
+                for (result, value) in result.iter_mut().zip(value) {
+                    *result = lanes.fma(skip, value, *result);
+                }
             }
             store_columns::<L, V>(lanes, result, columns.of_mut(self.out(index)));
             match &mut checkpoint {
@@ -281,15 +283,20 @@ impl Scan<'_> {
     ) -> (L::F32, [L::F32; V]) {
         let step = row.projected[self.inputs.params.steps + self.head];
         let decay = lanes.exp(lanes.splat(self.inputs.rates[self.head] * step));
-        let written = match self.inputs.params.rule {
-            WriteRule::Additive => value.map(|value| lanes.mul(value, lanes.splat(step))),
+        let mut written = value;
+        match self.inputs.params.rule {
+            WriteRule::Additive => {
+                for written in &mut written {
+                    *written = lanes.mul(*written, lanes.splat(step));
+                }
+            }
             WriteRule::Delta { strengths, .. } => {
                 let strength = lanes.splat(row.projected[strengths + self.head]);
-                std::array::from_fn(|v| {
-                    lanes.mul(strength, lanes.sub(value[v], lanes.mul(decay, old[v])))
-                })
+                for (written, old) in written.iter_mut().zip(old) {
+                    *written = lanes.mul(strength, lanes.sub(*written, lanes.mul(decay, old)));
+                }
             }
-        };
+        }
         (decay, written)
     }
 

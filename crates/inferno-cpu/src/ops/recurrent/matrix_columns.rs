@@ -67,7 +67,10 @@ impl Columns {
         if key.len() % 2 == 1 {
             even = add_product(lanes, self.of(last_row), key[key.len() - 1], even);
         }
-        std::array::from_fn(|v| lanes.add(even[v], odd[v]))
+        for (even, odd) in even.iter_mut().zip(odd) {
+            *even = lanes.add(*even, odd);
+        }
+        even
     }
 }
 
@@ -88,7 +91,10 @@ impl<L: Lanes, const V: usize> Update<'_, L, V> {
         block: &mut [f32],
         readers: [&[f32]; R],
     ) -> [[L::F32; V]; R] {
-        let readers = readers.map(|reader| &reader[..self.key.len()]);
+        let mut readers = readers;
+        for reader in &mut readers {
+            *reader = &reader[..self.key.len()];
+        }
         let (mut even, mut odd) = ([[lanes.splat(0.0); V]; R], [[lanes.splat(0.0); V]; R]);
         let num_pairs = self.key.len() / 2;
         let (pairs, last_row) = block.split_at_mut(2 * num_pairs * columns.block_cols);
@@ -100,7 +106,10 @@ impl<L: Lanes, const V: usize> Update<'_, L, V> {
         if self.key.len() % 2 == 1 {
             even = self.row(lanes, columns.of_mut(last_row), readers, 2 * num_pairs, even);
         }
-        std::array::from_fn(|r| std::array::from_fn(|v| lanes.add(even[r][v], odd[r][v])))
+        for (even, odd) in even.as_flattened_mut().iter_mut().zip(odd.as_flattened()) {
+            *even = lanes.add(*even, *odd);
+        }
+        even
     }
 
     /// Updates row `index` of the matrix, and returns `sums` with its products.
@@ -114,12 +123,16 @@ impl<L: Lanes, const V: usize> Update<'_, L, V> {
         mut sums: [[L::F32; V]; R],
     ) -> [[L::F32; V]; R] {
         let (old, key) = (load_columns::<L, V>(lanes, row), lanes.splat(self.key[index]));
-        let new: [L::F32; V] =
-            std::array::from_fn(|v| lanes.fma(key, self.written[v], lanes.mul(self.decay, old[v])));
+        let mut new = old;
+        for (new, written) in new.iter_mut().zip(self.written) {
+            *new = lanes.fma(key, written, lanes.mul(self.decay, *new));
+        }
         store_columns::<L, V>(lanes, new, row);
         for (sums, reader) in sums.iter_mut().zip(readers) {
             let reader = lanes.splat(reader[index]);
-            *sums = std::array::from_fn(|v| lanes.fma(reader, new[v], sums[v]));
+            for (sum, new) in sums.iter_mut().zip(new) {
+                *sum = lanes.fma(reader, new, *sum);
+            }
         }
         sums
     }
@@ -131,16 +144,23 @@ fn add_product<L: Lanes, const V: usize>(
     lanes: L,
     row: &[f32],
     key: f32,
-    sums: [L::F32; V],
+    mut sums: [L::F32; V],
 ) -> [L::F32; V] {
     let (row, key) = (load_columns::<L, V>(lanes, row), lanes.splat(key));
-    std::array::from_fn(|v| lanes.fma(key, row[v], sums[v]))
+    for (sum, row) in sums.iter_mut().zip(row) {
+        *sum = lanes.fma(key, row, *sum);
+    }
+    sums
 }
 
 /// Loads up to `V` vectors.
 #[inline(always)]
 pub(super) fn load_columns<L: Lanes, const V: usize>(lanes: L, row: &[f32]) -> [L::F32; V] {
-    std::array::from_fn(|v| lanes.load_part(&row[v * LANES..row.len().min((v + 1) * LANES)]))
+    let mut columns = [lanes.splat(0.0); V];
+    for (column, part) in columns.iter_mut().zip(row.chunks(LANES)) {
+        *column = lanes.load_part(part);
+    }
+    columns
 }
 
 /// Stores up to `V` vectors.

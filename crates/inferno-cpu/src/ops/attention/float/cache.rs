@@ -268,23 +268,33 @@ pub(super) struct PositionRun<'a> {
 
 /// Splits positions by block.
 #[inline(always)]
-pub(super) fn runs<'a>(
+pub(super) fn runs(task: SpanTask<'_>, plane: Plane, positions: Range<usize>) -> Runs<'_> {
+    Runs { task, plane, positions }
+}
+
+/// The runs of [`runs`]. Not a closure, which would not be inlined into the kernels.
+pub(super) struct Runs<'a> {
     task: SpanTask<'a>,
     plane: Plane,
     positions: Range<usize>,
-) -> impl Iterator<Item = PositionRun<'a>> {
-    let block_tokens = task.attention.cache.layout.block_tokens;
-    let mut position = positions.start;
-    std::iter::from_fn(move || {
-        let offset = position % block_tokens;
-        let count = (block_tokens - offset).min(positions.end - position);
-        let at = position % TILE;
-        (count > 0).then(|| {
-            let region = Region::new(&task, plane, position);
-            position += count;
-            PositionRun { region, offset, count, at }
-        })
-    })
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = PositionRun<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<PositionRun<'a>> {
+        let Range { start, end } = self.positions;
+        let block_tokens = self.task.attention.cache.layout.block_tokens;
+        let offset = start % block_tokens;
+        let count = (block_tokens - offset).min(end - start);
+        if count == 0 {
+            return None;
+        }
+        self.positions.start += count;
+        let region = Region::new(&self.task, self.plane, start);
+        Some(PositionRun { region, offset, count, at: start % TILE })
+    }
 }
 
 /// Reads one run into the panels of its tile.

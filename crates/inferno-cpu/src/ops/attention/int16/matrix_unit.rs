@@ -27,8 +27,10 @@ struct HalfSums([TileSums; 3]);
 pub(super) struct ResultBuffers([HalfSums; 2]);
 
 impl ResultBuffers {
+    #[inline(always)]
     pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| HalfSums([[[0; LANES]; OPERAND_ROWS]; 3])))
+        const ZEROS: HalfSums = HalfSums([[[0; LANES]; OPERAND_ROWS]; 3]);
+        Self([ZEROS; 2])
     }
 }
 
@@ -132,7 +134,8 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
                     values[2 * group * VALUE_STEPS..][..2 * VALUE_STEPS].split_at(VALUE_STEPS);
                 let columns = [&high[steps.clone()], &low[steps.clone()]];
                 let weights = halves(self.memory.weights, SPAN, first);
-                let weights = weights.map(|half| &half[steps.start * STEP..]);
+                let from = steps.start * STEP;
+                let weights = [&weights[0][from..], &weights[1][from..]];
                 unit.multiply_halves(weights, SPAN, columns, sums);
             },
             {

@@ -19,7 +19,7 @@ use crate::ops::attention::task::SpanTask;
 const GROUPS: usize = SPAN / LANES;
 
 /// 16 positions of one head's keys or values: rows of cache lines.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct PositionGroup<'a> {
     /// For keys, and values in keys, a row is two components of the 16 positions; for other values, two positions.
     pub(super) bytes: &'a [u8],
@@ -32,6 +32,9 @@ pub(super) struct PositionGroup<'a> {
 }
 
 impl<'a> PositionGroup<'a> {
+    /// Without positions.
+    pub(super) const EMPTY: Self = Self { bytes: &[], stride: 0, scales: &[], ahead: &[] };
+
     /// The group of `position`, in a block of whole cache lines.
     #[inline(always)]
     fn of(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
@@ -64,13 +67,16 @@ impl<'a> PositionGroup<'a> {
 
 /// The groups of a span, by number. In tiles that are partly visible, visible groups replace the others; groups of other
 /// tiles are empty.
-#[derive(Default)]
 pub(super) struct PositionGroups<'a> {
     pub(super) keys: [PositionGroup<'a>; GROUPS],
     pub(super) values: [PositionGroup<'a>; GROUPS],
 }
 
 impl<'a> PositionGroups<'a> {
+    /// Without positions.
+    pub(super) const EMPTY: Self =
+        Self { keys: [PositionGroup::EMPTY; GROUPS], values: [PositionGroup::EMPTY; GROUPS] };
+
     /// The groups of a task, in blocks of whole cache lines.
     #[inline(always)]
     pub(super) fn of(task: &SpanTask<'a>) -> Self {
@@ -78,7 +84,7 @@ impl<'a> PositionGroups<'a> {
         let (first, end) = (seen.start - start, seen.end - start);
         let (tiles, end) =
             (first / TILE * VECTORS..end.div_ceil(TILE) * VECTORS, end.div_ceil(LANES));
-        let mut groups = Self::default();
+        let mut groups = Self::EMPTY;
         for number in tiles.clone() {
             let position = (start + number * LANES).clamp(seen.start, seen.end - 1);
             groups.keys[number] = PositionGroup::of(task, Plane::Keys, position);
@@ -93,13 +99,16 @@ impl<'a> PositionGroups<'a> {
         for number in tiles.start..end {
             groups.values[number].ahead = match number + VECTORS {
                 next if next < end => groups.values[next].bytes,
-                next => task.next.map_or(&[], |task| {
-                    let (seen, start) = (task.positions(), task.span * SPAN);
-                    let position =
-                        start + (seen.start - start) / TILE * TILE + (next - end) * LANES;
-                    let position = position.clamp(seen.start, seen.end - 1);
-                    PositionGroup::of(task, Plane::Keys, position).bytes
-                }),
+                next => match task.next {
+                    Some(task) => {
+                        let (seen, start) = (task.positions(), task.span * SPAN);
+                        let position =
+                            start + (seen.start - start) / TILE * TILE + (next - end) * LANES;
+                        let position = position.clamp(seen.start, seen.end - 1);
+                        PositionGroup::of(task, Plane::Keys, position).bytes
+                    }
+                    None => &[],
+                },
             };
         }
         groups

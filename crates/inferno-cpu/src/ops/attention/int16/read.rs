@@ -58,6 +58,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     }
 
     /// Converts up to 16 `positions` within a vector to the layout of a block of whole cache lines.
+    #[inline(always)]
     fn stage(&mut self, plane: Plane, positions: Range<usize>) {
         let layout = &self.task.attention.cache.layout;
         let (stored, first) = self.task.attention.stored(plane);
@@ -128,7 +129,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         PositionGroup {
             bytes: bytemuck::cast_slice(self.memory.stage),
             stride,
-            ..PositionGroup::default()
+            ..PositionGroup::EMPTY
         }
     }
 

@@ -141,7 +141,8 @@ pub(super) fn split(
         let (high, low) = all.split_at_mut(all.len() / 2);
         let row = row * width..(row + 1) * width;
         for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
-            [*high, *low] = split_i16(i16::from_le(x)).map(i16::from);
+            let [high_half, low_half] = split_i16(i16::from_le(x));
+            (*high, *low) = (i16::from(high_half), i16::from(low_half));
         }
     }
 }
@@ -174,7 +175,7 @@ impl<'a, const IN_PLACE: bool> Int16Span<'a, IN_PLACE> {
         memory: SpanMemory<'a>,
         partial: &'a mut [f32],
     ) -> Self {
-        Self { task, path, memory, partial, groups: PositionGroups::default(), poisoned: false }
+        Self { task, path, memory, partial, groups: PositionGroups::EMPTY, poisoned: false }
     }
 
     /// The positions of this span that row `row` sees, relative to its start.

@@ -148,9 +148,8 @@ impl<const HALVES: bool> Chunk for UnpackedIntegers<HALVES> {
         sums: &mut [BlockSums],
     ) {
         // A single block is multiplied twice.
-        let blocks: [_; 2] = std::array::from_fn(|block| {
-            inputs.run(first_row + block.min(sums.len() - 1) * BLOCK_ROWS)
-        });
+        let second_row = first_row + (sums.len() - 1).min(1) * BLOCK_ROWS;
+        let blocks = [inputs.run(first_row), inputs.run(second_row)];
         let num_tiles = (self.num_groups * GROUP_COLS).div_ceil(VECTOR_BYTES);
         let columns: &[ColumnTile] = bytemuck::cast_slice(&self.vectors);
         let (high, low) = columns.split_at(CHUNK_COLS / VECTOR_BYTES);
@@ -164,7 +163,7 @@ impl<const HALVES: bool> Chunk for UnpackedIntegers<HALVES> {
             *extra = Some(ExtraTiles { rows, columns });
         }
         tiles.multiply_two(
-            blocks.map(|input| &input.tiles[..]),
+            [&blocks[0].tiles[..], &blocks[1].tiles[..]],
             [&high[..num_tiles], &low[..num_tiles]],
             extra,
             &mut self.dots,

@@ -240,10 +240,10 @@ impl Config {
             "rotary_emb_base",
         ];
         let mut add = |key: &str, value: Option<Value>| {
-            if rope.get(key).is_none_or(Value::is_null) {
-                if let Some(value) = value {
-                    rope.insert(key.to_owned(), value);
-                }
+            if rope.get(key).is_none_or(Value::is_null)
+                && let Some(value) = value
+            {
+                rope.insert(key.to_owned(), value);
             }
         };
         let from = |keys: &[&str]| self.find(keys).map(|(_, value)| value.clone());

@@ -137,7 +137,7 @@ pub enum ConvertError {
         /// Its shape.
         shape: Vec<usize>,
         /// The error of the view.
-        reason: TensorError,
+        reason: Box<TensorError>,
     },
     /// A tensor whose elements are not numbers that weights consist of.
     #[error("{name}: elements of type {found} cannot be converted")]

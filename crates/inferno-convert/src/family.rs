@@ -17,6 +17,12 @@ pub(crate) struct Context<'a> {
     pub(crate) folder: &'a Path,
 }
 
+/// Returns the family of a configuration.
+type SelectFamily = fn(&Config) -> Result<&'static Family, ConvertError>;
+
+/// The name and the values of a tensor that is not in the files.
+type Constant = (&'static str, Vec<f32>);
+
 /// Models that are converted alike.
 #[derive(Clone, Copy)]
 pub(crate) struct Family {
@@ -25,7 +31,7 @@ pub(crate) struct Family {
     /// The value of `general.architecture`.
     pub(crate) architecture: &'static str,
     /// Chooses another family by the configuration.
-    pub(crate) select: Option<fn(&Config) -> Result<&'static Family, ConvertError>>,
+    pub(crate) select: Option<SelectFamily>,
     /// Values that the configuration's class has where a file has none, as JSON.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
@@ -43,7 +49,7 @@ pub(crate) struct Family {
     /// What becomes of tensors; the first list that has a name decides, and then the names that most families share.
     pub(crate) rules: &'static [&'static [Rule]],
     /// Tensors that are not in the files.
-    pub(crate) constants: fn(&Context<'_>) -> Result<Vec<(&'static str, Vec<f32>)>, ConvertError>,
+    pub(crate) constants: fn(&Context<'_>) -> Result<Vec<Constant>, ConvertError>,
     /// The tokenizer's peculiarities.
     pub(crate) tokenizer: TokenizerFacts,
 }

@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn e5m2_has_the_numbers_of_the_specification() {
         for (code, value) in [
-            (0x01, 1.52587890625e-5),
-            (0x04, 6.103515625e-5),
+            (0x01, f32::from_bits(0x3780_0000)),
+            (0x04, f32::from_bits(0x3880_0000)),
             (0x3c, 1.0),
             (0x7b, 57344.0),
             (0xbc, -1.0),

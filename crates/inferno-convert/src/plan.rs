@@ -182,7 +182,7 @@ impl Planner<'_> {
         let shape_error = |reason| ConvertError::Shape {
             name: source.name.clone(),
             shape: source.shape.clone(),
-            reason,
+            reason: Box::new(reason),
         };
         let tensor = Lazy::new(number, &source.shape).map_err(shape_error)?;
         let transformed = |transform: Transform| match transform(self.context, tensor.clone()) {
@@ -269,7 +269,7 @@ impl Planner<'_> {
             let stacked = stacked.map_err(|reason| ConvertError::Shape {
                 name: name.clone(),
                 shape,
-                reason,
+                reason: Box::new(reason),
             })?;
             self.values(name, stacked)?;
         }
@@ -292,7 +292,7 @@ impl Planner<'_> {
         let shape_error = |reason| ConvertError::Shape {
             name: source.name.clone(),
             shape: source.shape.clone(),
-            reason,
+            reason: Box::new(reason),
         };
         let expected = [&scale.shape[..], &[16]].concat();
         if source.dtype != Dtype::U8

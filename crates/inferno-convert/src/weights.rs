@@ -147,10 +147,11 @@ fn files_named(folder: &Path, prefix: &str, suffix: &str) -> Result<Vec<String>,
     let error = |error| ConvertError::Io { path: folder.to_owned(), error };
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(error)? {
-        if let Ok(name) = entry.map_err(error)?.file_name().into_string() {
-            if name.starts_with(prefix) && name.ends_with(suffix) {
-                names.push(name);
-            }
+        if let Ok(name) = entry.map_err(error)?.file_name().into_string()
+            && name.starts_with(prefix)
+            && name.ends_with(suffix)
+        {
+            names.push(name);
         }
     }
     names.sort();

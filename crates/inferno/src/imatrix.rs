@@ -12,7 +12,7 @@ mod legacy_file;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use collection::{ImatrixOptions, ImatrixProgress, collect};
+pub use collection::{ImatrixOptions, ImatrixProgress, OnChunk, collect};
 pub use error::ImatrixError;
 
 /// The default length of a chunk, in tokens: that of llama.cpp.

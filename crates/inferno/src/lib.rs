@@ -60,7 +60,7 @@ pub use hub::{
 };
 pub use imatrix::{
     DEFAULT_CHUNK_SIZE, ImatrixError, ImatrixOptions, ImatrixProgress, ImportanceMatrix,
-    InputStatistics, collect as collect_importance,
+    InputStatistics, OnChunk, collect as collect_importance,
 };
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};

@@ -88,10 +88,10 @@ fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
         let found = config.float(&["attn_logit_softcapping"])?;
         return Err(invalid("attn_logit_softcapping", "no value", found));
     }
-    if let Some(softcap) = config.optional_float(&["final_logit_softcapping"])? {
-        if softcap != 0.0 {
-            keys.float("final_logit_softcapping", softcap);
-        }
+    if let Some(softcap) = config.optional_float(&["final_logit_softcapping"])?
+        && softcap != 0.0
+    {
+        keys.float("final_logit_softcapping", softcap);
     }
     if config.optional_count(&["sliding_window_pattern"])? != Some(1) {
         keys.count("attention.sliding_window", config.count(&["sliding_window"])?);

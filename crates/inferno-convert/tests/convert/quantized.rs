@@ -37,7 +37,7 @@ fn eight_bit_floats_are_multiplied_by_the_scale_of_their_block() {
     let expected: Vec<f32> = (0..64)
         .map(|index| {
             let (row, col) = (index / 8, index % 8);
-            let scale = 2.0_f32.powi((3 * (row / 4) + col / 3) as i32);
+            let scale = 2.0_f32.powi(3 * (row / 4) + col / 3);
             let value = if row < 4 { 1.0 } else { 1.5 };
             if col == 7 { -value * scale } else { value * scale }
         })

@@ -16,7 +16,7 @@ pub enum KlBase<'a> {
 
 /// Rows of log-probabilities.
 pub(super) enum BaseRows<'a> {
-    Model { forward: WindowRunner<'a>, vocab_size: usize, pass: Vec<f32>, num_taken: usize },
+    Model { forward: Box<WindowRunner<'a>>, vocab_size: usize, pass: Vec<f32>, num_taken: usize },
     Stored { file: StoredLogits, row: Vec<f32> },
 }
 
@@ -37,7 +37,7 @@ impl<'a> BaseRows<'a> {
         Ok(match base {
             KlBase::Model(runner) => {
                 check_windows(runner, text.tokens(), text.window(), text.window())?;
-                let forward = WindowRunner::new(runner);
+                let forward = Box::new(WindowRunner::new(runner));
                 Self::Model { forward, vocab_size, pass: Vec::new(), num_taken: 0 }
             }
             KlBase::Stored(file) => Self::Stored { file, row: Vec::new() },

@@ -35,6 +35,10 @@ pub struct ImatrixProgress {
     pub total_chunks: usize,
 }
 
+/// Called after each chunk with the progress and the matrix so far; may stop the collection.
+pub type OnChunk<'a> =
+    dyn FnMut(ImatrixProgress, &ImportanceMatrix) -> Result<ControlFlow<()>, Error> + 'a;
+
 /// Computes the chunks of `text` with `model` and adds the statistics of the inputs of all products to `matrix`.
 ///
 /// Each chunk has [`ImportanceMatrix::chunk_size`] tokens and is computed from an empty context; its first token is replaced by
@@ -50,7 +54,7 @@ pub fn collect(
     matrix: &mut ImportanceMatrix,
     options: ImatrixOptions,
     on_load: &mut dyn FnMut(LoadProgress),
-    on_chunk: &mut dyn FnMut(ImatrixProgress, &ImportanceMatrix) -> Result<ControlFlow<()>, Error>,
+    on_chunk: &mut OnChunk<'_>,
 ) -> Result<(), Error> {
     let chunk_size = matrix.chunk_size;
     let failed = |problem| Error::Imatrix { path: Default::default(), problem };

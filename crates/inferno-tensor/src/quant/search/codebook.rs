@@ -37,7 +37,8 @@ impl<const V: usize> Codebook<V> {
         let mut levels = elements.clone();
         levels.sort_unstable();
         levels.dedup();
-        let vectors: Vec<[i32; V]> = elements.as_chunks().0.to_vec();
+        let vectors: Vec<[i32; V]> =
+            elements.chunks_exact(V).map(|vector| std::array::from_fn(|at| vector[at])).collect();
         let combinations = 0..levels.len().pow(V as u32);
         let neighbors = combinations.map(|combination| {
             let digit = |i: usize| combination / levels.len().pow(i as u32) % levels.len();

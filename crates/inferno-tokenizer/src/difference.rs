@@ -70,7 +70,7 @@ mod tests {
     fn the_first_difference_is_named_and_padding_is_none() {
         let model = tokenizer(&["<unk>", "a", "b"], &[2, 1, 1]);
         assert_eq!(model.first_difference(&tokenizer(&["<unk>", "a", "b"], &[2, 1, 1])), None);
-        let padded = tokenizer(&["<unk>", "a", "b", "[PAD]"], &[2, 1, 1, 5]);
+        let padded = tokenizer(&["<unk>", "a", "b", "[PAD3]"], &[2, 1, 1, 5]);
         assert_eq!(model.first_difference(&padded), None);
         assert_eq!(padded.first_difference(&model), None);
         let other = model.first_difference(&tokenizer(&["<unk>", "a", "c"], &[2, 1, 1]));

@@ -112,6 +112,8 @@ fn files_of_llama_cpp_have_its_results() {
         let bound = match path.as_str() {
             "/perplexity_ratio" | "/log_perplexity_ratio" => 0.01,
             "/perplexity_difference" => 4.0,
+            // 150 positions, at some of which the two largest logits are nearly equal.
+            "/same_top" => 0.04,
             _ => 0.05 * expected.abs() + 0.003,
         };
         assert!((found - expected).abs() < bound, "{path}: {found} {expected}");

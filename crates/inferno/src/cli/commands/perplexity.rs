@@ -44,9 +44,8 @@ const DEFAULT_WINDOW: usize = 512;
 Examples:
   inferno perplexity -m model.gguf wiki.test.raw
   inferno perplexity -m model.gguf --context 2048 --stride 512 wiki.test.raw
-  inferno perplexity -m model-q4_k_m.gguf --kl-divergence model-f16.gguf wiki.test.raw
-  inferno perplexity -m model-f16.gguf --requantize q4_k --kl-divergence model-f16.gguf wiki.test.raw
-  inferno perplexity -m model-f16.gguf --kl-divergence-base base.kld wiki.test.raw
+  inferno perplexity -m q4_k_m.gguf --kl-divergence f16.gguf wiki.test.raw
+  inferno perplexity -m f16.gguf --kl-divergence-base base.kld wiki.test.raw
   inferno perplexity -m model-q4_k_m.gguf --kl-divergence base.kld")]
 pub(crate) struct PerplexityArgs {
     #[command(flatten)]

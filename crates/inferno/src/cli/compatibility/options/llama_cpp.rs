@@ -380,7 +380,6 @@ pub(super) const OPTIONS: &[Entry] = &[
         },
     ),
     (&["--vocab-only"], &["convert"], Advice("use inferno tokenize -m DIR")),
-    (&["--mmproj"], &["convert"], Advice("encoders for images and audio are not supported")),
     (
         &["--remote"],
         &["convert"],

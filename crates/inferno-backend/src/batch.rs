@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::{BackendError, BlockId, SequenceState, StateCheckpoint};
+use crate::{BackendError, BlockId, EmbeddingIndex, SequenceState, StateCheckpoint};
 
 /// The tokens of a chunk for which logits are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub struct SequenceChunk<'a> {
     pub block_table: &'a [BlockId],
     /// Tokens for which logits are computed.
     pub logits: LogitRows,
+    /// The position from which on tokens belong to the second of two segments, such as the document of a query: their token
+    /// type is 1, and that of other tokens 0.
+    pub second_segment: Option<usize>,
 }
 
 /// A complete description of one forward pass, immutable once built.
@@ -42,6 +45,7 @@ pub struct SequenceChunk<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch {
     token_ids: Vec<u32>,
+    token_types: Vec<u32>,
     positions: Vec<u32>,
     cu_seqlens_q: Vec<usize>,
     context_lens: Vec<usize>,
@@ -62,6 +66,7 @@ impl Clone for Batch {
     /// Reuses the memory of every array, unlike the derived implementation.
     fn clone_from(&mut self, source: &Self) {
         self.token_ids.clone_from(&source.token_ids);
+        self.token_types.clone_from(&source.token_types);
         self.positions.clone_from(&source.positions);
         self.cu_seqlens_q.clone_from(&source.cu_seqlens_q);
         self.context_lens.clone_from(&source.context_lens);
@@ -78,6 +83,7 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             token_ids: Vec::new(),
+            token_types: Vec::new(),
             positions: Vec::new(),
             cu_seqlens_q: vec![0],
             context_lens: Vec::new(),
@@ -104,6 +110,20 @@ impl Batch {
     /// Token ids of all sequences, concatenated.
     pub fn token_ids(&self) -> &[u32] {
         &self.token_ids
+    }
+
+    /// The token type of each token: 1 in the second segment of its sequence, 0 elsewhere.
+    pub fn token_types(&self) -> &[u32] {
+        &self.token_types
+    }
+
+    /// The row that `index` selects for each token.
+    pub fn table_rows(&self, index: EmbeddingIndex) -> &[u32] {
+        match index {
+            EmbeddingIndex::Token => &self.token_ids,
+            EmbeddingIndex::Position => &self.positions,
+            EmbeddingIndex::TokenType => &self.token_types,
+        }
     }
 
     /// Each token's position in its sequence.
@@ -151,6 +171,7 @@ impl Batch {
     pub fn into_builder(mut self, block_tokens: usize) -> BatchBuilder {
         assert!(block_tokens > 0, "a block holds at least one position");
         self.token_ids.clear();
+        self.token_types.clear();
         self.positions.clear();
         self.cu_seqlens_q.truncate(1);
         self.context_lens.clear();
@@ -171,8 +192,8 @@ impl Batch {
 /// # fn main() -> Result<(), inferno_backend::BackendError> {
 /// let mut builder = BatchBuilder::new(16);
 /// // A prompt of three tokens, and a sequence that decodes its 18th token.
-/// builder.push(&SequenceChunk { tokens: &[5, 6, 7], start: 0, block_table: &[BlockId(9)], logits: LogitRows::Last })?;
-/// builder.push(&SequenceChunk { tokens: &[8], start: 17, block_table: &[BlockId(2), BlockId(4)], logits: LogitRows::Last })?;
+/// builder.push(&SequenceChunk { tokens: &[5, 6, 7], start: 0, block_table: &[BlockId(9)], logits: LogitRows::Last, second_segment: None })?;
+/// builder.push(&SequenceChunk { tokens: &[8], start: 17, block_table: &[BlockId(2), BlockId(4)], logits: LogitRows::Last, second_segment: None })?;
 /// let batch = builder.build();
 ///
 /// assert_eq!(batch.positions(), [0, 1, 2, 17]);
@@ -246,6 +267,8 @@ impl BatchBuilder {
             let block = table[position / self.block_tokens].0 as usize;
             let position_u32 = u32::try_from(position).expect("BlockId counts no more blocks");
             batch.positions.push(position_u32);
+            let is_second = chunk.second_segment.is_some_and(|start| position >= start);
+            batch.token_types.push(u32::from(is_second));
             batch.slot_mapping.push(block * self.block_tokens + position % self.block_tokens);
         }
         let rows = batch.token_ids.len();

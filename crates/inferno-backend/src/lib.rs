@@ -60,9 +60,9 @@ pub use observed::{
     ObservedWeight, ProductObserver,
 };
 pub use params::{
-    AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex, ExpertGroups,
-    ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind, PassShape,
-    ProductShape, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
+    AttentionMask, AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex,
+    ExpertGroups, ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind,
+    PassShape, ProductShape, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
 };
 pub use pass::Pass;
 pub use recurrent::{

@@ -1,5 +1,7 @@
 //! Parameters of the operations.
 
+use std::ops::Range;
+
 use inferno_tensor::DType;
 
 use crate::{KvDType, KvLayer, KvValues};
@@ -199,18 +201,68 @@ pub struct AttentionParams<'a, Buffer> {
     pub layer: usize,
     /// Factor on every score, usually `1 / sqrt(head_dim)`.
     pub scale: f32,
-    /// The positions that a position attends to; all before it and itself if there is no window.
-    pub window: Option<AttentionWindow>,
+    /// The positions that a position attends to.
+    pub mask: AttentionMask,
     /// Replaces each score `s` by `cap * tanh(s / cap)`.
     pub softcap: Option<f32>,
+    /// One slope for each query head: `slope * distance` is subtracted from the score of a position at a distance, after
+    /// `softcap`.
+    ///
+    /// **Source**: Press et al., Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation.
+    pub distance_slopes: Option<&'a Buffer>,
     /// One more score for each query head, of a position without a value.
     pub sinks: Option<&'a Buffer>,
 }
 
 impl<Buffer> AttentionParams<'_, Buffer> {
-    /// Attention of `layer` over all positions, with scores that are only scaled.
+    /// Causal attention of `layer` over all positions, with scores that are only scaled.
     pub fn new(layer: usize, scale: f32) -> Self {
-        Self { layer, scale, window: None, softcap: None, sinks: None }
+        let mask = AttentionMask::Causal(None);
+        Self { layer, scale, mask, softcap: None, distance_slopes: None, sinks: None }
+    }
+}
+
+/// The positions that a position attends to. Later positions never attend to earlier ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttentionMask {
+    /// Itself and those before it, or those of a window.
+    Causal(Option<AttentionWindow>),
+    /// Those before and after it that the cache has, at most `reach` positions away if it is limited.
+    Bidirectional {
+        /// The largest distance.
+        reach: Option<usize>,
+    },
+}
+
+impl AttentionMask {
+    /// The positions that `position` attends to in a sequence of which the cache has `context_len` positions.
+    pub fn range(self, position: usize, context_len: usize) -> Range<usize> {
+        match self {
+            Self::Causal(window) => window.map_or(0, |window| window.first(position))..position + 1,
+            Self::Bidirectional { reach: None } => 0..context_len,
+            Self::Bidirectional { reach: Some(reach) } => {
+                let end = position.saturating_add(reach).saturating_add(1);
+                position.saturating_sub(reach)..end.min(context_len)
+            }
+        }
+    }
+
+    /// The window of a causal mask.
+    pub fn window(self) -> Option<AttentionWindow> {
+        match self {
+            Self::Causal(window) => window,
+            Self::Bidirectional { .. } => None,
+        }
+    }
+
+    /// The largest number of positions that a position attends to; `None` if it is not limited.
+    pub fn max_len(self) -> Option<usize> {
+        match self {
+            Self::Causal(window) => window.map(AttentionWindow::max_len),
+            Self::Bidirectional { reach } => {
+                reach.map(|reach| reach.saturating_mul(2).saturating_add(1))
+            }
+        }
     }
 }
 
@@ -247,6 +299,8 @@ pub enum EmbeddingIndex {
     Token,
     /// Its position.
     Position,
+    /// Its token type.
+    TokenType,
 }
 
 /// The location of equally wide blocks of columns in the rows of a buffer.

@@ -86,11 +86,7 @@ impl Pass<ReferenceBackend> for ReferencePass {
         table: &WeightPart,
         out: &mut Matrix,
     ) {
-        let selected = match index {
-            EmbeddingIndex::Token => batch.token_ids(),
-            EmbeddingIndex::Position => batch.positions(),
-        };
-        for (row, &selected) in selected.iter().enumerate() {
+        for (row, &selected) in batch.table_rows(index).iter().enumerate() {
             table
                 .decode_row(0, selected as usize, &mut out[[row]])
                 .expect("the table's rows are as wide as `out`");

@@ -1,8 +1,8 @@
 //! Shapes of attention, and sequences that share a batch.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvBlockPart, KvDType,
-    KvLayer, KvLayout, KvValues, KvWindow, LogitRows, NormKind, Pass, QkNorm, QkvLayout,
+    AttentionMask, AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvBlockPart,
+    KvDType, KvLayer, KvLayout, KvValues, KvWindow, LogitRows, NormKind, Pass, QkNorm, QkvLayout,
     RopePairing, Rotation, SequenceChunk,
 };
 
@@ -19,6 +19,37 @@ pub const fn in_keys(start: usize) -> Option<KvValues> {
     Some(KvValues::InKeys { start })
 }
 
+/// A causal mask with a window.
+const fn window(window: AttentionWindow) -> AttentionMask {
+    AttentionMask::Causal(Some(window))
+}
+
+/// A mask without a direction.
+pub const fn bidirectional(reach: Option<usize>) -> AttentionMask {
+    AttentionMask::Bidirectional { reach }
+}
+
+/// Shapes with masks without a direction, which are computed in one chunk, with and without slopes.
+pub fn bidirectional_shapes() -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for dtype in KvDType::ALL {
+        let shape = Shape { dtype, mask: bidirectional(None), ..SHAPE };
+        shapes.extend([
+            shape,
+            Shape { tokens: 1, ..shape },
+            Shape { tokens: 600, num_heads: 3, num_kv_heads: 1, has_slopes: true, ..shape },
+            Shape { tokens: 33, head_dim: 64, num_heads: 6, has_slopes: true, ..shape },
+            Shape { tokens: 300, mask: bidirectional(Some(8)), ..shape },
+            Shape { tokens: 520, mask: bidirectional(Some(140)), has_slopes: true, ..shape },
+            Shape { tokens: 270, mask: bidirectional(Some(0)), block_tokens: 40, ..shape },
+            Shape { tokens: 40, mask: bidirectional(Some(17)), block_tokens: 5, ..shape },
+            Shape { tokens: 290, mask: bidirectional(Some(1)), num_kv_heads: 1, ..shape },
+            Shape { tokens: 70, softcap: Some(2.0), sinks: Some(1.5), has_slopes: true, ..shape },
+        ]);
+    }
+    shapes
+}
+
 /// One key head that contains the value.
 fn shapes_with_values_in_keys(dtype: KvDType) -> Vec<Shape> {
     let shape =
@@ -28,8 +59,8 @@ fn shapes_with_values_in_keys(dtype: KvDType) -> Vec<Shape> {
         Shape { head_dim: 576, num_heads: 17, tokens: 20, ..shape },
         Shape { num_heads: 6, num_kv_heads: 2, head_dim: 128, tokens: 70, ..shape },
         Shape { num_heads: 2, block_tokens: 5, tokens: 40, ..shape },
-        Shape { block_tokens: 40, window: Some(AttentionWindow::Sliding(17)), ..shape },
-        Shape { num_heads: 9, window: Some(AttentionWindow::Chunked(257)), ..shape },
+        Shape { block_tokens: 40, mask: window(AttentionWindow::Sliding(17)), ..shape },
+        Shape { num_heads: 9, mask: window(AttentionWindow::Chunked(257)), ..shape },
         Shape { head_dim: 64, values: in_keys(24), num_heads: 8, sinks: Some(1.5), ..shape },
         Shape { head_dim: 64, values: in_keys(0), softcap: Some(2.0), ..shape },
         Shape { head_dim: 96, values: in_keys(33), block_tokens: 3, tokens: 30, ..shape },
@@ -60,34 +91,35 @@ pub fn shapes() -> Vec<Shape> {
                 dtype,
                 block_tokens: 40,
                 tokens: 90,
-                window: Some(AttentionWindow::Sliding(17)),
+                mask: window(AttentionWindow::Sliding(17)),
                 ..SHAPE
             },
             // The window of the last rows of a task begins after the span boundary at 256.
-            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Sliding(3)), ..SHAPE },
+            Shape { dtype, tokens: 290, mask: window(AttentionWindow::Sliding(3)), ..SHAPE },
             Shape {
                 dtype,
                 tokens: 520,
                 num_heads: 20,
                 num_kv_heads: 1,
-                window: Some(AttentionWindow::Sliding(300)),
+                mask: window(AttentionWindow::Sliding(300)),
                 ..SHAPE
             },
-            Shape { dtype, tokens: 300, window: Some(AttentionWindow::Chunked(37)), ..SHAPE },
-            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Chunked(257)), ..SHAPE },
+            Shape { dtype, tokens: 300, mask: window(AttentionWindow::Chunked(37)), ..SHAPE },
+            Shape { dtype, tokens: 290, mask: window(AttentionWindow::Chunked(257)), ..SHAPE },
             Shape { dtype, tokens: 1, ..SHAPE },
+            Shape { dtype, tokens: 300, has_slopes: true, softcap: Some(2.0), ..SHAPE },
             Shape {
                 dtype,
                 tokens: 300,
                 softcap: Some(2.0),
-                window: Some(AttentionWindow::Sliding(40)),
+                mask: window(AttentionWindow::Sliding(40)),
                 ..SHAPE
             },
             Shape {
                 dtype,
                 tokens: 300,
                 sinks: Some(1.5),
-                window: Some(AttentionWindow::Sliding(5)),
+                mask: window(AttentionWindow::Sliding(5)),
                 ..SHAPE
             },
             Shape { dtype, values: separate(64), tokens: 300, ..SHAPE },
@@ -119,35 +151,47 @@ pub fn mostly_single(tokens: usize) -> Vec<usize> {
 
 /// Attention of 25 tokens of one sequence and 40 of another, in interleaved blocks and one batch, and that of each
 /// sequence alone.
-pub fn two_sequences<B: Backend>(backend: &B, seed: u64) -> (Vec<f32>, Vec<f32>) {
-    let shape = Shape { tokens: 40, ..SHAPE };
+pub fn two_sequences<B: Backend>(
+    backend: &B,
+    mask: AttentionMask,
+    seed: u64,
+) -> (Vec<f32>, Vec<f32>) {
+    let shape = Shape { tokens: 40, mask, ..SHAPE };
     let layout = shape.qkv();
     let (first, second) = (inputs(&shape, seed), inputs(&shape, seed + 1));
     let cache_layout = KvLayout { num_blocks: 6, ..shape.cache() };
     let tables = [[0, 2, 4].map(BlockId), [1, 3, 5].map(BlockId)];
     let tokens = [0; 40];
+    let short = Shape { tokens: 25, ..shape };
+    let first = &first[..25 * layout.row_len()];
     let alone = [
-        attend(backend, &shape, &first, &shape.blocks(), &[40]),
+        attend(backend, &short, first, &shape.blocks(), &[25]),
         attend(backend, &shape, &second, &shape.blocks(), &[40]),
     ];
     let mut builder = BatchBuilder::new(16);
     for (table, count) in tables.iter().zip([25, 40]) {
         let (tokens, block_table) = (&tokens[..count], &table[..]);
-        let chunk = SequenceChunk { tokens, start: 0, block_table, logits: LogitRows::None };
+        let chunk = SequenceChunk {
+            tokens,
+            start: 0,
+            block_table,
+            logits: LogitRows::None,
+            second_segment: None,
+        };
         builder.push(&chunk).expect("a chunk");
     }
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
     let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
-    let rows = [&first[..25 * layout.row_len()], &second].concat();
+    let rows = [first, &second].concat();
     let rows = matrix(backend, 65, layout.row_len(), &rows);
     run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
     let mut out = backend.alloc(65, shape.out_len()).expect("memory");
-    let params = AttentionParams::new(1, 1.0 / 32f32.sqrt());
+    let params = AttentionParams { mask, ..AttentionParams::new(1, 1.0 / 32f32.sqrt()) };
     run(backend, |pass| pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out))
         .expect("memory");
     let found = read(backend, &out, 65 * shape.out_len());
-    (found, [&alone[0][..25 * shape.out_len()], &alone[1]].concat())
+    (found, alone.concat())
 }
 
 /// Attends to one sequence in chunks of `chunk` tokens, in a layer that has memory for the blocks of its window alone.
@@ -157,13 +201,13 @@ pub fn attend_in_window<B: Backend>(
     qkv: &[f32],
     chunk: usize,
 ) -> Vec<f32> {
-    let (layout, window) = (shape.qkv(), shape.window.expect("a window"));
+    let (layout, window) = (shape.qkv(), shape.mask.window().expect("a window"));
     let kv_window = KvWindow::for_sequences(window.max_len(), shape.block_tokens, 1, chunk);
     let layer = KvLayer { is_windowed: true, ..layout.kv_layer() };
     let kv = KvLayout { layers: vec![layer], window: Some(kv_window), ..shape.cache() };
     let mut cache = backend.alloc_kv_cache(&kv).expect("memory");
     let params = AttentionParams {
-        window: Some(window),
+        mask: AttentionMask::Causal(Some(window)),
         ..AttentionParams::new(0, 1.0 / (shape.head_dim as f32).sqrt())
     };
     let (blocks, mut result) = (shape.blocks(), Vec::new());
@@ -178,7 +222,13 @@ pub fn attend_in_window<B: Backend>(
         let mut builder = BatchBuilder::new(shape.block_tokens);
         let (block_table, logits) = (&blocks[..], LogitRows::None);
         builder
-            .push(&SequenceChunk { tokens: &tokens, start, block_table, logits })
+            .push(&SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table,
+                logits,
+                second_segment: None,
+            })
             .expect("a chunk");
         let built = builder.build();
         backend.assign_kv_window(&built, &mut cache).expect("memory of the window");
@@ -216,7 +266,8 @@ pub fn attend_after<B: Backend>(
     let table: Vec<BlockId> = (0..kv.num_blocks as u32).map(BlockId).collect();
     let tokens = vec![0; tokens];
     let logits = LogitRows::None;
-    let chunk = SequenceChunk { tokens: &tokens, start, block_table: &table, logits };
+    let chunk =
+        SequenceChunk { tokens: &tokens, start, block_table: &table, logits, second_segment: None };
     let mut builder = BatchBuilder::new(16);
     builder.push(&chunk).expect("the table covers it");
     let qkv = backend.alloc(tokens.len(), layout.row_len()).expect("memory");
@@ -273,7 +324,13 @@ pub fn rope_and_store<B: Backend>(backend: &B, case: &RopeCase, seed: u64) -> Ve
     let mut builder = BatchBuilder::new(shape.block_tokens);
     let block_table = &[BlockId(1), BlockId(0)];
     let tokens = &[0; TOKENS];
-    let chunk = SequenceChunk { tokens, start: 0, block_table, logits: LogitRows::None };
+    let chunk = SequenceChunk {
+        tokens,
+        start: 0,
+        block_table,
+        logits: LogitRows::None,
+        second_segment: None,
+    };
     builder.push(&chunk).expect("a chunk");
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);

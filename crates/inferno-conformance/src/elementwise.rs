@@ -172,7 +172,13 @@ pub fn embed<B: Backend>(
     let blocks: Vec<_> = (0..tokens.len().div_ceil(16) as u32).map(BlockId).collect();
     let logits = LogitRows::None;
     builder
-        .push(&SequenceChunk { tokens, start: 0, block_table: &blocks, logits })
+        .push(&SequenceChunk {
+            tokens,
+            start: 0,
+            block_table: &blocks,
+            logits,
+            second_segment: None,
+        })
         .expect("a chunk");
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
@@ -187,7 +193,9 @@ pub fn gather<B: Backend>(backend: &B, x: &[f32], cols: usize) -> Vec<f32> {
     let block_table = &[BlockId(0)];
     for (count, logits) in [(3, LogitRows::Last), (2, LogitRows::None), (4, LogitRows::All)] {
         let tokens = &[0; 4][..count];
-        builder.push(&SequenceChunk { tokens, start: 0, block_table, logits }).expect("a chunk");
+        builder
+            .push(&SequenceChunk { tokens, start: 0, block_table, logits, second_segment: None })
+            .expect("a chunk");
     }
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);

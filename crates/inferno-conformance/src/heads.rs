@@ -1,7 +1,7 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
+    AttentionMask, AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
     KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
 };
 
@@ -22,8 +22,10 @@ pub struct Shape {
     pub block_tokens: usize,
     /// Positions of the sequence.
     pub tokens: usize,
-    /// See [`AttentionParams::window`].
-    pub window: Option<AttentionWindow>,
+    /// See [`AttentionParams::mask`].
+    pub mask: AttentionMask,
+    /// Whether scores depend on distances, with a slope for each head.
+    pub has_slopes: bool,
     /// See [`AttentionParams::softcap`].
     pub softcap: Option<f32>,
     /// One sink for all heads.
@@ -40,7 +42,8 @@ pub const SHAPE: Shape = Shape {
     values: None,
     block_tokens: 16,
     tokens: 70,
-    window: None,
+    mask: AttentionMask::Causal(None),
+    has_slopes: false,
     softcap: None,
     sinks: None,
     dtype: KvDType::F16,
@@ -90,8 +93,13 @@ pub fn attend<B: Backend>(
     let mut batch = backend.alloc_batch();
     let sinks =
         shape.sinks.map(|sink| matrix(backend, 1, shape.num_heads, &vec![sink; shape.num_heads]));
+    // Of both signs, and none the same.
+    let slope = |head: usize| 0.25 / (head + 1) as f32 - 0.07;
+    let slopes: Vec<f32> = (0..shape.num_heads).map(slope).collect();
+    let slopes = shape.has_slopes.then(|| matrix(backend, 1, shape.num_heads, &slopes));
     let params = AttentionParams {
-        window: shape.window,
+        mask: shape.mask,
+        distance_slopes: slopes.as_ref(),
         softcap: shape.softcap,
         sinks: sinks.as_ref(),
         ..AttentionParams::new(1, 1.0 / (shape.head_dim as f32).sqrt())
@@ -103,7 +111,13 @@ pub fn attend<B: Backend>(
         let tokens = vec![0; chunk];
         let logits = LogitRows::None;
         builder
-            .push(&SequenceChunk { tokens: &tokens, start, block_table: blocks, logits })
+            .push(&SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table: blocks,
+                logits,
+                second_segment: None,
+            })
             .expect("a chunk");
         backend.upload_batch(&builder.build(), &mut batch);
         let rows = &qkv[start * layout.row_len()..][..chunk * layout.row_len()];

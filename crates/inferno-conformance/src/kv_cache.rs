@@ -14,7 +14,13 @@ pub fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     let mut batch = backend.alloc_batch();
     let mut builder = BatchBuilder::new(shape.block_tokens);
     let block_table = &[BlockId(1), BlockId(0)];
-    let chunk = SequenceChunk { tokens: &[0; 20], start: 0, block_table, logits: LogitRows::None };
+    let chunk = SequenceChunk {
+        tokens: &[0; 20],
+        start: 0,
+        block_table,
+        logits: LogitRows::None,
+        second_segment: None,
+    };
     builder.push(&chunk).expect("a chunk");
     backend.upload_batch(&builder.build(), &mut batch);
     let rows = matrix(backend, 20, layout.row_len(), qkv);

@@ -38,7 +38,8 @@ pub fn batch(parts: &[Part]) -> Batch {
     for &Part { start, len, slot, checkpoint } in parts {
         let tokens = vec![0; len];
         let (block_table, logits) = (&table[..], LogitRows::None);
-        let chunk = SequenceChunk { tokens: &tokens, start, block_table, logits };
+        let chunk =
+            SequenceChunk { tokens: &tokens, start, block_table, logits, second_segment: None };
         let checkpoint =
             checkpoint.map(|(num_rows, slot)| StateCheckpoint { num_rows, slot: StateSlot(slot) });
         let state = SequenceState { slot: StateSlot(slot), checkpoint };

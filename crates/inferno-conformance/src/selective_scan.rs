@@ -57,7 +57,13 @@ impl Layer {
         for (positions, slot, checkpoint) in parts {
             let tokens = vec![0; positions.len()];
             let (start, logits) = (positions.start, LogitRows::None);
-            let chunk = SequenceChunk { tokens: &tokens, start, block_table: &block_table, logits };
+            let chunk = SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table: &block_table,
+                logits,
+                second_segment: None,
+            };
             let checkpoint = checkpoint
                 .map(|(num_rows, slot)| StateCheckpoint { num_rows, slot: StateSlot(slot) });
             let state = SequenceState { slot: StateSlot(*slot), checkpoint };

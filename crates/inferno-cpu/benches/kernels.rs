@@ -173,7 +173,13 @@ fn attention_with(c: &mut Criterion, name: &str, layout: QkvLayout, isa: Isa) {
                 let ids = vec![0; tokens];
                 let logits = LogitRows::None;
                 for block_table in block_table.chunks(blocks) {
-                    let chunk = SequenceChunk { tokens: &ids, start, block_table, logits };
+                    let chunk = SequenceChunk {
+                        tokens: &ids,
+                        start,
+                        block_table,
+                        logits,
+                        second_segment: None,
+                    };
                     builder.push(&chunk).expect("a chunk");
                 }
                 let batch = builder.build();

@@ -96,6 +96,7 @@ impl Sequence {
             start,
             block_table: &self.block_table,
             logits: if end == self.tokens.len() { LogitRows::Last } else { LogitRows::None },
+            second_segment: None,
         }
     }
 

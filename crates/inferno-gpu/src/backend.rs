@@ -267,6 +267,7 @@ mod tests {
             start: 0,
             block_table: &[BlockId(0)],
             logits: LogitRows::Last,
+            second_segment: None,
         };
         builder.push(&chunk).expect("a block");
         let (built, mut batch) = (builder.build(), backend.alloc_batch());

@@ -91,6 +91,7 @@ fn attention<B: Backend>(backend: &B) -> Result<Vec<f32>, BackendError> {
         start: 0,
         block_table: &block_table,
         logits: LogitRows::None,
+        second_segment: None,
     })?;
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);

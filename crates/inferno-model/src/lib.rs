@@ -27,6 +27,7 @@
 //!     start: 0,
 //!     block_table: &[BlockId(0)],
 //!     logits: LogitRows::Last,
+//!     second_segment: None,
 //! })?;
 //! let logits = model.forward(&builder.build(), &mut cache, &mut workspace)?;
 //! assert_eq!(logits.len(), model.spec().vocab_size);

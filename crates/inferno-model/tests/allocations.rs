@@ -52,7 +52,13 @@ fn batches(table: &[BlockId], block_tokens: usize) -> [Batch; 3] {
         let tokens = vec![1; num_tokens];
         let mut builder = BatchBuilder::new(block_tokens);
         let logits = LogitRows::Last;
-        let chunk = SequenceChunk { tokens: &tokens, start, block_table: table, logits };
+        let chunk = SequenceChunk {
+            tokens: &tokens,
+            start,
+            block_table: table,
+            logits,
+            second_segment: None,
+        };
         builder.push(&chunk).expect("the table covers it");
         builder.build()
     })

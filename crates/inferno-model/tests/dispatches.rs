@@ -35,7 +35,8 @@ fn a_dense_layer_is_six_dispatches_in_one_submission_and_a_greedy_step_downloads
         for (tokens, start) in [(&[1, 2, 3][..], 0), (&[4], 3)] {
             let mut builder = BatchBuilder::new(layout.block_tokens);
             let logits = LogitRows::Last;
-            let chunk = SequenceChunk { tokens, start, block_table: &table, logits };
+            let chunk =
+                SequenceChunk { tokens, start, block_table: &table, logits, second_segment: None };
             builder.push(&chunk).expect("the table covers it");
             let batch = builder.build();
             let before = backend.counters();

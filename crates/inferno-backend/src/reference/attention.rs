@@ -166,8 +166,8 @@ pub(super) fn attend(
     for sequence in 0..batch.num_sequences() {
         let table = batch.block_table(sequence);
         for row in batch.rows(sequence) {
-            let last = batch.positions()[row] as usize;
-            let positions = params.window.map_or(0, |window| window.first(last))..last + 1;
+            let own = batch.positions()[row] as usize;
+            let positions = params.mask.range(own, batch.context_lens()[sequence]);
             let queries: Vec<_> = qkv[[row]].chunks_exact(layout.head_dim).collect();
             let heads = out[[row]].chunks_exact_mut(layout.value_dim());
             for (head, out) in heads.take(layout.num_heads).enumerate() {
@@ -182,9 +182,13 @@ pub(super) fn attend(
                     }
                     KvValues::InKeys { start } => (&keys, start),
                 };
+                let slope =
+                    params.distance_slopes.map_or(0.0, |slopes| f64::from(slopes[[0]][head]));
                 let scores = (0..positions.len())
                     .map(|i| dot(queries[head], &keys[[i]]) * f64::from(params.scale))
-                    .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())));
+                    .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())))
+                    .zip(positions.clone())
+                    .map(|(score, position)| score - slope * position.abs_diff(own) as f64);
                 // A sink takes a part of the probability, but has no value.
                 let sink = params.sinks.map(|sinks| f64::from(sinks[[0]][head]));
                 let probabilities = softmax(&scores.chain(sink).collect::<Vec<_>>());

@@ -28,7 +28,13 @@ fn build(chunks: &[(usize, usize, LogitRows)], into: BatchBuilder) -> Batch {
             (next_block..next_block + num_blocks).map(BlockId).collect();
         next_block += num_blocks;
         builder
-            .push(&SequenceChunk { tokens: &tokens, start, block_table: &block_table, logits })
+            .push(&SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table: &block_table,
+                logits,
+                second_segment: None,
+            })
             .expect("the table is long enough");
     }
     builder.build()
@@ -82,7 +88,13 @@ fn a_chunk_without_tokens_or_blocks_is_rejected_and_changes_nothing() {
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);
     let table = [BlockId(0)];
     let mut push = |tokens: &[u32], start| {
-        let chunk = SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::Last };
+        let chunk = SequenceChunk {
+            tokens,
+            start,
+            block_table: &table,
+            logits: LogitRows::Last,
+            second_segment: None,
+        };
         builder.push(&chunk)
     };
     assert!(matches!(push(&[], 0), Err(BackendError::EmptyChunk)));
@@ -98,7 +110,8 @@ fn build_with_states(states: &[(u32, Option<u32>)]) -> Batch {
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);
     for &(slot, checkpoint) in states {
         let (block_table, logits) = (&[BlockId(0)], LogitRows::None);
-        let chunk = SequenceChunk { tokens: &[1], start: 0, block_table, logits };
+        let chunk =
+            SequenceChunk { tokens: &[1], start: 0, block_table, logits, second_segment: None };
         let checkpoint =
             checkpoint.map(|slot| StateCheckpoint { num_rows: 1, slot: StateSlot(slot) });
         let state = SequenceState { slot: StateSlot(slot), checkpoint };

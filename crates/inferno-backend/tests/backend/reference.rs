@@ -1,9 +1,9 @@
 //! The reference operations on cases computed by hand.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, BackendError, Batch, BatchBuilder, BlockId,
-    DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, Pass, QkNorm,
-    QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk, WeightPart,
+    AttentionMask, AttentionParams, AttentionWindow, Backend, BackendError, Batch, BatchBuilder,
+    BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, Pass,
+    QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -37,8 +37,13 @@ fn assert_close(found: &[f32], expected: &[f32]) {
 fn one_sequence(num_tokens: usize, table: &[BlockId]) -> Batch {
     let mut builder = BatchBuilder::new(2);
     let tokens = vec![0; num_tokens];
-    let chunk =
-        SequenceChunk { tokens: &tokens, start: 0, block_table: table, logits: LogitRows::Last };
+    let chunk = SequenceChunk {
+        tokens: &tokens,
+        start: 0,
+        block_table: table,
+        logits: LogitRows::Last,
+        second_segment: None,
+    };
     builder.push(&chunk).expect("the table covers the tokens");
     builder.build()
 }
@@ -150,20 +155,55 @@ fn attention_covers_the_past_within_the_window() {
     let qkv = matrix(3, &[0.0, 1.0, 6.0, 0.0, 1.0, 12.0, 0.0, 1.0, 30.0]);
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     BACKEND.begin().store_kv(&batch, 0, &layout, &qkv, &mut cache);
-    for (window, expected) in [
-        (None, [6.0, 9.0, 16.0]),
-        (Some(AttentionWindow::Sliding(2)), [6.0, 9.0, 21.0]),
-        (Some(AttentionWindow::Sliding(1)), [6.0, 12.0, 30.0]),
-        (Some(AttentionWindow::Chunked(2)), [6.0, 9.0, 30.0]),
+    let causal = |window| AttentionMask::Causal(Some(window));
+    let bidirectional = |reach| AttentionMask::Bidirectional { reach };
+    for (mask, expected) in [
+        (AttentionMask::Causal(None), [6.0, 9.0, 16.0]),
+        (causal(AttentionWindow::Sliding(2)), [6.0, 9.0, 21.0]),
+        (causal(AttentionWindow::Sliding(1)), [6.0, 12.0, 30.0]),
+        (causal(AttentionWindow::Chunked(2)), [6.0, 9.0, 30.0]),
+        (bidirectional(None), [16.0, 16.0, 16.0]),
+        (bidirectional(Some(1)), [9.0, 16.0, 21.0]),
+        (bidirectional(Some(0)), [6.0, 12.0, 30.0]),
     ] {
         let mut out = matrix(3, &[0.0; 3]);
-        let params = AttentionParams { window, ..AttentionParams::new(0, 1.0) };
+        let params = AttentionParams { mask, ..AttentionParams::new(0, 1.0) };
         BACKEND
             .begin()
             .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
             .expect("memory");
         assert_close(&values(&out, 3), &expected);
     }
+}
+
+#[test]
+fn distances_lower_the_scores_by_the_slope_of_the_head() {
+    let layout = QkvLayout::new(2, 1, 1);
+    let kv = KvLayout {
+        layers: vec![KvLayer::new(1, 1)],
+        window: None,
+        block_tokens: 2,
+        num_blocks: 1,
+        dtype: KvDType::F32,
+    };
+    let batch = one_sequence(2, &[BlockId(0)]);
+    // Two queries of zero, a key, a value.
+    let qkv = matrix(2, &[0.0, 0.0, 1.0, 6.0, 0.0, 0.0, 1.0, 12.0]);
+    let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
+    BACKEND.begin().store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    // Weights 1 and 1/3, and 1 and 1.
+    let slopes = matrix(1, &[3f32.ln(), 0.0]);
+    let params = AttentionParams {
+        mask: AttentionMask::Bidirectional { reach: None },
+        distance_slopes: Some(&slopes),
+        ..AttentionParams::new(0, 1.0)
+    };
+    let mut out = matrix(2, &[0.0; 4]);
+    BACKEND
+        .begin()
+        .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+        .expect("memory");
+    assert_close(&values(&out, 4), &[7.5, 9.0, 10.5, 9.0]);
 }
 
 #[test]
@@ -214,7 +254,13 @@ fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
     let batch = {
         let mut builder = BatchBuilder::new(1);
         let block_table = &[BlockId(0)];
-        let chunk = SequenceChunk { tokens: &[0], start: 0, block_table, logits: LogitRows::Last };
+        let chunk = SequenceChunk {
+            tokens: &[0],
+            start: 0,
+            block_table,
+            logits: LogitRows::Last,
+            second_segment: None,
+        };
         builder.push(&chunk).expect("one block is enough");
         builder.build()
     };

@@ -1,4 +1,4 @@
-//! Causal attention over the paged cache.
+//! Attention over the paged cache.
 //!
 //! **Order of the sums.** Positions are divided into spans of 256, counted from position 0 in every batch. Within a
 //! span, a score adds the products of its components by fused multiply-add, in ascending order, and is multiplied by the
@@ -165,12 +165,14 @@ fn check_shapes(
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     let is_valid = cache.layout.layers[params.layer].fits(layout);
     assert!(is_valid, "the cache was allocated for these heads");
-    let has_position = params.window.is_none_or(|window| window.max_len() > 0);
+    let has_position = params.mask.max_len().is_none_or(|len| len > 0);
     assert!(has_position, "a window holds at least the row's own position");
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
     assert_eq!(out.cols(), layout.out_len(), "a column per value component of each head");
     assert!(batch.num_tokens() <= out.num_rows(), "a row per token");
-    assert!(params.sinks.is_none_or(|sinks| sinks.cols() == layout.num_heads), "a sink per head");
+    for per_head in [params.sinks, params.distance_slopes].into_iter().flatten() {
+        assert_eq!(per_head.cols(), layout.num_heads, "a value per head");
+    }
 }
 
 /// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens with each of `layouts`.

@@ -19,10 +19,7 @@ pub(crate) fn embed(
 ) {
     let cols = out.cols();
     assert_eq!(cols, table.cols(), "embeddings are as wide as the table");
-    let selected = match index {
-        EmbeddingIndex::Token => batch.token_ids(),
-        EmbeddingIndex::Position => batch.positions(),
-    };
+    let selected = batch.table_rows(index);
     out.split_rows(executor.pool, selected.len(), |first, out| {
         for (&row, out) in selected[first..].iter().zip(out.chunks_exact_mut(cols)) {
             table.decode_row(0, row as usize, out).expect("rows are as wide as the table");

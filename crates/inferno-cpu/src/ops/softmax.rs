@@ -33,6 +33,28 @@ pub(crate) fn cap_scores<L: Lanes>(lanes: L, cap: f32, scores: &mut [f32]) {
     }
 }
 
+/// Subtracts `slope` times the distance from position `own` from each score; the first score belongs to position `first`.
+#[inline(always)]
+pub(crate) fn subtract_distances<L: Lanes>(
+    lanes: L,
+    slope: f32,
+    own: usize,
+    first: usize,
+    scores: &mut [f32],
+) {
+    let slope = lanes.splat(-slope);
+    for (number, scores) in scores.chunks_mut(LANES).enumerate() {
+        let start = first + number * LANES;
+        let mut distances = [0.0; LANES];
+        for (lane, distance) in distances.iter_mut().enumerate() {
+            // Exact up to 2^24 positions.
+            *distance = (start + lane).abs_diff(own) as f32;
+        }
+        let biased = lanes.fma(slope, lanes.load(&distances), lanes.load_part(scores));
+        lanes.store_part(biased, scores);
+    }
+}
+
 /// Loads up to 16 numbers and sets the other lanes to `filler`.
 #[inline(always)]
 fn load_or<L: Lanes>(lanes: L, x: &[f32], filler: f32) -> L::F32 {

@@ -1,13 +1,15 @@
 //! Attention over the KV cache.
 
 use crate::cases::{all, bits, relative_error, simplest};
-use inferno_backend::{KvDType, LARGEST_I16, ReferenceBackend};
-use inferno_conformance::attention::{in_keys, mostly_single, shapes, two_sequences};
+use inferno_backend::{AttentionMask, KvDType, LARGEST_I16, ReferenceBackend};
+use inferno_conformance::attention::{
+    bidirectional, bidirectional_shapes, in_keys, mostly_single, shapes, two_sequences,
+};
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
 #[test]
 fn attention_agrees_with_the_reference() {
-    for shape in shapes() {
+    for shape in shapes().into_iter().chain(bidirectional_shapes()) {
         let qkv = inputs(&shape, 1);
         let blocks = shape.blocks();
         let whole = [shape.tokens];
@@ -85,7 +87,7 @@ fn sixteen_bit_integers_are_more_accurate_than_half_precision() {
 
 #[test]
 fn attention_is_bit_identical_on_every_instruction_set_and_thread_count() {
-    for shape in shapes() {
+    for shape in shapes().into_iter().chain(bidirectional_shapes()) {
         let qkv = inputs(&shape, 2);
         let blocks = shape.blocks();
         let whole = [shape.tokens];
@@ -140,8 +142,10 @@ fn attention_does_not_depend_on_the_block_table() {
 #[test]
 fn sequences_of_one_batch_are_independent() {
     for backend in all() {
-        let (found, expected) = two_sequences(&backend, 5);
-        assert_eq!(bits(&found), bits(&expected), "{backend:?}");
+        for mask in [AttentionMask::Causal(None), bidirectional(None), bidirectional(Some(9))] {
+            let (found, expected) = two_sequences(&backend, mask, 5);
+            assert_eq!(bits(&found), bits(&expected), "{mask:?} {backend:?}");
+        }
     }
 }
 

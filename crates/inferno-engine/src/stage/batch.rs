@@ -96,6 +96,7 @@ impl BatchBounds<'_> {
                 start: chunk.start as usize,
                 block_table: &blocks,
                 logits: LogitRows::Tail(chunk.rows as usize),
+                second_segment: None,
             };
             builder.push_with_state(&chunk, state)?;
         }

@@ -60,7 +60,13 @@ fn batch(sequences: &[(usize, usize, u8)], has_state: bool) -> Batch {
             LogitRows::All,
             LogitRows::Tail(tokens.len().min(2)),
         ][usize::from(rows % 4)];
-        let chunk = SequenceChunk { tokens: &tokens, start, block_table: &blocks, logits };
+        let chunk = SequenceChunk {
+            tokens: &tokens,
+            start,
+            block_table: &blocks,
+            logits,
+            second_segment: None,
+        };
         let slot = StateSlot(2 * index as u32);
         let checkpoint = StateCheckpoint { num_rows: len, slot: StateSlot(slot.0 + 1) };
         let state = SequenceState { slot, checkpoint: (rows > 2).then_some(checkpoint) };

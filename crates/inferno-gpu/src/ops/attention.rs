@@ -3,9 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{
-    AttentionParams, AttentionWindow, BackendError, KvDType, KvValues, PassShape, QkvLayout,
+    AttentionMask, AttentionParams, AttentionWindow, BackendError, Batch, KvDType, KvValues,
+    PassShape, QkvLayout,
 };
 
 use super::kv_kernels::{
@@ -23,13 +26,13 @@ kernel!(
     ATTENTION,
     "attention",
     [KV_LAYOUT, CACHE_READ, ATTENTION_PARTS],
-    [Read, Read, ReadWrite, Read, Read, Read]
+    [Read, Read, ReadWrite, Read, Read, Read, Read]
 );
 kernel!(
     ATTENTION_IN_PARTS,
     "attention",
     [KV_LAYOUT, CACHE_READ_PARTS, ATTENTION_PARTS],
-    [Read, Read, ReadWrite, Read, Read, Read, Read, Read, Read]
+    [Read, Read, ReadWrite, Read, Read, Read, Read, Read, Read, Read]
 );
 kernel!(MERGE_ATTENTION, "merge_attention", [ATTENTION_PARTS], [Read, ReadWrite, ReadWrite, Read]);
 
@@ -110,7 +113,7 @@ impl Heads {
         self.layer.num_kv_heads * self.group().div_ceil(tile.heads)
     }
 
-    fn variant(&self, tile: Tile, has_sinks: bool, is_split: bool) -> Variant {
+    fn variant(&self, tile: Tile, [has_sinks, has_slopes]: [bool; 2], is_split: bool) -> Variant {
         let format = match self.layer.dtype {
             KvDType::F32 => &F32,
             KvDType::F16 => &F16,
@@ -128,6 +131,7 @@ impl Heads {
             ("HEADS", tile.heads),
             ("ROWS", tile.rows),
             ("HAS_SINKS", usize::from(has_sinks)),
+            ("HAS_SLOPES", usize::from(has_slopes)),
             ("IS_SPLIT", usize::from(is_split)),
         ];
         let kernel = self.layer.variant(KERNELS).with_snippet(format);
@@ -147,8 +151,8 @@ pub(crate) fn variants() -> Vec<Variant> {
     for layer in super::kv_kernels::layers() {
         let heads = Heads::new(layer, 6);
         let (one, several) = (heads.tile(1, MEMORY), heads.tile(8, MEMORY));
-        variants.push(heads.variant(one, false, true));
-        variants.push(heads.variant(several, true, false));
+        variants.push(heads.variant(one, [false, true], true));
+        variants.push(heads.variant(several, [true, false], false));
     }
     variants
 }
@@ -166,8 +170,8 @@ struct AttentionArguments {
     row_len: u32,
     scale: f32,
     softcap: f32,
-    window_kind: u32,
-    window_len: u32,
+    mask_kind: u32,
+    mask_len: u32,
     part_blocks: u32,
     first_part: u32,
     num_parts: u32,
@@ -178,40 +182,45 @@ struct AttentionArguments {
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct MergeArguments {
     positions: u32,
-    window_kind: u32,
-    window_len: u32,
+    sequences: u32,
+    first_rows: u32,
+    mask_kind: u32,
+    mask_len: u32,
     num_rows: u32,
     num_heads: u32,
     first_part: u32,
     num_parts: u32,
 }
 
-/// The kind and length of a window in shaders.
-fn window_arguments(window: Option<AttentionWindow>) -> [u32; 2] {
+/// The kind of a mask in shaders, and its length or largest distance.
+fn mask_arguments(mask: AttentionMask) -> [u32; 2] {
     let len = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
-    match window {
-        None => [0, 0],
-        Some(AttentionWindow::Sliding(positions)) => [1, len(positions)],
-        Some(AttentionWindow::Chunked(positions)) => [2, len(positions)],
+    match mask {
+        AttentionMask::Causal(None) => [0, 0],
+        AttentionMask::Causal(Some(AttentionWindow::Sliding(positions))) => [1, len(positions)],
+        AttentionMask::Causal(Some(AttentionWindow::Chunked(positions))) => [2, len(positions)],
+        AttentionMask::Bidirectional { reach } => [3, reach.map_or(u32::MAX, len)],
     }
 }
 
+/// The positions that each row of a batch attends to.
+fn ranges(batch: &Batch, mask: AttentionMask) -> impl Iterator<Item = Range<usize>> {
+    let sequences = (0..batch.num_sequences()).zip(batch.context_lens());
+    sequences.flat_map(move |(sequence, &context_len)| {
+        let positions = batch.positions()[batch.rows(sequence)].iter();
+        positions.map(move |&position| mask.range(position as usize, context_len))
+    })
+}
+
 /// The largest number of parts that a row attends to.
-fn max_parts(batch: &GpuBatch, window: Option<AttentionWindow>) -> usize {
-    let parts = batch.batch.positions().iter().map(|&position| {
-        let position = position as usize;
-        let first = window.map_or(0, |window| window.first(position));
-        position / PART - first / PART + 1
-    });
-    parts.max().unwrap_or(0)
+fn max_parts(batch: &GpuBatch, mask: AttentionMask) -> usize {
+    let ranges = ranges(&batch.batch, mask);
+    ranges.map(|range| range.end.div_ceil(PART) - range.start / PART).max().unwrap_or(0)
 }
 
 /// Multiplications of all rows with the keys and values that they attend to.
-fn multiplications(batch: &GpuBatch, window: Option<AttentionWindow>, heads: &Heads) -> f64 {
-    let positions = batch.batch.positions().iter().map(|&position| {
-        let position = position as usize;
-        position + 1 - window.map_or(0, |window| window.first(position))
-    });
+fn multiplications(batch: &GpuBatch, mask: AttentionMask, heads: &Heads) -> f64 {
+    let positions = ranges(&batch.batch, mask).map(|range| range.len());
     let components = heads.num_heads * (heads.layer.key_dim + heads.value_dim);
     positions.sum::<usize>() as f64 * components as f64
 }
@@ -239,7 +248,7 @@ impl Inputs<'_> {
     fn arguments(&self, rows: usize) -> AttentionArguments {
         let Self { batch, params, .. } = self;
         let arrays = &batch.arrays;
-        let [window_kind, window_len] = window_arguments(params.window);
+        let [mask_kind, mask_len] = mask_arguments(params.mask);
         let (tiles, num_tiles) = batch.tiles(rows);
         AttentionArguments {
             positions: arrays.positions,
@@ -252,8 +261,8 @@ impl Inputs<'_> {
             row_len: self.qkv.cols() as u32,
             scale: params.scale,
             softcap: params.softcap.unwrap_or(0.0),
-            window_kind,
-            window_len,
+            mask_kind,
+            mask_len,
             part_blocks: self.cache.part_blocks(params.layer) as u32,
             first_part: 0,
             num_parts: 1,
@@ -271,10 +280,12 @@ impl Inputs<'_> {
         let Self { heads, batch, params, qkv, cache, .. } = self;
         let sinks = pass.optional(params.sinks);
         let places = cache.places(params.layer).unwrap_or(pass.placeholder());
-        let variant = heads.variant(tile, params.sinks.is_some(), is_split);
+        let slopes = pass.optional(params.distance_slopes);
+        let per_head = [params.sinks, params.distance_slopes].map(|values| values.is_some());
+        let variant = heads.variant(tile, per_head, is_split);
         let tiles = arguments.num_tiles as usize * heads.head_tiles(tile);
         let workgroups = fold(tiles * arguments.num_parts as usize);
-        let head = [batch.binding(pass), (*qkv).into(), out, sinks, places];
+        let head = [batch.binding(pass), (*qkv).into(), out, sinks, places, slopes];
         let parts = part_bindings(cache, params.layer);
         let bindings = head.into_iter().chain(parts);
         let num_bindings = variant.kernel.access.len();
@@ -295,7 +306,7 @@ impl Inputs<'_> {
         let num_parts = (MAX_PARTIAL_BYTES / results).saturating_sub(1).clamp(1, max_parts);
         let bytes = (num_parts + 1) * results;
         let partials = pass.scratch("parts of attention", 0, bytes.next_power_of_two())?;
-        let [window_kind, window_len] = window_arguments(params.window);
+        let [mask_kind, mask_len] = mask_arguments(params.mask);
         for first_part in (0..max_parts).step_by(num_parts) {
             let (first_part, num_parts) = (first_part as u32, num_parts as u32);
             let arguments =
@@ -303,8 +314,10 @@ impl Inputs<'_> {
             self.dispatch(pass, (tile, true), &arguments, (&*partials).into());
             let arguments = MergeArguments {
                 positions: batch.arrays.positions,
-                window_kind,
-                window_len,
+                sequences: batch.arrays.sequences,
+                first_rows: batch.arrays.first_rows,
+                mask_kind,
+                mask_len,
                 num_rows: self.num_rows() as u32,
                 num_heads: heads.num_heads as u32,
                 first_part,
@@ -378,17 +391,17 @@ pub(crate) fn paged_attention(
     assert_eq!(qkv.cols(), layout.row_len(), "rows of queries, keys and values");
     assert_eq!(out.cols(), layout.out_len(), "rows of outputs");
     let memory = pass.backend.limits.max_compute_workgroup_storage_size as usize;
-    pass.reserve(multiplications(batch, params.window, &heads))?;
+    pass.reserve(multiplications(batch, params.mask, &heads))?;
     let inputs = Inputs { heads, batch, params, qkv, cache };
     let single = heads.tile(1, memory);
-    let max_parts = max_parts(batch, params.window);
+    let max_parts = max_parts(batch, params.mask);
     let workgroups = inputs.num_rows() * heads.head_tiles(single);
     if max_parts > 1 && workgroups < MIN_WORKGROUPS {
         return inputs.attend_in_parts(pass, (single, max_parts), out);
     }
     let tile = heads.tile(batch.longest_chunk(), memory);
-    // Windows of several rows can begin in different parts.
-    let max_parts = max_parts + usize::from(tile.rows > 1 && params.window.is_some());
+    // Limited ranges of several rows can begin in different parts.
+    let max_parts = max_parts + usize::from(tile.rows > 1 && params.mask.max_len().is_some());
     let arguments =
         AttentionArguments { max_parts: max_parts as u32, ..inputs.arguments(tile.rows) };
     inputs.dispatch(pass, (tile, false), &arguments, (&*out).into());

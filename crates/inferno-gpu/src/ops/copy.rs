@@ -115,10 +115,7 @@ pub(crate) fn embed(
     table: &GpuTable,
     out: &mut GpuBuffer,
 ) {
-    let selected = match index {
-        EmbeddingIndex::Token => batch.batch.token_ids(),
-        EmbeddingIndex::Position => batch.batch.positions(),
-    };
+    let selected = batch.batch.table_rows(index);
     let width = out.cols();
     let values = match table.rows(selected, width) {
         Ok(values) => values,

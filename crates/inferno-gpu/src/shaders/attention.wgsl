@@ -17,9 +17,10 @@ struct Params {
     scale: f32,
     // 0 without a cap.
     softcap: f32,
-    // 0 without a window, 1 for a sliding and 2 for a chunked one.
-    window_kind: u32,
-    window_len: u32,
+    // 0 for causal attention, 1 with a sliding and 2 with a chunked window; 3 for bidirectional attention.
+    mask_kind: u32,
+    // Of the window, or the largest distance.
+    mask_len: u32,
     part_blocks: u32,
     // The first of the parts of each row that are computed, and their number.
     first_part: u32,
@@ -34,7 +35,8 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 @group(0) @binding(4) var<storage, read> sinks: array<f32>;
 @group(0) @binding(5) var<storage, read> places: array<u32>;
-const CACHE_BINDING: u32 = 6u;
+@group(0) @binding(6) var<storage, read> distance_slopes: array<f32>;
+const CACHE_BINDING: u32 = 7u;
 
 // Tiles of heads that share a key head.
 const HEAD_TILES: u32 = (GROUP + HEADS - 1u) / HEADS;
@@ -71,6 +73,8 @@ struct Tile {
     num_rows: u32,
     // The position of the first row.
     position: u32,
+    // Number of positions of the sequence.
+    context: u32,
     // The index of the sequence's first block.
     blocks: u32,
     kv_head: u32,
@@ -88,8 +92,9 @@ fn tile_at(index: u32) -> Tile {
     }
     let sequence = batch[params.sequences + row];
     var num_rows = 1u;
+    let end_row = batch[params.first_rows + sequence + 1u];
     if (ROWS > 1u) {
-        num_rows = min(ROWS, batch[params.first_rows + sequence + 1u] - row);
+        num_rows = min(ROWS, end_row - row);
     }
     let blocks = params.blocks + batch[params.first_blocks + sequence];
     let num_heads = min(HEADS, GROUP - head_tile * HEADS);
@@ -97,6 +102,7 @@ fn tile_at(index: u32) -> Tile {
         row,
         num_rows,
         batch[params.positions + row],
+        batch[params.positions + end_row - 1u] + 1u,
         blocks,
         kv_head,
         kv_head * GROUP + head_tile * HEADS,
@@ -111,13 +117,14 @@ fn row_range(tile: Tile, row: u32, part: u32) -> vec2<u32> {
     }
     let position = tile.position + row;
     let first = max(first_position(position), part * PART);
-    return vec2<u32>(first, min(position + 1u, (part + 1u) * PART));
+    return vec2<u32>(first, min(end_position(position, tile.context), (part + 1u) * PART));
 }
 
 // Whether row `row` of the tile attends to `position`.
 fn attends_to(tile: Tile, row: u32, position: u32) -> bool {
     let own = tile.position + row;
-    return row < tile.num_rows && position <= own && position >= first_position(own);
+    let end = end_position(own, tile.context);
+    return row < tile.num_rows && position < end && position >= first_position(own);
 }
 
 fn load_queries(tile: Tile, lane: u32) {
@@ -160,7 +167,14 @@ fn compute_scores(tile: Tile, position: u32, lane: u32) {
     }
     for (var query = 0u; query < QUERIES; query++) {
         let sum = sums[query];
-        scratch[query * PART + lane] = cap_score(((sum.x + sum.y) + (sum.z + sum.w)) * params.scale);
+        var score = cap_score(((sum.x + sum.y) + (sum.z + sum.w)) * params.scale);
+        if (HAS_SLOPES == 1u) {
+            let own = tile.position + query / HEADS;
+            let distance = f32(max(own, position) - min(own, position));
+            let head = min(query % HEADS, tile.num_heads - 1u);
+            score = fma(-distance_slopes[tile.first_head + head], distance, score);
+        }
+        scratch[query * PART + lane] = score;
     }
 }
 
@@ -232,6 +246,7 @@ fn main(
     }
     let tile = tile_at(index % num_tiles);
     let last_position = tile.position + tile.num_rows - 1u;
+    let tile_end = end_position(last_position, tile.context);
     var first_part = first_position(tile.position) / PART;
     if (IS_SPLIT == 1u) {
         first_part += params.first_part + index / num_tiles;
@@ -247,7 +262,7 @@ fn main(
         let part = first_part + step;
         // The positions that any row attends to.
         let first = max(first_position(tile.position), part * PART);
-        let end = max(first, min(last_position + 1u, (part + 1u) * PART));
+        let end = max(first, min(tile_end, (part + 1u) * PART));
         let position = part * PART + lane;
         if (position >= first && position < end) {
             compute_scores(tile, position, lane);
@@ -259,7 +274,7 @@ fn main(
         var sums: array<vec4<f32>, QUERIES * THREAD_PIECES>;
         if (group < GROUPS) {
             // Whether all rows attend to all these positions.
-            let is_inner = first_position(last_position) <= first && end <= tile.position + 1u;
+            let is_inner = first_position(last_position) <= first && end <= end_position(tile.position, tile.context);
             // The first position of the group from `first` on.
             let skipped = first - part * PART;
             for (var i = skipped + (group + GROUPS - skipped % GROUPS) % GROUPS; i < end - part * PART; i += GROUPS) {
@@ -323,7 +338,7 @@ fn main(
             workgroupBarrier();
         }
     }
-    if (first_part * PART > last_position) {
+    if (first_part * PART >= tile_end) {
         return;
     }
     for (var query = 0u; query < QUERIES; query++) {

@@ -2,9 +2,12 @@
 
 struct Params {
     positions: u32,
-    // 0 without a window, 1 for a sliding and 2 for a chunked one.
-    window_kind: u32,
-    window_len: u32,
+    sequences: u32,
+    first_rows: u32,
+    // 0 for causal attention, 1 with a sliding and 2 with a chunked window; 3 for bidirectional attention.
+    mask_kind: u32,
+    // Of the window, or the largest distance.
+    mask_len: u32,
     num_rows: u32,
     num_heads: u32,
     // The first of the parts of each row that are merged, and the number of places for parts. A place for the result of
@@ -36,8 +39,11 @@ fn main(
     if (index >= params.num_rows * params.num_heads) {
         return;
     }
-    let position = batch[params.positions + index / params.num_heads];
-    let num_parts = position / PART - first_position(position) / PART + 1u;
+    let row = index / params.num_heads;
+    let position = batch[params.positions + row];
+    let last_row = batch[params.first_rows + batch[params.sequences + row] + 1u] - 1u;
+    let end_of_row = end_position(position, batch[params.positions + last_row] + 1u);
+    let num_parts = (end_of_row - 1u) / PART - first_position(position) / PART + 1u;
     // Rows without these parts only take part in the barrier.
     let is_active = num_parts > params.first_part;
     let start = index * (params.num_parts + 1u) * PARTIAL_LEN;

@@ -1,8 +1,11 @@
 //! Attention over the KV cache.
 
-use inferno_backend::{AttentionWindow, KvDType, NormKind, ReferenceBackend, RopePairing};
+use inferno_backend::{
+    AttentionMask, AttentionWindow, KvDType, NormKind, ReferenceBackend, RopePairing,
+};
 use inferno_conformance::attention::{
-    RopeCase, attend_in_window, in_keys, mostly_single, rope_and_store, shapes, two_sequences,
+    RopeCase, attend_in_window, bidirectional, bidirectional_shapes, in_keys, mostly_single,
+    rope_and_store, shapes, two_sequences,
 };
 use inferno_conformance::cases::{bits, relative_error};
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
@@ -31,7 +34,7 @@ fn gpu_shapes() -> Vec<Shape> {
 #[test]
 fn attention_agrees_with_the_reference() {
     let Some(backend) = adapter() else { return };
-    for shape in gpu_shapes() {
+    for shape in gpu_shapes().into_iter().chain(bidirectional_shapes()) {
         let qkv = inputs(&shape, 1);
         let blocks = shape.blocks();
         let whole = [shape.tokens];
@@ -83,8 +86,10 @@ fn attention_does_not_depend_on_the_block_table() {
 #[test]
 fn sequences_of_one_batch_are_independent() {
     let Some(backend) = adapter() else { return };
-    let (found, expected) = two_sequences(backend, 5);
-    assert_eq!(bits(&found), bits(&expected));
+    for mask in [AttentionMask::Causal(None), bidirectional(None), bidirectional(Some(9))] {
+        let (found, expected) = two_sequences(backend, mask, 5);
+        assert_eq!(bits(&found), bits(&expected), "{mask:?}");
+    }
 }
 
 #[test]
@@ -136,7 +141,7 @@ fn rotated_heads_are_stored() {
 fn layers_with_memory_for_their_window_alone_compute_the_same_bits() {
     let Some(backend) = adapter() else { return };
     for window in [AttentionWindow::Sliding(37), AttentionWindow::Chunked(50)] {
-        let shape = Shape { tokens: 300, window: Some(window), ..SHAPE };
+        let shape = Shape { tokens: 300, mask: AttentionMask::Causal(Some(window)), ..SHAPE };
         let qkv = inputs(&shape, 13);
         let expected = attend(backend, &shape, &qkv, &shape.blocks(), &[shape.tokens]);
         for chunk in [1, 7, 64] {

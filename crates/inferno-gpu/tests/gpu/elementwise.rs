@@ -198,7 +198,8 @@ fn embed_and_add<B: Backend>(backend: &B) -> Vec<f32> {
     let table = backend.load_table(&table).expect("a table");
     let mut builder = BatchBuilder::new(16);
     let (block_table, logits) = (&[BlockId(0)], LogitRows::None);
-    let chunk = SequenceChunk { tokens: &tokens, start: 0, block_table, logits };
+    let chunk =
+        SequenceChunk { tokens: &tokens, start: 0, block_table, logits, second_segment: None };
     builder.push(&chunk).expect("a chunk");
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);

@@ -489,7 +489,7 @@ fn a_batch_that_exceeds_the_workspace_or_the_vocabulary_is_rejected() {
         let mut builder = BatchBuilder::new(layout.block_tokens);
         let block_table = &[BlockId(0)];
         builder
-            .push(&SequenceChunk { tokens, start: 0, block_table, logits })
+            .push(&SequenceChunk { tokens, start: 0, block_table, logits, second_segment: None })
             .expect("a valid chunk");
         model.forward(&builder.build(), &mut cache, &mut workspace).map(<[f32]>::len)
     };

@@ -79,7 +79,8 @@ fn steps(num_layers: usize, depth: usize) -> usize {
     let mut forward = |tokens: &[u32], start| {
         let logits = LogitRows::Last;
         let mut builder = BatchBuilder::new(layout.block_tokens);
-        let chunk = SequenceChunk { tokens, start, block_table: &table, logits };
+        let chunk =
+            SequenceChunk { tokens, start, block_table: &table, logits, second_segment: None };
         builder.push(&chunk).expect("the table covers it");
         let before = model.backend().num_parallel_steps();
         model.forward(&builder.build(), &mut cache, &mut workspace).expect("a valid batch");

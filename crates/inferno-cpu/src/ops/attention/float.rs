@@ -20,7 +20,7 @@ use super::task::{SpanTask, within};
 use crate::isa::Level;
 use crate::kv_cache::Plane;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::ops::softmax::{cap_scores, exponentials};
+use crate::ops::softmax::{cap_scores, exponentials, subtract_distances};
 use crate::scratch::CacheLine;
 use cache::{CachedKeys, CachedValues, Element, PositionRun, ReadRun};
 use panel::{Panel, PanelRow, multiply, register_blocks};
@@ -178,6 +178,10 @@ impl Kernel for SpanSoftmax<'_> {
             let vectors = start / LANES * LANES..end.next_multiple_of(LANES);
             if let Some(cap) = self.task.attention.params.softcap {
                 cap_scores(lanes, cap, &mut scores[vectors.clone()]);
+            }
+            if let Some((own, slope)) = self.task.slope(row) {
+                let first = span.start + vectors.start;
+                subtract_distances(lanes, slope, own, first, &mut scores[vectors.clone()]);
             }
             scores[vectors.start..start].fill(f32::NEG_INFINITY);
             scores[end..vectors.end].fill(f32::NEG_INFINITY);

@@ -90,19 +90,29 @@ impl AttentionInputs<'_> {
         &self.qkv[at..at + self.layout.head_dim]
     }
 
+    /// The position of row `row` of a unit, and the slope of its head, if scores depend on distances.
+    #[inline(always)]
+    pub(super) fn slope(&self, unit: &RowUnit, kv_head: usize, row: usize) -> Option<(usize, f32)> {
+        let slopes = self.params.distance_slopes?;
+        let (token, head) = (unit.rows.start + row / self.group, row % self.group);
+        let slope = slopes.values()[kv_head * self.group + head];
+        Some((self.batch.positions()[token] as usize, slope))
+    }
+
     /// The positions that row `row` of a unit sees.
     #[inline(always)]
     pub(super) fn visible(&self, unit: &RowUnit, row: usize) -> Range<usize> {
-        visible(self.batch, self.params, unit.rows.start + row / self.group)
+        visible(self.batch, self.params, unit.sequence, unit.rows.start + row / self.group)
     }
 }
 
-/// The positions that row `row` of the batch sees.
+/// The positions that row `row` of the batch, which belongs to `sequence`, sees.
+#[inline(always)]
 pub(super) fn visible(
     batch: &Batch,
     params: &AttentionParams<'_, CpuBuffer>,
+    sequence: usize,
     row: usize,
 ) -> Range<usize> {
-    let last = batch.positions()[row] as usize;
-    params.window.map_or(0, |window| window.first(last))..last + 1
+    params.mask.range(batch.positions()[row] as usize, batch.context_lens()[sequence])
 }

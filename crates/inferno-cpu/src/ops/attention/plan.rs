@@ -29,8 +29,9 @@ pub(super) fn plan(
         let rows = attention.batch.rows(sequence);
         for start in rows.clone().step_by(unit_tokens) {
             let end = rows.end.min(start + unit_tokens);
-            let first = visible(attention.batch, attention.params, start).start / SPAN;
-            let last = visible(attention.batch, attention.params, end - 1).end.div_ceil(SPAN);
+            let first = visible(attention.batch, attention.params, sequence, start).start / SPAN;
+            let last = visible(attention.batch, attention.params, sequence, end - 1).end;
+            let last = last.div_ceil(SPAN);
             units.try_reserve(1).map_err(|_| BackendError::OutOfMemory {
                 what: "intermediate results",
                 bytes: (units.len() + 1).saturating_mul(size_of::<RowUnit>()),

@@ -37,6 +37,12 @@ impl<'a> SpanTask<'a> {
         self.attention.visible(self.unit, row)
     }
 
+    /// The position of row `row` of the unit, and the slope of its head, if scores depend on distances.
+    #[inline(always)]
+    pub(super) fn slope(&self, row: usize) -> Option<(usize, f32)> {
+        self.attention.slope(self.unit, self.kv_head, row)
+    }
+
     /// The region of the cache that holds a position's keys or values of this head.
     #[inline(always)]
     pub(super) fn bytes(&self, plane: Plane, position: usize) -> &'a [u8] {

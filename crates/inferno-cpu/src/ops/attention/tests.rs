@@ -18,6 +18,7 @@ fn batch(context: usize, start: usize) -> Batch {
         start,
         block_table: &block_table,
         logits: LogitRows::None,
+        second_segment: None,
     };
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);
     builder.push(&chunk).expect("enough blocks");

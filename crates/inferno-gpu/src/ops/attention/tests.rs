@@ -50,8 +50,8 @@ fn rows_of_a_tile_whose_windows_begin_in_different_parts_are_computed() {
     let Some(adapter) = adapter::for_tests() else { return };
     let backend = GpuBackend::new(adapter).expect("a device that can be opened");
     // Each row attends to two parts; the tile of positions 255 to 258 to three.
-    let window = Some(AttentionWindow::Sliding(PART + 1));
-    let shape = Shape { window, tokens: 300, ..SHAPE };
+    let mask = AttentionMask::Causal(Some(AttentionWindow::Sliding(PART + 1)));
+    let shape = Shape { mask, tokens: 300, ..SHAPE };
     let qkv = inputs(&shape, 16);
     let attend = |chunks: &[usize]| bits(&attend(&backend, &shape, &qkv, &shape.blocks(), chunks));
     let chunks: Vec<_> = [3].into_iter().chain([9; 33]).collect();

@@ -7,13 +7,24 @@ const LOWEST: f32 = -3.0e38;
 
 // The first position that `position` attends to.
 fn first_position(position: u32) -> u32 {
-    if (params.window_kind == 1u) {
-        return position + 1u - min(position + 1u, params.window_len);
+    if (params.mask_kind == 1u) {
+        return position + 1u - min(position + 1u, params.mask_len);
     }
-    if (params.window_kind == 2u) {
-        return position - position % params.window_len;
+    if (params.mask_kind == 2u) {
+        return position - position % params.mask_len;
+    }
+    if (params.mask_kind == 3u) {
+        return position - min(position, params.mask_len);
     }
     return 0u;
+}
+
+// The position after the last one that `position` attends to in a sequence of `context` positions.
+fn end_position(position: u32, context: u32) -> u32 {
+    if (params.mask_kind == 3u) {
+        return position + 1u + min(context - position - 1u, params.mask_len);
+    }
+    return position + 1u;
 }
 
 // A maximum of scores and the sum of the weights relative to it.

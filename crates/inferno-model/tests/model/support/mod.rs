@@ -115,7 +115,13 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
         let start = i * chunk;
         builder
             .push_with_state(
-                &SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::All },
+                &SequenceChunk {
+                    tokens,
+                    start,
+                    block_table: &table,
+                    logits: LogitRows::All,
+                    second_segment: None,
+                },
                 Some(StateSlot(1).into()),
             )
             .expect("the table covers the prompt");
@@ -142,7 +148,7 @@ pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]
     for (slot, tokens, block_table, logits) in
         [(0, first, &evens, LogitRows::None), (1, second, &odds, LogitRows::All)]
     {
-        let chunk = SequenceChunk { tokens, start: 0, block_table, logits };
+        let chunk = SequenceChunk { tokens, start: 0, block_table, logits, second_segment: None };
         builder
             .push_with_state(&chunk, Some(StateSlot(slot).into()))
             .expect("the tables cover the prompts");

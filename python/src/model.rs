@@ -161,7 +161,7 @@ impl LoadedModel {
         let mut running = VecDeque::new();
         let mut embeddings = Vec::with_capacity(prompts.len() * self.hidden_size());
         for prompt in prompts {
-            let request = EmbeddingRequest { prompt, pooling, priority: 0, deadline: None };
+            let request = EmbeddingRequest::new(prompt, pooling);
             let events = self.0.server.engine().embed(request);
             running.push_back(events.map_err(|error| submit_exception(&error))?);
             if running.len() > self.max_num_ahead() {

@@ -165,7 +165,7 @@ pub fn two_sequences<B: Backend>(
     let short = Shape { tokens: 25, ..shape };
     let first = &first[..25 * layout.row_len()];
     let alone = [
-        attend(backend, &short, first, &shape.blocks(), &[25]),
+        attend(backend, &short, first, &short.blocks(), &[25]),
         attend(backend, &shape, &second, &shape.blocks(), &[40]),
     ];
     let mut builder = BatchBuilder::new(16);

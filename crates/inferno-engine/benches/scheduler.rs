@@ -25,6 +25,7 @@ fn step_of_64_sequences(criterion: &mut Criterion) {
         max_num_batched_tokens: 512,
         max_num_logit_rows: NUM_SEQUENCES,
         prefix_cache: true,
+        whole_prompts: false,
         window: None,
     });
     let mut next_prompt = 0..;

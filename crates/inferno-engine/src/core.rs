@@ -51,7 +51,7 @@ use state::CoreState;
 pub use draft_model::{DraftCounts, DraftModel, DraftOptions};
 pub use event::{Event, Finished, ProgressEvent, PromptEvent, Timings, TokenEvent};
 pub use params::GenerationParams;
-pub use pooling::Pooling;
+pub use pooling::{EmbeddingForm, Pooling};
 pub use prefill_pacing::PrefillPacing;
 pub use snapshot::{EngineSnapshot, StepTokens};
 
@@ -136,7 +136,8 @@ impl GenerationCore {
             max_num_sequences,
             max_num_batched_tokens: limits.max_num_tokens,
             max_num_logit_rows: limits.max_num_logit_rows,
-            prefix_cache: options.prefix_cache,
+            prefix_cache: options.prefix_cache && runner.is_causal(),
+            whole_prompts: !runner.is_causal(),
             num_state_slots: runner.state_layout().map_or(0, |layout| layout.num_slots),
             window: layout.window,
         });
@@ -182,13 +183,19 @@ impl GenerationCore {
         *self.shared.snapshot.lock()
     }
 
+    /// Returns the pooling of the model if its file sets none.
+    pub fn default_pooling(&self) -> Pooling {
+        self.info().default_pooling()
+    }
+
     /// Computes the embedding of `tokens`, a vector of length 1, in the caller's thread.
     ///
     /// **Errors**: [`EngineError::EmptyPrompt`], [`EngineError::PromptTooLong`],
-    /// [`EngineError::TokenOutOfRange`], a runner that fails.
+    /// [`EngineError::TokenOutOfRange`], [`EngineError::NoClassifier`], a runner that fails.
     pub fn embed(&self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>, EngineError> {
         self.info().check_prompt(tokens, 0)?;
-        let task = EmbeddingTask::new(EventSender::to_queue(tokens.len()), pooling);
+        let sender = EventSender::to_queue(tokens.len());
+        let task = EmbeddingTask::new(sender, pooling, EmbeddingForm::default(), self.info())?;
         let rows = task.rows();
         let id = self.lock()?.add(tokens, rows, 0, None, SequenceTask::Embedding(task));
         let mut queue = EventQueue::default();

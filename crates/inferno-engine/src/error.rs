@@ -101,11 +101,33 @@ pub enum EngineError {
     },
     /// The model's file requires an unknown pooling type.
     #[error(
-        "the model file specifies pooling type {found}, but only 1 (mean) and 3 (last) are supported; choose the pooling explicitly"
+        "the model file specifies pooling type {found}, but only 1 (mean), 2 (CLS), 3 (last) and 4 (rank) are supported; choose the pooling explicitly"
     )]
     Pooling {
         /// The number in the file.
         found: u32,
+    },
+    /// Text was requested of a model that computes embeddings or scores.
+    #[error(
+        "this model computes {}, not text; {}", if *is_reranker { "relevance scores" } else { "embeddings" },
+        if *is_reranker { "use /v1/rerank or `inferno embed --query`, or load a generative model" } else { "use /v1/embeddings or `inferno embed`, or load a generative model" }
+    )]
+    NoLogits {
+        /// Whether it has a classifier.
+        is_reranker: bool,
+    },
+    /// Scores were requested of a model without a classifier.
+    #[error("the model has no classifier to score inputs with; load a reranker")]
+    NoClassifier,
+    /// The requested size of embeddings is not between 1 and that of the model's.
+    #[error(
+        "dimensions must be between 1 and {limit}, the size of this model's embeddings, but is {asked_for}"
+    )]
+    Dimensions {
+        /// The requested size.
+        asked_for: usize,
+        /// The size of the model's embeddings.
+        limit: usize,
     },
     /// Every token of the vocabulary is banned or masked at this position.
     #[error("every token is banned or masked at this position")]

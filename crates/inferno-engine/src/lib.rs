@@ -45,8 +45,8 @@ mod window_blocks;
 pub use block_pool::BlockPool;
 pub use cache_events::{BlockHash, CacheEvent};
 pub use core::{
-    CoreOptions, DraftCounts, DraftModel, DraftOptions, EngineSnapshot, Event, Finished,
-    GenerationCore, GenerationParams, Pooling, PrefillPacing, ProgressEvent, PromptEvent,
+    CoreOptions, DraftCounts, DraftModel, DraftOptions, EmbeddingForm, EngineSnapshot, Event,
+    Finished, GenerationCore, GenerationParams, Pooling, PrefillPacing, ProgressEvent, PromptEvent,
     StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
@@ -56,6 +56,8 @@ pub use engine::{
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
 pub use forward::{ForwardOutput, RowKind, SequenceRunner};
+/// What follows the pooling of hidden states, as loaded from a file.
+pub use inferno_model::PooledHead;
 /// Constraints are defined next to the tokenizer, so that grammars do not depend on the engine.
 pub use inferno_tokenizer::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 pub use kl_divergence::{

@@ -6,7 +6,9 @@ use inferno_backend::{
     Backend, BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
 use inferno_gguf::FileWatch;
-use inferno_model::{BatchLimits, CacheLayout, CacheUse, Model, ModelError, ModelSpec, StageRows};
+use inferno_model::{
+    BatchLimits, CacheLayout, CacheUse, Model, ModelError, ModelSpec, PooledHead, StageRows,
+};
 
 use crate::scheduler::max_num_drafting;
 use crate::stage::{self, OpenMessage, RemoteStage, Stage, StageAddresses, StageError};
@@ -104,6 +106,9 @@ pub struct ModelRunner {
     limits: BatchLimits,
     max_num_sequences: usize,
     fingerprint: Fingerprint,
+    is_causal: bool,
+    has_logits: bool,
+    pooled_head: Arc<PooledHead>,
     watch: FileWatch,
     captures_hidden: bool,
     /// Whether it is a prediction head itself.
@@ -146,6 +151,9 @@ impl ModelRunner {
             max_num_sequences: options.num_sequences(),
             layout,
             context_length,
+            is_causal: spec.is_causal,
+            has_logits: spec.has_logits(),
+            pooled_head: Arc::default(),
             watch: FileWatch::default(),
             captures_hidden: options.captures_hidden,
             reads_hidden: spec.is_prediction_head(),
@@ -210,6 +218,12 @@ impl ModelRunner {
         self
     }
 
+    /// Sets what follows the pooling of hidden states.
+    pub fn with_pooled_head(mut self, head: PooledHead) -> Self {
+        self.pooled_head = Arc::new(head);
+        self
+    }
+
     /// For each stage, the sizes of its layers without a window and of those with one in a part of a block.
     fn block_parts(&self, part: KvBlockPart) -> Result<Vec<[usize; 2]>, EngineError> {
         let sizes = self.stages.iter().map(|stage| {
@@ -228,6 +242,18 @@ impl Runner for ModelRunner {
 
     fn hidden_size(&self) -> usize {
         self.hidden_size
+    }
+
+    fn is_causal(&self) -> bool {
+        self.is_causal
+    }
+
+    fn has_logits(&self) -> bool {
+        self.has_logits
+    }
+
+    fn pooled_head(&self) -> Arc<PooledHead> {
+        Arc::clone(&self.pooled_head)
     }
 
     fn context_length(&self) -> usize {

@@ -1,7 +1,9 @@
 //! The interface between the engine and a model on a device.
 
+use std::sync::Arc;
+
 use inferno_backend::{Batch, BlockId, KvBlockPart, KvLayout, StateLayout, StateSlot};
-use inferno_model::BatchLimits;
+use inferno_model::{BatchLimits, PooledHead};
 
 use crate::{EngineError, Fingerprint, PassRows, Rows, WindowUpdate};
 
@@ -14,6 +16,21 @@ pub trait Runner: Send {
 
     /// Returns the number of values of a hidden state.
     fn hidden_size(&self) -> usize;
+
+    /// Whether tokens attend to those before them alone; if not, a sequence is computed in one pass.
+    fn is_causal(&self) -> bool {
+        true
+    }
+
+    /// Whether the model computes logits; if not, passes return hidden states only.
+    fn has_logits(&self) -> bool {
+        true
+    }
+
+    /// Returns what follows the pooling of hidden states.
+    fn pooled_head(&self) -> Arc<PooledHead> {
+        Arc::default()
+    }
 
     /// Returns the maximum number of positions of a sequence.
     fn context_length(&self) -> usize;

@@ -13,6 +13,7 @@
 //!   left, the last sequence in the order loses its blocks and is computed again later.
 //! - A step in which every sequence decodes may include drafts of what follows; none of them outlives
 //!   the step unless it was accepted. With a recurrent state, accepted ones may be computed again.
+//! - The prompts of a model that attends in both directions are computed whole, in one step each.
 //! - A session's sequence is parked between the tokens that its caller requests: it keeps its blocks
 //!   until another sequence needs them, and is not computed.
 //! - Computed whole blocks are added to the prefix cache at once, even while their sequence runs. A
@@ -79,6 +80,7 @@ pub struct SequenceId {
 ///     max_num_batched_tokens: 5,
 ///     max_num_logit_rows: 2,
 ///     prefix_cache: true,
+///     whole_prompts: false,
 ///     num_state_slots: 0,
 ///     window: None,
 /// });
@@ -218,6 +220,13 @@ impl Scheduler {
         let id = self.next_id(priority);
         self.waiting.insert(id, scheduled);
         id
+    }
+
+    /// Sets the position from which on the tokens of a waiting sequence belong to the second of two segments.
+    pub(crate) fn set_second_segment(&mut self, id: SequenceId, start: Option<usize>) {
+        if let Some(scheduled) = self.waiting.get_mut(&id) {
+            scheduled.sequence.set_second_segment(start);
+        }
     }
 
     /// Removes a sequence in any state and releases its blocks; false when there is none.

@@ -35,6 +35,7 @@ pub struct Sequence {
     block_tokens: usize,
     block_table: Vec<BlockId>,
     state_slot: Option<StateSlot>,
+    second_segment: Option<usize>,
 }
 
 impl Sequence {
@@ -46,12 +47,18 @@ impl Sequence {
             block_tokens,
             block_table: Vec::new(),
             state_slot: None,
+            second_segment: None,
         }
     }
 
     /// Sets the slot of its recurrent state, for sequences without a scheduler.
     pub(crate) fn with_state_slot(self, slot: StateSlot) -> Self {
         Self { state_slot: Some(slot), ..self }
+    }
+
+    /// Sets the position from which on tokens belong to the second of two segments.
+    pub(crate) fn set_second_segment(&mut self, start: Option<usize>) {
+        self.second_segment = start;
     }
 
     /// Returns the slot of its recurrent state, if it was set.
@@ -96,7 +103,7 @@ impl Sequence {
             start,
             block_table: &self.block_table,
             logits: if end == self.tokens.len() { LogitRows::Last } else { LogitRows::None },
-            second_segment: None,
+            second_segment: self.second_segment,
         }
     }
 

@@ -78,6 +78,7 @@ impl Session {
     /// **Errors**: [`EngineError::CacheTooSmall`] when the KV cache does not hold one context,
     /// [`EngineError::EngineStopped`].
     pub fn new(core: GenerationCore, options: SessionOptions) -> Result<Self, EngineError> {
+        core.info().check_logits()?;
         core.info().check_cache()?;
         let sequence = core.lock()?.open(options.kv_cache);
         let devices = core.info().devices.clone();

@@ -13,6 +13,10 @@ const ROW_COUNTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 ///
 /// **Errors**: those of a pass.
 pub fn warm_up(runner: &mut dyn Runner) -> Result<(), EngineError> {
+    if !runner.has_logits() {
+        // Passes of sequences of every length would be needed instead.
+        return Ok(());
+    }
     let (limits, layout) = (runner.limits(), runner.kv_layout());
     let num_positions = layout.num_blocks.saturating_mul(layout.block_tokens);
     let (num_blocks, has_window) = (layout.num_blocks, layout.window.is_some());

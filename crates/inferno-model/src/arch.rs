@@ -5,6 +5,7 @@
 pub(crate) mod architecture;
 mod cohere;
 mod deepseek;
+mod encoders;
 mod ernie;
 mod exaone;
 mod gemma;
@@ -85,34 +86,26 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &layer_norms::STARCODER2,
     &layer_norms::NEMOTRON,
     &layer_norms::STABLELM,
-];
-
-/// Encoders, of embedding models and others.
-const ENCODERS: &[&str] = &[
-    "bert",
-    "eurobert",
-    "gemma-embedding",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "modern-bert",
-    "neo-bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "t5encoder",
+    &encoders::BERT,
+    &encoders::NOMIC_BERT,
+    &encoders::NOMIC_BERT_MOE,
+    &encoders::JINA_BERT_V2,
+    &encoders::JINA_BERT_V3,
+    &encoders::MODERN_BERT,
+    &encoders::NEO_BERT,
+    &encoders::EUROBERT,
+    &encoders::GEMMA_EMBEDDING,
 ];
 
 /// Returns the architecture with the given `general.architecture` name.
 ///
-/// **Errors**: [`ModelError::UnknownArchitecture`], which lists the supported ones; [`ModelError::Encoder`].
+/// **Errors**: [`ModelError::UnknownArchitecture`], which lists the supported ones.
 pub fn architecture(name: &str) -> Result<&'static Architecture, ModelError> {
     ARCHITECTURES.iter().copied().find(|known| known.name == name).ok_or_else(|| {
-        match ENCODERS.contains(&name) {
-            true => ModelError::Encoder { found: name.to_owned() },
-            false => ModelError::UnknownArchitecture {
-                found: name.to_owned(),
-                nearest: nearest(name),
-                known: ARCHITECTURES.iter().map(|known| known.name).collect(),
-            },
+        ModelError::UnknownArchitecture {
+            found: name.to_owned(),
+            nearest: nearest(name),
+            known: ARCHITECTURES.iter().map(|known| known.name).collect(),
         }
     })
 }

@@ -22,14 +22,24 @@ pub enum ModelError {
         /// Every supported architecture.
         known: Vec<&'static str>,
     },
-    /// The file's `general.architecture` is an encoder, which cannot generate text.
+    /// Logits of a model that computes none.
     #[error(
-        "architecture {found:?} is an encoder for embeddings, which is not supported; use an embedding model that is based \
-         on a decoder, such as Qwen3-Embedding"
+        "the model computes embeddings or scores, not text; use a generative model, or the model's embeddings (`inferno \
+         embed`)"
     )]
-    Encoder {
-        /// The architecture in the file.
-        found: String,
+    NoLogits,
+    /// A part of a sequence of a model that attends in both directions.
+    #[error("the model attends in both directions, so a sequence must be computed in one pass")]
+    NotInOnePass,
+    /// A token type outside the table.
+    #[error(
+        "token type {found} is outside the {num_token_types} types of the model; it does not support pairs of segments"
+    )]
+    TokenTypeOutOfRange {
+        /// The token type.
+        found: u32,
+        /// Number of rows of the table.
+        num_token_types: usize,
     },
     /// The model cannot be divided before one of its layers.
     #[error(

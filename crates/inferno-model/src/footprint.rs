@@ -44,7 +44,7 @@ impl Footprint {
             attention: spec.attentions().map(|attention| attention.heads).collect(),
             kv_dtype: cache.kv.dtype,
             products: Vec::new(),
-            max_num_logit_rows: if spec.output.is_some() { limits.max_num_logit_rows } else { 0 },
+            max_num_logit_rows: if spec.has_logits() { limits.max_num_logit_rows } else { 0 },
             vocab_size: spec.vocab_size,
         };
         for usage in spec.matrices() {

@@ -63,8 +63,9 @@ impl<B: Backend> Model<B> {
     /// Starts a pass of `batch` through the layers of a [stage](crate::ModelSpec::stage), whose rows
     /// [`wait`](Self::wait) returns. `residual` is the [`StageRows::Residual`] of the stage before it, if there is one.
     ///
-    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
-    /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
+    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`] and others of an invalid batch,
+    /// [`ModelError::NoLogits`], out of memory, and
+    /// failures of the device. The cache is unchanged by those of an invalid batch; after the others, the keys and
     /// values of the batch's own positions and the recurrent states of its sequences are unspecified.
     ///
     /// **Panics** unless `residual` is given to all stages but the first (to a
@@ -81,6 +82,9 @@ impl<B: Backend> Model<B> {
         workspace.submitted = None;
         self.check(batch, workspace)?;
         let (limit, num_rows) = (workspace.limits.max_num_logit_rows, batch.logit_rows().len());
+        if rows.are_logits() && !self.spec.has_logits() {
+            return Err(ModelError::NoLogits);
+        }
         if rows.are_logits() && num_rows > limit {
             return Err(too_large("logit rows", limit, num_rows));
         }
@@ -216,8 +220,19 @@ impl<B: Backend> Model<B> {
         if batch.num_tokens() > limit {
             return Err(too_large("tokens", limit, batch.num_tokens()));
         }
+        let is_whole = |sequence| batch.rows(sequence).len() == batch.context_lens()[sequence];
+        if !self.spec.is_causal && !(0..batch.num_sequences()).all(is_whole) {
+            return Err(ModelError::NotInOnePass);
+        }
         if self.spec.has_state() && batch.states().contains(&None) {
             return Err(ModelError::MissingState);
+        }
+        let segments = self.spec.input.as_ref().and_then(|input| input.token_types.as_ref());
+        let num_token_types = segments.map_or(usize::MAX, MatrixPart::num_rows);
+        if let Some(&found) =
+            batch.token_types().iter().find(|&&token_type| token_type as usize >= num_token_types)
+        {
+            return Err(ModelError::TokenTypeOutOfRange { found, num_token_types });
         }
         let positions = self.spec.input.as_ref().and_then(|input| input.positions.as_ref());
         let num_positions = positions.map_or(usize::MAX, MatrixPart::num_rows);

@@ -97,6 +97,12 @@ impl<'a> ArchitectureKeys<'a> {
         self.check_positive(key, value)
     }
 
+    /// The strings of a list; none if it is absent.
+    pub(crate) fn strings(&self, key: &str) -> Result<Vec<String>, ModelError> {
+        let strings = self.metadata.optional::<&StringArray>(&self.full(key))?;
+        Ok(strings.into_iter().flat_map(StringArray::iter).map(str::to_owned).collect())
+    }
+
     /// A number for each layer, of which files may store a single one for all of them.
     pub(crate) fn per_layer(
         &self,

@@ -82,7 +82,12 @@ impl<B: Backend, T> Block<B, T> {
         Ok(Self {
             norm: spec.norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
             block: load(loader, &spec.block)?,
-            residual: Residual::load(loader, spec.post_norm.as_ref(), spec.residual_scale)?,
+            residual: Residual::load(
+                loader,
+                spec.post_norm.as_ref(),
+                spec.residual_scale,
+                spec.sum_norm.as_ref(),
+            )?,
         })
     }
 }

@@ -5,6 +5,7 @@
 mod builder;
 pub(crate) mod feed_forward;
 pub(crate) mod layer;
+pub(crate) mod pooled;
 pub(crate) mod prediction_head;
 pub(crate) mod recurrent;
 mod rotary;
@@ -25,6 +26,7 @@ use crate::tensor_names::layer_tensor;
 use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
+use pooled::PooledSpec;
 use prediction_head::FusionSpec;
 use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
@@ -42,6 +44,9 @@ pub struct ModelSpec {
     pub name: Option<String>,
     /// Context length of training, in tokens.
     pub context_length: usize,
+    /// Whether tokens attend to those before them alone, so that text can be generated token by token. Models that attend in
+    /// both directions compute a whole sequence in one pass.
+    pub is_causal: bool,
     /// Width of the residual stream.
     pub hidden_size: usize,
     /// Number of rows of the embedding table.
@@ -63,6 +68,8 @@ pub struct ModelSpec {
     pub(crate) temperature: Option<TemperatureSpec>,
     /// The output head; `None` for a stage whose residual stream the one after it reads.
     pub(crate) output: Option<OutputSpec>,
+    /// What follows the pooling of hidden states.
+    pub(crate) pooled: PooledSpec,
     pub(crate) unused_tensors: UnusedTensors,
 }
 
@@ -73,6 +80,8 @@ pub(crate) struct UnusedTensors {
     pub(crate) predictors: Range<usize>,
     /// The layers that read the keys and values of others, in ascending order: they need no projections of their own.
     pub(crate) layers_without_kv: Vec<usize>,
+    /// Those that the [`PooledHead`](crate::PooledHead) needs, and the output head of models without logits.
+    pub(crate) beyond_hidden_states: Vec<String>,
     /// Beginnings of the names of those that other stages need.
     pub(crate) of_other_stages: Vec<String>,
 }
@@ -81,6 +90,9 @@ impl UnusedTensors {
     /// Whether the tensor `name` is one of them.
     pub(crate) fn contains(&self, name: &str) -> bool {
         if self.of_other_stages.iter().any(|beginning| name.starts_with(beginning)) {
+            return true;
+        }
+        if self.beyond_hidden_states.iter().any(|other| other == name) {
             return true;
         }
         let Some((layer, name)) = layer_tensor(name) else { return false };
@@ -99,13 +111,18 @@ pub(crate) struct InputSpec {
     pub(crate) scale: f32,
     /// Embeddings of positions, one row each, which are added to those of tokens.
     pub(crate) positions: Option<MatrixPart>,
+    /// Embeddings of token types, which are added as well.
+    pub(crate) token_types: Option<MatrixPart>,
+    /// The norm of the sum.
+    pub(crate) norm: Option<NormSpec>,
 }
 
-/// From the residual stream after the last layer to logits.
+/// From the residual stream after the last layer to hidden states and logits.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputSpec {
-    pub(crate) norm: NormSpec,
-    pub(crate) head: LinearSpec,
+    pub(crate) norm: Option<NormSpec>,
+    /// `None` for models that compute no logits.
+    pub(crate) head: Option<LinearSpec>,
     /// What is applied to the logits, in order.
     pub(crate) functions: Vec<Function>,
 }
@@ -187,7 +204,7 @@ impl ModelSpec {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
         let own = self.attentions().filter(|attention| attention.heads.has_kv);
         let kv_layer = |attention: &AttentionSpec| KvLayer {
-            is_windowed: attention.window.is_some(),
+            is_windowed: attention.mask.window().is_some(),
             ..attention.heads.kv_layer()
         };
         let layers: Vec<_> = own.map(kv_layer).collect();
@@ -229,8 +246,8 @@ impl ModelSpec {
             let LinearSpec { weight, bias } = linear;
             MatrixUse { matrix: weight, bias: bias.as_ref(), is_head: false, num_experts_used }
         }
-        let head = self.output.iter();
-        let head = head.map(|output| MatrixUse { is_head: true, ..usage(&output.head, 1) });
+        let head = self.output.iter().filter_map(|output| output.head.as_ref());
+        let head = head.map(|head| MatrixUse { is_head: true, ..usage(head, 1) });
         let layers = self.layers.iter().flat_map(|layer| {
             let linears = layer.linears().into_iter();
             linears.map(|linear| usage(linear, layer.num_experts_used(&linear.weight)))
@@ -245,7 +262,10 @@ impl ModelSpec {
     /// Every table for lookups, and the number of values of its rows.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&MatrixPart, usize)> {
         let input = self.input.iter();
-        let whole = input.flat_map(|input| [&input.embeddings].into_iter().chain(&input.positions));
+        let whole = input.flat_map(|input| {
+            let others = input.positions.iter().chain(&input.token_types);
+            [&input.embeddings].into_iter().chain(others)
+        });
         let of_layers = self.layer_embeddings.iter();
         let of_layers = of_layers.map(|embeddings| (&embeddings.table, embeddings.row_len()));
         whole.map(|table| (table, self.hidden_size)).chain(of_layers)
@@ -264,17 +284,23 @@ impl ModelSpec {
         let rotaries = self.rotaries.iter().flat_map(|rotary| rotary.factors.vectors());
         let layers = self.layers.iter().flat_map(LayerSpec::vectors);
         let embeddings = self.layer_embeddings.iter().map(|embeddings| &embeddings.norm);
-        let output = self.output.iter().flat_map(|output| output.norm.vectors());
-        let fusion = self
-            .fusion
-            .iter()
-            .flat_map(|fusion| fusion.embedding_norm.vectors().chain(fusion.hidden_norm.vectors()));
-        let others = output.chain(embeddings).chain(fusion);
+        let input = self.input.iter().filter_map(|input| input.norm.as_ref());
+        let output = self.output.iter().filter_map(|output| output.norm.as_ref());
+        let fusion = self.fusion.iter();
+        let fusion = fusion.flat_map(|fusion| [&fusion.embedding_norm, &fusion.hidden_norm]);
+        let norms = input.chain(output).chain(fusion);
+        let others = norms.flat_map(NormSpec::vectors).chain(embeddings);
         layers.chain(others).chain(rotaries)
     }
 
-    /// The sliding window of each layer with attention; `None` for those that attend to everything.
+    /// The sliding window of each layer with causal attention; `None` for those that attend to everything.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Option<usize>> {
-        self.attentions().map(|attention| attention.window.map(AttentionWindow::max_len))
+        let windows = self.attentions().map(|attention| attention.mask.window());
+        windows.map(|window| window.map(AttentionWindow::max_len))
+    }
+
+    /// Whether it computes logits, so that text can be generated.
+    pub fn has_logits(&self) -> bool {
+        self.output.as_ref().is_none_or(|output| output.head.is_some())
     }
 }

@@ -1,6 +1,6 @@
 //! Memory traffic and arithmetic per token, to compare measured speeds with.
 
-use inferno_backend::{AttentionWindow, Backend, BackendError, KvDType};
+use inferno_backend::{Backend, BackendError, KvDType};
 
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -118,7 +118,7 @@ impl TokenCost {
             Ok(AttentionCost {
                 position_bytes: heads.kv_layer().position_bytes(layout.dtype)?,
                 position_ops: heads.num_heads as u64 * head_ops,
-                window: attention.window.map(AttentionWindow::max_len),
+                window: attention.mask.max_len(),
             })
         });
         Ok(Self {

@@ -262,7 +262,10 @@ impl BufferShapes {
             low_rank: LowRankBufferShapes::new(spec, limits),
             hidden: by_width(LayerSpec::mlp_width),
             experts: ExpertBufferShapes::new(spec, limits),
-            logits: BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },
+            logits: match spec.has_logits() {
+                true => BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },
+                false => BufferShape { rows: 1, cols: 1 },
+            },
         }
     }
 }

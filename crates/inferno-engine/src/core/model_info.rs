@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use inferno_backend::{KvLayout, StateLayout};
-use inferno_model::BatchLimits;
+use inferno_model::{BatchLimits, PooledHead};
 use inferno_tokenizer::{Detokenizer, Tokenizer};
 
+use super::pooling::Pooling;
 use crate::sampler::{SequenceBreakerCache, check_tokens};
 use crate::{EngineError, Fingerprint, Runner, Sampler, SamplingParams};
 
@@ -26,6 +27,10 @@ pub(crate) struct ModelInfo {
     /// Size of a recurrent state, in bytes; 0 if the model has none.
     pub(crate) state_bytes: usize,
     pub(crate) fingerprint: Fingerprint,
+    /// Whether tokens attend to those before them alone.
+    pub(crate) is_causal: bool,
+    has_logits: bool,
+    pub(crate) pooled_head: Arc<PooledHead>,
     /// Descriptions of the devices that compute, in the order of the layers.
     pub(crate) devices: Vec<String>,
     sequence_breakers: SequenceBreakerCache,
@@ -49,8 +54,37 @@ impl ModelInfo {
             layout,
             state_bytes: runner.state_layout().map_or(0, StateLayout::slot_bytes),
             fingerprint: runner.fingerprint(),
+            is_causal: runner.is_causal(),
+            has_logits: runner.has_logits(),
+            pooled_head: runner.pooled_head(),
             devices: runner.devices(),
             sequence_breakers: SequenceBreakerCache::default(),
+        }
+    }
+
+    /// Number of values of an embedding.
+    pub(crate) fn embedding_size(&self) -> usize {
+        self.pooled_head.embedding_size(self.hidden_size)
+    }
+
+    /// The pooling of a model whose file does not set it: its classifier, or what encoders and decoders usually have.
+    pub(crate) fn default_pooling(&self) -> Pooling {
+        match self.pooled_head.classifier() {
+            Some(_) => Pooling::Rank,
+            None if self.is_causal => Pooling::Last,
+            None => Pooling::Mean,
+        }
+    }
+
+    /// Checks that the model can generate text.
+    ///
+    /// **Errors**: [`EngineError::NoLogits`].
+    pub(crate) fn check_logits(&self) -> Result<(), EngineError> {
+        match self.has_logits {
+            true => Ok(()),
+            false => {
+                Err(EngineError::NoLogits { is_reranker: self.pooled_head.classifier().is_some() })
+            }
         }
     }
 

@@ -12,6 +12,12 @@ pub enum Pooling {
     Last,
     /// The mean of all hidden states.
     Mean,
+    /// The hidden state of the first token, which encoders are trained to summarize a text in.
+    Cls,
+    /// The outputs of the file's classifier, such as the relevance of a document to a query.
+    Rank,
+    /// None: the hidden states of all tokens, one after the other.
+    None,
 }
 
 impl Pooling {
@@ -28,7 +34,9 @@ impl Pooling {
             // 0 leaves it to the user.
             None | Some(0) => Ok(None),
             Some(1) => Ok(Some(Self::Mean)),
+            Some(2) => Ok(Some(Self::Cls)),
             Some(3) => Ok(Some(Self::Last)),
+            Some(4) => Ok(Some(Self::Rank)),
             Some(found) => Err(EngineError::Pooling { found }),
         }
     }
@@ -42,6 +50,36 @@ pub(super) struct Pooler {
     sum: Vec<f64>,
     /// Number of states in the sum, from the first token on.
     num_pooled: usize,
+}
+
+/// How a pooled hidden state becomes an embedding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmbeddingForm {
+    /// Whether it is scaled to length 1. Outputs of a classifier and the hidden states of all tokens are not.
+    pub normalize: bool,
+    /// The number of its first values that are returned, if not all (Matryoshka embeddings).
+    pub dimensions: Option<usize>,
+}
+
+impl Default for EmbeddingForm {
+    /// All values, scaled to length 1.
+    fn default() -> Self {
+        Self { normalize: true, dimensions: None }
+    }
+}
+
+impl EmbeddingForm {
+    /// The values that are returned of a pooled hidden state.
+    pub(super) fn apply(self, mut values: Vec<f64>) -> Vec<f32> {
+        values.truncate(self.dimensions.unwrap_or(usize::MAX));
+        let norm = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let scale = match self.normalize {
+            true if norm > 0.0 => 1.0 / norm,
+            true => 0.0,
+            false => 1.0,
+        };
+        values.into_iter().map(|value| (value * scale) as f32).collect()
+    }
 }
 
 impl Pooler {
@@ -60,22 +98,26 @@ impl Pooler {
         let values = state.iter().copied().map(f64::from);
         match self.pooling {
             Pooling::Last => self.sum = values.collect(),
-            Pooling::Mean if position == self.num_pooled => {
+            Pooling::Cls if position > 0 => {}
+            Pooling::Cls => self.sum = values.collect(),
+            _ if position != self.num_pooled => {}
+            Pooling::Mean => {
                 self.sum.resize(state.len(), 0.0);
                 self.sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
                 self.num_pooled += 1;
             }
-            Pooling::Mean => {}
+            Pooling::None | Pooling::Rank => {
+                self.sum.extend(values);
+                self.num_pooled += 1;
+            }
         }
         Ok(())
     }
 
-    /// Returns the vector, scaled to length 1. The mean and the sum have the same direction. Zeros stay
-    /// zeros.
-    pub(super) fn normalized(&self) -> Vec<f32> {
-        let norm = self.sum.iter().map(|value| value * value).sum::<f64>().sqrt();
-        let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
-        self.sum.iter().map(|value| (value * scale) as f32).collect()
+    /// Returns the pooled state.
+    pub(super) fn pooled(&self) -> Vec<f64> {
+        let divisor = if self.pooling == Pooling::Mean { self.num_pooled.max(1) } else { 1 };
+        self.sum.iter().map(|sum| sum / divisor as f64).collect()
     }
 }
 
@@ -92,7 +134,7 @@ mod tests {
             pooler.push(position, &state).expect("it is finite");
         }
         // (6, 8) of length 10.
-        assert_eq!(pooler.normalized(), [0.6, 0.8]);
+        assert_eq!(EmbeddingForm::default().apply(pooler.pooled()), [0.6, 0.8]);
     }
 
     #[test]
@@ -100,15 +142,31 @@ mod tests {
         let mut pooler = Pooler::new(Pooling::Last);
         pooler.push(6, &[1.0, 0.0]).expect("it is finite");
         pooler.push(7, &[0.0, -2.0]).expect("it is finite");
-        assert_eq!(pooler.normalized(), [0.0, -1.0]);
-        assert!(Pooler::new(Pooling::Last).normalized().is_empty());
+        assert_eq!(EmbeddingForm::default().apply(pooler.pooled()), [0.0, -1.0]);
+        assert!(Pooler::new(Pooling::Last).pooled().is_empty());
+    }
+
+    #[test]
+    fn fewer_dimensions_are_normalized_again() {
+        let form = EmbeddingForm { normalize: true, dimensions: Some(2) };
+        assert_eq!(form.apply(vec![3.0, 4.0, 12.0]), [0.6, 0.8]);
+        let form = EmbeddingForm { normalize: false, dimensions: Some(2) };
+        assert_eq!(form.apply(vec![3.0, 4.0, 12.0]), [3.0, 4.0]);
+    }
+
+    #[test]
+    fn the_first_state_stands_for_all() {
+        let mut pooler = Pooler::new(Pooling::Cls);
+        pooler.push(0, &[1.0, 2.0]).expect("it is finite");
+        pooler.push(1, &[5.0, 5.0]).expect("it is finite");
+        assert_eq!(pooler.pooled(), [1.0, 2.0]);
     }
 
     #[test]
     fn what_is_no_number_is_an_error_and_zeros_are_not() {
         let mut pooler = Pooler::new(Pooling::Mean);
         pooler.push(0, &[0.0, 0.0]).expect("it is finite");
-        assert_eq!(pooler.normalized(), [0.0, 0.0]);
+        assert_eq!(EmbeddingForm::default().apply(pooler.pooled()), [0.0, 0.0]);
         assert!(pooler.push(1, &[f32::NAN, 0.0]).is_err());
     }
 
@@ -127,11 +185,13 @@ mod tests {
             (None, None),
             (Some(0), None),
             (Some(1), Some(Pooling::Mean)),
+            (Some(2), Some(Pooling::Cls)),
             (Some(3), Some(Pooling::Last)),
+            (Some(4), Some(Pooling::Rank)),
         ] {
             assert_eq!(of(pooling_type).expect("it is known"), expected);
         }
-        for unknown in [2, 4, 77] {
+        for unknown in [5, 77] {
             let error = of(Some(unknown)).expect_err("it is not known").to_string();
             assert!(error.contains(&unknown.to_string()), "{error}");
         }

@@ -25,7 +25,7 @@ const MIN_CONSTRAINT_WAIT: Duration = Duration::from_millis(1);
 /// The runner and all sequences that are computed on it.
 pub(crate) struct CoreState {
     pub(super) runner: Box<dyn Runner>,
-    pub(super) scheduler: Scheduler,
+    pub(crate) scheduler: Scheduler,
     /// Drafts what prompt lookup does not find.
     draft_model: Option<ModelDrafter>,
     tasks: HashMap<SequenceId, SequenceTask>,

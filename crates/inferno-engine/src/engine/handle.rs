@@ -18,7 +18,7 @@ use crate::core::{
     RequestChannel, ScoringTask, SequenceTask,
 };
 use crate::{
-    EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, RowRequest,
+    EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, PooledHead, RowRequest,
     SamplingParams, StopParams,
 };
 
@@ -76,6 +76,7 @@ impl EngineHandle {
     /// [`EngineError::NumChoices`] or another error of the parameters;
     /// [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn submit(&self, request: Request) -> Result<EventStream, SubmitError> {
+        self.info().check_logits()?;
         self.info().check_prompt(&request.prompt, 1)?;
         let num_choices = request.num_choices;
         if !(1..=MAX_NUM_CHOICES).contains(&num_choices) {
@@ -89,7 +90,9 @@ impl EngineHandle {
         let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
         let rows = if prompt_logprobs.is_some() { RowRequest::All } else { RowRequest::Last };
         let tasks = choices.into_iter().map(|task| SequenceTask::Generation(Box::new(task)));
-        self.send(lane, Submission { prompt, rows, priority, deadline, tasks: tasks.collect() })?;
+        let (second_segment, tasks) = (None, tasks.collect());
+        let submission = Submission { prompt, second_segment, rows, priority, deadline, tasks };
+        self.send(lane, submission)?;
         Ok(stream)
     }
 
@@ -98,16 +101,19 @@ impl EngineHandle {
     /// forward pass.
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
-    /// [`EngineError::PromptTooLong`] or [`EngineError::TokenOutOfRange`]; [`SubmitError::QueueFull`],
-    /// [`SubmitError::Draining`], [`SubmitError::Stopped`].
+    /// [`EngineError::PromptTooLong`], [`EngineError::TokenOutOfRange`], [`EngineError::NoClassifier`] or
+    /// [`EngineError::Dimensions`]; [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn embed(&self, request: EmbeddingRequest) -> Result<EventStream, SubmitError> {
-        let EmbeddingRequest { prompt, pooling, priority, deadline } = request;
+        let EmbeddingRequest { prompt, second_segment, pooling, form, priority, deadline } =
+            request;
         self.info().check_prompt(&prompt, 0)?;
         let (events, receiver) = mpsc::unbounded_channel();
         let lane = self.lane_for(&prompt);
-        let task = EmbeddingTask::new(self.senders(&events, prompt.len(), lane)(0), pooling);
+        let sender = self.senders(&events, prompt.len(), lane)(0);
+        let task = EmbeddingTask::new(sender, pooling, form, self.info())?;
         let (rows, tasks) = (task.rows(), vec![SequenceTask::Embedding(task)]);
-        self.send(lane, Submission { prompt, rows, priority, deadline, tasks })?;
+        let submission = Submission { prompt, second_segment, rows, priority, deadline, tasks };
+        self.send(lane, submission)?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
@@ -121,6 +127,7 @@ impl EngineHandle {
         prompt: Vec<u32>,
         all_positions: bool,
     ) -> Result<EventStream, SubmitError> {
+        self.info().check_logits()?;
         self.info().check_prompt(&prompt, 0)?;
         let (events, receiver) = mpsc::unbounded_channel();
         let lane = self.lane_for(&prompt);
@@ -128,7 +135,9 @@ impl EngineHandle {
         let rows = if all_positions { RowRequest::All } else { RowRequest::Last };
         let task = SequenceTask::Logits(LogitsTask::new(sender, rows, self.vocab_size()));
         let tasks = vec![task];
-        self.send(lane, Submission { prompt, rows, priority: 0, deadline: None, tasks })?;
+        let (second_segment, priority, deadline) = (None, 0, None);
+        let submission = Submission { prompt, second_segment, rows, priority, deadline, tasks };
+        self.send(lane, submission)?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
@@ -144,6 +153,7 @@ impl EngineHandle {
             return Err(EngineError::EmptyPrompt.into());
         };
         let info = self.info();
+        info.check_logits()?;
         info.check_known(&[last])?;
         let first = context.len();
         let mut prompt = context;
@@ -158,7 +168,9 @@ impl EngineHandle {
         let tokens: Arc<[u32]> = prompt.iter().copied().chain([last]).collect();
         let task = Box::new(ScoringTask::new(sender, tokens, first, sampler));
         let (rows, tasks) = (RowRequest::From(first - 1), vec![SequenceTask::Scoring(task)]);
-        self.send(lane, Submission { prompt, rows, priority: 0, deadline: None, tasks })?;
+        let (second_segment, priority, deadline) = (None, 0, None);
+        let submission = Submission { prompt, second_segment, rows, priority, deadline, tasks };
+        self.send(lane, submission)?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
@@ -273,8 +285,23 @@ impl EngineHandle {
     }
 
     /// Values in a vector that [`embed`](Self::embed) returns.
+    pub fn embedding_size(&self) -> usize {
+        self.info().embedding_size()
+    }
+
+    /// Values of a hidden state, which [`Pooling::None`](crate::Pooling::None) returns for each token.
     pub fn hidden_size(&self) -> usize {
         self.info().hidden_size
+    }
+
+    /// Whether the model generates text; if not, it computes embeddings or scores.
+    pub fn generates_text(&self) -> bool {
+        self.info().check_logits().is_ok()
+    }
+
+    /// What follows the pooling of hidden states.
+    pub fn pooled_head(&self) -> &PooledHead {
+        &self.info().pooled_head
     }
 
     /// Descriptions of the devices that compute, in the order of the layers: `cpu (avx2, 2 threads)`.

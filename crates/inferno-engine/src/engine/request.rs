@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::{GenerationParams, Pooling, TokenConstraint};
+use crate::{EmbeddingForm, GenerationParams, Pooling, TokenConstraint};
 
 /// A prompt to continue.
 pub struct Request {
@@ -34,8 +34,13 @@ pub struct Request {
 pub struct EmbeddingRequest {
     /// The text, in tokens.
     pub prompt: Vec<u32>,
+    /// The position from which on tokens belong to the second of two segments; see
+    /// [`SequenceChunk::second_segment`](inferno_backend::SequenceChunk::second_segment).
+    pub second_segment: Option<usize>,
     /// How its hidden states are pooled into one vector.
     pub pooling: Pooling,
+    /// How the pooled state becomes an embedding.
+    pub form: EmbeddingForm,
     /// As in a [`Request`].
     pub priority: i32,
     /// The request ends at this time at the latest.
@@ -49,6 +54,14 @@ pub struct ScoringRequest {
     pub context: Vec<u32>,
     /// The tokens to score; at least one.
     pub continuation: Vec<u32>,
+}
+
+impl EmbeddingRequest {
+    /// Creates a request for a vector of length 1, without a deadline.
+    pub fn new(prompt: Vec<u32>, pooling: Pooling) -> Self {
+        let form = EmbeddingForm::default();
+        Self { prompt, second_segment: None, pooling, form, priority: 0, deadline: None }
+    }
 }
 
 impl Request {

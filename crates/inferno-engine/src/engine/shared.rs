@@ -71,6 +71,7 @@ pub(super) enum Message {
 /// A request that was checked.
 pub(super) struct Submission {
     pub(super) prompt: Vec<u32>,
+    pub(super) second_segment: Option<usize>,
     pub(super) rows: RowRequest,
     pub(super) priority: i32,
     pub(super) deadline: Option<Instant>,

@@ -54,9 +54,11 @@ impl Worker {
         loop {
             match message {
                 Ok(Message::Submit(submission)) => {
-                    let Submission { prompt, rows, priority, deadline, tasks } = submission;
+                    let Submission { prompt, second_segment, rows, priority, deadline, tasks } =
+                        submission;
                     for task in tasks {
-                        state.add(&prompt, rows, priority, deadline, task);
+                        let id = state.add(&prompt, rows, priority, deadline, task);
+                        state.scheduler.set_second_segment(id, second_segment);
                     }
                 }
                 Ok(Message::ShutDown) | Err(TryRecvError::Disconnected) => return Ok(false),

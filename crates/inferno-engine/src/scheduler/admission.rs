@@ -22,6 +22,10 @@ impl Scheduler {
                 break;
             };
             last = Some(id);
+            let num_left = max_num_tokens - plan.num_tokens();
+            if self.limits.whole_prompts && candidate.num_left() > num_left {
+                break;
+            }
             if candidate.is_held {
                 continue;
             }
@@ -65,7 +69,7 @@ impl Scheduler {
                 self.counts.prefix_hits += num_cached as u64;
                 plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
             }
-            let share = share_of_one(max_num_tokens - plan.num_tokens());
+            let share = share_of_one(max_num_tokens - plan.num_tokens(), &self.limits);
             plan.push(id, &admitted, share, &self.limits);
             self.running.insert(id, admitted);
         }

@@ -20,6 +20,9 @@ pub struct SchedulerLimits {
     pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
+    /// Whether each prompt is computed in one step, since its tokens attend in both directions. A step must hold the longest
+    /// prompt.
+    pub whole_prompts: bool,
     /// Slots of recurrent state; 0 if the model has no recurrent layers.
     pub num_state_slots: usize,
     /// The memory of layers with a sliding window, if it is limited: enough for all sequences that run together.

@@ -190,6 +190,7 @@ mod tests {
             max_num_batched_tokens: 64,
             max_num_logit_rows: 3,
             prefix_cache: true,
+            whole_prompts: false,
             num_state_slots: 0,
             window: None,
         })

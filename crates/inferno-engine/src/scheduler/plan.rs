@@ -120,6 +120,9 @@ impl Plan {
             RowKind::Hidden => usize::MAX,
         };
         let num_tokens = scheduled.fitting(budget.min(max_num_tokens), max_num_rows);
+        if limits.whole_prompts && num_tokens < scheduled.num_left() {
+            return None;
+        }
         let num_rows = scheduled.num_rows(num_tokens);
         let is_last = num_tokens == scheduled.num_left();
         let is_decode = is_last && output == RowKind::Logits && scheduled.is_decoding();

@@ -5,7 +5,7 @@
 //! the first prompt.
 
 use super::scheduled::Scheduled;
-use super::{Plan, Scheduler};
+use super::{Plan, Scheduler, SchedulerLimits};
 
 /// Share of the prompt tokens of a step, as a divisor, that is reserved for all prompts but the first.
 const OTHERS_DIVISOR: usize = 4;
@@ -28,13 +28,15 @@ impl Scheduler {
         let first_prompt = plan.chunks.len();
         if let Some((&first, scheduled)) = prompts.first().copied() {
             let others = prompts.len() > 1 || self.waiting.values().any(|it| !it.is_held);
+            let others = others && !self.limits.whole_prompts;
             let reserved = if others { room / OTHERS_DIVISOR } else { 0 };
             plan.push(first, scheduled, room - reserved, &self.limits);
             prompts.remove(0);
         }
         prompts.sort_by_key(|(_, scheduled)| scheduled.num_left());
         for (&id, scheduled) in prompts {
-            plan.push(id, scheduled, share_of_one(end - plan.num_tokens()), &self.limits);
+            let share = share_of_one(end - plan.num_tokens(), &self.limits);
+            plan.push(id, scheduled, share, &self.limits);
         }
         if plan.preempted.is_empty() {
             self.admit(plan, end);
@@ -48,6 +50,7 @@ impl Scheduler {
 }
 
 /// The tokens that one of several prompts may use if `num_left` are left: something is left for the next one.
-pub(super) fn share_of_one(num_left: usize) -> usize {
-    num_left.div_ceil(2)
+/// Prompts that are computed whole may use all of them.
+pub(super) fn share_of_one(num_left: usize, limits: &SchedulerLimits) -> usize {
+    if limits.whole_prompts { num_left } else { num_left.div_ceil(2) }
 }

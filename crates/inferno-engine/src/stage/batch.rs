@@ -17,6 +17,8 @@ use crate::EngineError;
 pub(super) struct ChunkMessage {
     tokens: Vec<u32>,
     start: u32,
+    /// The position from which on tokens belong to the second segment.
+    second_segment: Option<u32>,
     blocks: Vec<u32>,
     /// How many of the tokens, at the end, have rows.
     rows: u32,
@@ -41,6 +43,10 @@ pub(super) fn to_chunks(batch: &Batch) -> Vec<ChunkMessage> {
         let state = batch.states()[index];
         ChunkMessage {
             start: batch.positions()[rows.start],
+            second_segment: rows
+                .clone()
+                .find(|&row| batch.token_types()[row] > 0)
+                .map(|row| batch.positions()[row]),
             blocks: batch.block_table(index).iter().map(|block| block.0).collect(),
             rows: num_rows as u32,
             state: state.map(|state| state.slot.0),
@@ -96,7 +102,7 @@ impl BatchBounds<'_> {
                 start: chunk.start as usize,
                 block_table: &blocks,
                 logits: LogitRows::Tail(chunk.rows as usize),
-                second_segment: None,
+                second_segment: chunk.second_segment.map(|start| start as usize),
             };
             builder.push_with_state(&chunk, state)?;
         }

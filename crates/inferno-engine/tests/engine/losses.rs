@@ -112,7 +112,11 @@ fn embeddings_and_scores_of_prompts_survive_losses() {
         let embed = |pooling| {
             let prompt = prompt.clone();
             let (priority, deadline) = (0, None);
-            let request = inferno_engine::EmbeddingRequest { prompt, pooling, priority, deadline };
+            let request = inferno_engine::EmbeddingRequest {
+                priority,
+                deadline,
+                ..inferno_engine::EmbeddingRequest::new(prompt, pooling)
+            };
             handle.embed(request).expect("a sound request")
         };
         let scored =

@@ -23,6 +23,7 @@ pub fn limits(num_blocks: usize) -> SchedulerLimits {
         max_num_batched_tokens: 10,
         max_num_logit_rows: 5,
         prefix_cache: true,
+        whole_prompts: false,
         window: None,
     }
 }

@@ -11,6 +11,8 @@ use crate::spec::tensors::Presence;
 pub struct Architecture {
     /// Value of `general.architecture`, and the prefix of the architecture's metadata keys.
     pub name: &'static str,
+    /// Whether tokens attend to those before them alone if the file does not say. If not, there are no logits.
+    pub(crate) is_causal: bool,
     /// The norms of the residual stream.
     pub(crate) norm: NormKind,
     /// The key of their epsilon.
@@ -41,10 +43,43 @@ pub struct Architecture {
     pub(crate) has_layer_embeddings: bool,
     /// Whether embeddings of positions are added to those of tokens.
     pub(crate) has_position_embeddings: bool,
+    /// Whether the sum of the embeddings is normalized, after those of token types were added if the file has them.
+    pub(crate) has_embedding_norm: bool,
     /// Whether there are several residual streams, with a low-rank branch next to attention.
     pub(crate) has_streams: bool,
-    /// The tensor of the final norm, without its suffix.
-    pub(crate) output_norm: &'static str,
+    /// The tensor of the final norm, without its suffix, if there is one.
+    pub(crate) output_norm: Option<&'static str>,
+    /// The classifier of pooled hidden states, if the file has one.
+    pub(crate) classifier: ClassifierFacts,
+}
+
+/// Facts of classifiers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClassifierFacts {
+    /// What the first of two products is followed by.
+    pub(crate) activation: ClassifierActivation,
+    /// The hidden states that are classified if the file does not say.
+    pub(crate) pooling: ClassifierPooling,
+    /// Whether outputs become probabilities.
+    pub(crate) has_softmax: bool,
+}
+
+/// The activation within a classifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClassifierActivation {
+    /// A hyperbolic tangent.
+    Tanh,
+    /// GELU, exactly.
+    Gelu,
+}
+
+/// What a classifier reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClassifierPooling {
+    /// The hidden state of the first token, or of the last one if attention is causal.
+    One,
+    /// The mean of all hidden states.
+    Mean,
 }
 
 /// Names of the tensors of a layer's norms, without their suffix: the first that exists is used. Without names there is
@@ -55,6 +90,10 @@ pub(crate) struct NormNames {
     pub(crate) post_attention: &'static [&'static str],
     pub(crate) feed_forward: &'static [&'static str],
     pub(crate) post_feed_forward: &'static [&'static str],
+    /// Norms of the residual stream after the attention was added to it, and after the feed-forward block was.
+    pub(crate) sums: Option<[&'static str; 2]>,
+    /// Whether the first layer may have no norm of the input of its attention.
+    pub(crate) first_is_optional: bool,
 }
 
 impl NormNames {
@@ -64,6 +103,15 @@ impl NormNames {
         post_attention: &[],
         feed_forward: &["ffn_norm"],
         post_feed_forward: &[],
+        sums: None,
+        first_is_optional: false,
+    };
+    /// Norms of sums alone.
+    pub(crate) const SUMS: Self = Self {
+        attention: &[],
+        feed_forward: &[],
+        sums: Some(["attn_output_norm", "layer_output_norm"]),
+        ..Self::PRE
     };
     /// Norms of the inputs, the second under the name `post_attention_norm`.
     pub(crate) const PRE_RENAMED: Self =
@@ -74,6 +122,7 @@ impl NormNames {
         post_attention: &["post_attention_norm"],
         feed_forward: &[],
         post_feed_forward: &["post_ffw_norm"],
+        ..Self::PRE
     };
     /// Norms of inputs and outputs.
     pub(crate) const SANDWICH: Self =
@@ -117,6 +166,8 @@ pub(crate) struct AttentionFacts {
     pub(crate) shares_kv: bool,
     /// Whether keys and values are cached as a latent vector.
     pub(crate) is_latent: bool,
+    /// The largest factor on distances, whose product lowers the scores; the factors of heads are powers of its root.
+    pub(crate) max_distance_bias: Option<f32>,
     /// Whether scores are not scaled.
     pub(crate) has_unit_scale: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
@@ -165,6 +216,8 @@ pub(crate) enum Windows {
     All,
     /// All but the last of each period of this length, unless the file has a pattern.
     Periodic(usize),
+    /// All but the first of each period of this length, unless the file has a pattern.
+    PeriodicAfterFirst(usize),
     /// Those of the file's pattern.
     ByKey,
     /// All but the last of each period, in chunks of this length if the file sets no other; none if it sets 0.
@@ -246,6 +299,10 @@ pub(crate) enum Activation {
     Gated(Gate),
     /// A function of a single projection.
     Plain(Function),
+    /// A function of a gate and an up projection, or of a single projection if the file has no gate.
+    GatedIfPresent(Function),
+    /// The function of a gate and an up projection that the key `hidden_activation` names; GELU if it is absent.
+    GatedByKey,
     /// xIELU of a single projection, with parameters in the metadata.
     Xielu,
 }
@@ -299,6 +356,7 @@ pub(crate) enum LogitScale {
 /// architectures are compared with.
 pub(crate) const BASE: Architecture = Architecture {
     name: "",
+    is_causal: true,
     norm: NormKind::Rms,
     eps_key: "attention.layer_norm_rms_epsilon",
     norms: NormNames::PRE,
@@ -317,6 +375,7 @@ pub(crate) const BASE: Architecture = Architecture {
         keys_as_values: false,
         shares_kv: false,
         is_latent: false,
+        max_distance_bias: None,
         has_unit_scale: false,
         hidden_scale_layers: 0,
     },
@@ -338,8 +397,14 @@ pub(crate) const BASE: Architecture = Architecture {
     logit_softcap: Softcap::Never,
     has_layer_embeddings: false,
     has_position_embeddings: false,
+    has_embedding_norm: false,
     has_streams: false,
-    output_norm: "output_norm",
+    output_norm: Some("output_norm"),
+    classifier: ClassifierFacts {
+        activation: ClassifierActivation::Tanh,
+        pooling: ClassifierPooling::One,
+        has_softmax: false,
+    },
 };
 
 /// [`BASE`] with layer norms.

@@ -17,7 +17,7 @@ pub(super) const LFM2: Architecture = Architecture {
         kind: RecurrentKind::ShortConv,
         layers: RecurrentLayers::WithoutKvHeads,
     }),
-    output_norm: "token_embd_norm",
+    output_norm: Some("token_embd_norm"),
     ..BASE
 };
 

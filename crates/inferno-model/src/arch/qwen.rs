@@ -4,8 +4,8 @@
 //! Qwen3-Next model card.
 
 use super::architecture::{
-    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, OutputGate, QkNormKind,
-    RecurrentFacts, RecurrentKind, RecurrentLayers,
+    Architecture, AttentionFacts, BASE, ClassifierFacts, ExpertFacts, NormNames, OutputGate,
+    QkNormKind, RecurrentFacts, RecurrentKind, RecurrentLayers,
 };
 use crate::spec::tensors::Presence;
 
@@ -27,6 +27,8 @@ pub(super) const QWEN2_MOE: Architecture = Architecture {
 pub(super) const QWEN3: Architecture = Architecture {
     name: "qwen3",
     attention: AttentionFacts { qk_norm: QkNormKind::PerHead, ..BASE.attention },
+    // Of rerankers: the logits of "yes" and "no".
+    classifier: ClassifierFacts { has_softmax: true, ..BASE.classifier },
     ..BASE
 };
 

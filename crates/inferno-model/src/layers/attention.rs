@@ -1,7 +1,7 @@
 //! Grouped-query attention over the paged KV cache.
 
 use inferno_backend::{
-    AttentionParams, AttentionWindow, Backend, Function, Pass, QkNorm, QkvLayout, RopePairing,
+    AttentionMask, AttentionParams, Backend, Function, Pass, QkNorm, QkvLayout, RopePairing,
     Rotation,
 };
 
@@ -21,7 +21,8 @@ pub(super) struct SelfAttention<B: Backend> {
     cache_layer: usize,
     scale: f32,
     softcap: Option<f32>,
-    window: Option<AttentionWindow>,
+    mask: AttentionMask,
+    distance_slopes: Option<B::Buffer>,
     rotary: Option<usize>,
     has_temperature: bool,
     qk_norm: Option<QkNormWeights<B>>,
@@ -91,17 +92,19 @@ impl<B: Backend> SelfAttention<B> {
             cache_layer,
             scale,
             softcap,
-            window,
+            mask,
             rotary,
             has_temperature,
             ..
         } = spec;
+        let slopes = spec.distance_slopes.as_ref();
         Ok(Self {
             heads,
             cache_layer,
             scale,
             softcap,
-            window,
+            mask,
+            distance_slopes: slopes.map(|slopes| loader.row(slopes)).transpose()?,
             rotary,
             has_temperature,
             qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm, &heads)).transpose()?,
@@ -156,8 +159,9 @@ impl<B: Backend> SelfAttention<B> {
         let params = AttentionParams {
             layer: self.cache_layer,
             scale: self.scale,
-            window: self.window,
+            mask: self.mask,
             softcap: self.softcap,
+            distance_slopes: self.distance_slopes.as_ref(),
             sinks: self.sinks.as_ref(),
         };
         let attended = attended.get(heads.out_len());

@@ -80,7 +80,7 @@ impl<B: Backend> LayerEmbedding<B> {
             spec: spec.clone(),
             gate: Linear::load(loader, &spec.gate)?,
             projection: Linear::load(loader, &spec.projection)?,
-            residual: Residual::load(loader, Some(&spec.post_norm), 1.0)?,
+            residual: Residual::load(loader, Some(&spec.post_norm), 1.0, None)?,
         })
     }
 

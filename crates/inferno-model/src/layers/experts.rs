@@ -145,6 +145,7 @@ impl<B: Backend> MixtureOfExperts<B> {
                 let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
                 down.multiply_add(context, hidden, x)?;
             }
+            residual.normalize_sum(context, x, normed);
             return Ok(());
         }
         let branch = branch.as_mut().expect(WRONG_WORKSPACE);

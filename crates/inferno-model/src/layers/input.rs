@@ -1,18 +1,24 @@
 //! The residual stream before the first layer.
 
+use std::mem;
+
 use inferno_backend::{Backend, EmbeddingIndex, Function, Pass};
 
 use super::context::ForwardContext;
+use super::norm::NormWeights;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::InputSpec;
+use crate::spec::tensors::MatrixPart;
 use crate::workspace::Workspace;
 
-/// The embeddings of tokens and positions.
+/// The embeddings of tokens, positions and token types.
 pub(crate) struct Input<B: Backend> {
     embeddings: B::Table,
     scale: f32,
     positions: Option<B::Table>,
+    token_types: Option<B::Table>,
+    norm: Option<NormWeights<B>>,
 }
 
 impl<B: Backend> Input<B> {
@@ -21,10 +27,15 @@ impl<B: Backend> Input<B> {
         spec: &InputSpec,
         hidden_size: usize,
     ) -> Result<Self, ModelError> {
-        let InputSpec { embeddings, scale, positions } = spec;
-        let positions = positions.as_ref().map(|table| loader.table(table, hidden_size));
+        let InputSpec { embeddings, scale, positions, token_types, norm } = spec;
+        let mut table = |table: &Option<MatrixPart>| {
+            table.as_ref().map(|table| loader.table(table, hidden_size)).transpose()
+        };
+        let [positions, token_types] = [table(positions)?, table(token_types)?];
         Ok(Self {
-            positions: positions.transpose()?,
+            positions,
+            token_types,
+            norm: norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
             embeddings: loader.table(embeddings, hidden_size)?,
             scale: *scale,
         })
@@ -37,9 +48,19 @@ impl<B: Backend> Input<B> {
         if self.scale != 1.0 {
             context.pass.apply(context.rows, Function::Scale { factor: self.scale }, x);
         }
-        if let Some(table) = &self.positions {
-            context.pass.embed(batch, EmbeddingIndex::Position, table, normed);
-            context.pass.add_scaled(context.rows, normed, 1.0, x);
+        let more = [
+            (EmbeddingIndex::Position, &self.positions),
+            (EmbeddingIndex::TokenType, &self.token_types),
+        ];
+        for (index, table) in more {
+            if let Some(table) = table {
+                context.pass.embed(batch, index, table, normed);
+                context.pass.add_scaled(context.rows, normed, 1.0, x);
+            }
+        }
+        if let Some(norm) = &self.norm {
+            context.pass.norm(context.rows, x, norm.norm(), normed);
+            mem::swap(x, normed);
         }
     }
 }

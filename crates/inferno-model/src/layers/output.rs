@@ -1,5 +1,6 @@
-//! From the residual stream after the last layer to logits.
+//! From the residual stream after the last layer to hidden states and logits.
 
+use std::mem;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, Function, Pass};
@@ -13,8 +14,9 @@ use crate::workspace::Workspace;
 
 /// The final norm and the output head.
 pub(crate) struct Output<B: Backend> {
-    norm: NormWeights<B>,
-    head: Arc<Linear<B>>,
+    norm: Option<NormWeights<B>>,
+    /// `None` for models that compute no logits.
+    head: Option<Arc<Linear<B>>>,
     functions: Vec<Function>,
 }
 
@@ -27,11 +29,12 @@ impl<B: Backend> Output<B> {
     ) -> Result<Self, ModelError> {
         let OutputSpec { norm, head, functions } = spec;
         Ok(Self {
-            head: match shared {
-                Some(output) => Arc::clone(&output.head),
-                None => Arc::new(Linear::load(loader, head)?),
+            head: match (shared, head) {
+                (Some(output), _) => output.head.clone(),
+                (None, Some(head)) => Some(Arc::new(Linear::load(loader, head)?)),
+                (None, None) => None,
             },
-            norm: NormWeights::load(loader, norm)?,
+            norm: norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
             functions: functions.clone(),
         })
     }
@@ -46,7 +49,10 @@ impl<B: Backend> Output<B> {
         let Workspace { batch, x, normed, .. } = workspace;
         if num_rows > 0 {
             pass.gather_logit_rows(batch, x, normed);
-            pass.norm(num_rows, normed, self.norm.norm(), x);
+            match &self.norm {
+                Some(norm) => pass.norm(num_rows, normed, norm.norm(), x),
+                None => mem::swap(x, normed),
+            }
         }
     }
 
@@ -59,13 +65,16 @@ impl<B: Backend> Output<B> {
     ) {
         let Workspace { x, hidden_rows, .. } = workspace;
         if let Some(hidden_rows) = hidden_rows {
-            pass.norm(num_tokens, x, self.norm.norm(), hidden_rows);
+            match &self.norm {
+                Some(norm) => pass.norm(num_tokens, x, norm.norm(), hidden_rows),
+                None => pass.repeat_rows(num_tokens, 1, x, hidden_rows),
+            }
         }
     }
 
     /// Computes the logits of the gathered rows.
     ///
-    /// **Errors**: out of memory.
+    /// **Errors**: [`ModelError::NoLogits`], out of memory.
     pub(crate) fn logits(
         &self,
         pass: &mut B::Pass<'_>,
@@ -73,8 +82,9 @@ impl<B: Backend> Output<B> {
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let Workspace { x, logits, .. } = workspace;
+        let head = self.head.as_ref().ok_or(ModelError::NoLogits)?;
         if num_rows > 0 {
-            pass.linear(num_rows, &*x, &self.head.weight, self.head.bias(), logits)?;
+            pass.linear(num_rows, &*x, &head.weight, head.bias(), logits)?;
             for &function in &self.functions {
                 pass.apply(num_rows, function, logits);
             }

@@ -1,5 +1,7 @@
 //! How the output of a block is added to the residual stream.
 
+use std::mem;
+
 use inferno_backend::{Backend, Pass};
 
 use super::context::ForwardContext;
@@ -7,12 +9,19 @@ use super::linear::Linear;
 use super::norm::NormWeights;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::NormSpec;
+use crate::spec::layer::{NormSpec, SumNormSpec};
 
-/// The norm of a block's output and a factor on it.
+/// The norm of a block's output and a factor on it, and the norm of the sum.
 pub(super) struct Residual<B: Backend> {
     post_norm: Option<NormWeights<B>>,
     scale: f32,
+    sum_norm: Option<SumNorm<B>>,
+}
+
+/// See [`SumNormSpec`].
+struct SumNorm<B: Backend> {
+    norm: NormWeights<B>,
+    with_input: Option<NormWeights<B>>,
 }
 
 impl<B: Backend> Residual<B> {
@@ -20,14 +29,39 @@ impl<B: Backend> Residual<B> {
         loader: &mut Loader<'_, B>,
         post_norm: Option<&NormSpec>,
         scale: f32,
+        sum_norm: Option<&SumNormSpec>,
     ) -> Result<Self, ModelError> {
         let post_norm = post_norm.map(|norm| NormWeights::load(loader, norm)).transpose()?;
-        Ok(Self { post_norm, scale })
+        let sum_norm = match sum_norm {
+            Some(SumNormSpec { norm, with_input }) => Some(SumNorm {
+                norm: NormWeights::load(loader, norm)?,
+                with_input: match with_input {
+                    Some(norm) => Some(NormWeights::load(loader, norm)?),
+                    None => None,
+                },
+            }),
+            None => None,
+        };
+        Ok(Self { post_norm, scale, sum_norm })
     }
 
-    /// Whether outputs are added as they are.
+    /// Whether outputs are added as they are. [`normalize_sum`](Self::normalize_sum) follows.
     pub(super) fn is_direct(&self) -> bool {
-        self.post_norm.is_none() && self.scale == 1.0
+        let adds_input = self.sum_norm.as_ref().is_some_and(|norm| norm.with_input.is_some());
+        self.post_norm.is_none() && self.scale == 1.0 && !adds_input
+    }
+
+    /// Normalizes the residual stream after an output was added to it directly.
+    pub(super) fn normalize_sum(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        x: &mut B::Buffer,
+        normed: &mut B::Buffer,
+    ) {
+        if let Some(SumNorm { norm, .. }) = &self.sum_norm {
+            context.pass.norm(context.rows, x, norm.norm(), normed);
+            mem::swap(x, normed);
+        }
     }
 
     /// Adds the product of `input` to the residual stream `x`, in one operation if nothing is between
@@ -41,7 +75,9 @@ impl<B: Backend> Residual<B> {
         (branch, normed): (&mut Option<B::Buffer>, &mut B::Buffer),
     ) -> Result<(), ModelError> {
         if self.is_direct() {
-            return linear.multiply_add(context, input, x);
+            linear.multiply_add(context, input, x)?;
+            self.normalize_sum(context, x, normed);
+            return Ok(());
         }
         let branch = branch.as_mut().expect("the workspace was created for this model");
         linear.multiply(context, input, branch)?;
@@ -53,19 +89,28 @@ impl<B: Backend> Residual<B> {
     pub(super) fn add(
         &self,
         context: &mut ForwardContext<'_, B>,
-        branch: &B::Buffer,
+        branch: &mut B::Buffer,
         x: &mut B::Buffer,
         normed: &mut B::Buffer,
     ) {
         let rows = context.rows;
+        if let Some(SumNorm { norm, with_input: Some(second) }) = &self.sum_norm {
+            context.pass.add_scaled(rows, x, 1.0, branch);
+            context.pass.norm(rows, branch, norm.norm(), normed);
+            context.pass.add_scaled(rows, normed, 1.0, x);
+            context.pass.norm(rows, x, second.norm(), normed);
+            mem::swap(x, normed);
+            return;
+        }
         let output = match &self.post_norm {
             Some(_) => {
                 self.normalize(context, branch, normed);
                 &*normed
             }
-            None => branch,
+            None => &*branch,
         };
         context.pass.add_scaled(rows, output, self.scale, x);
+        self.normalize_sum(context, x, normed);
     }
 
     /// Writes a block's output after its norm, if it has one.

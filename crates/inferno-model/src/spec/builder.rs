@@ -3,6 +3,7 @@
 mod attention;
 mod feed_forward;
 mod latent;
+mod pooled;
 mod recurrent;
 mod selective_scan;
 mod streams;
@@ -10,7 +11,8 @@ mod streams;
 use inferno_backend::{AttentionWindow, Function};
 use inferno_gguf::Gguf;
 
-use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
+use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec, SumNormSpec};
+use super::pooled::PooledSpec;
 use super::prediction_head::FusionSpec;
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
@@ -22,7 +24,9 @@ use crate::arch::architecture::{
     EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
 };
 use crate::keys::{ArchitectureKeys, PerLayer};
-use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS};
+use crate::tensor_names::{
+    EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS, TOKEN_TYPES,
+};
 use crate::{Architecture, ModelError};
 use feed_forward::ExpertLayers;
 
@@ -40,6 +44,7 @@ pub(super) struct SpecBuilder<'a> {
     /// The factor on scores if it is not that of the heads' size.
     attention_scale: Option<f32>,
     is_parallel: bool,
+    is_causal: bool,
     /// The sliding window, if the model has one.
     window: Option<AttentionWindow>,
     /// The file's own list of layers with the window.
@@ -100,6 +105,11 @@ impl<'a> SpecBuilder<'a> {
             true => keys.optional_float(key),
             false => Ok(None),
         };
+        let is_causal = keys.optional("attention.causal")?.unwrap_or(facts.is_causal);
+        if !is_causal && facts.recurrent.is_some() {
+            let expected = "true, since recurrent layers have a direction";
+            return Err(keys.invalid("attention.causal", expected, is_causal));
+        }
         let eps = keys.positive_float(facts.eps_key, Some(DEFAULT_EPS))?;
         Ok(Self {
             keys,
@@ -110,6 +120,7 @@ impl<'a> SpecBuilder<'a> {
             residual_scale: multiplier("residual_scale")?.unwrap_or(1.0),
             attention_scale: multiplier("attention.scale")?,
             is_parallel,
+            is_causal,
             window,
             window_pattern,
             rotaries,
@@ -131,18 +142,21 @@ impl<'a> SpecBuilder<'a> {
             tensors.get(EMBEDDINGS).map(|table| table.dims().get(1).copied().unwrap_or(1));
         let vocab_size = vocab_size.ok_or_else(|| keys.no_embeddings(hidden_size))?;
         let embeddings = tensors.table(EMBEDDINGS, vocab_size, hidden_size)?;
+        let pooled = self.pooled()?;
         let head = match tensors.contains(OUTPUT_HEAD) {
-            true => tensors.linear("output", vocab_size, hidden_size)?,
-            false => super::LinearSpec {
+            _ if !self.is_causal || pooled.classifier.is_some() => None,
+            true => Some(tensors.linear("output", vocab_size, hidden_size)?),
+            false => Some(super::LinearSpec {
                 weight: MatrixSpec {
                     parts: vec![embeddings.clone()],
                     num_experts: 1,
                     cols: hidden_size,
                 },
                 bias: None,
-            },
+            }),
         };
-        let norm = self.norm(tensors, facts.output_norm, hidden_size)?;
+        let norm = facts.output_norm.map(|name| self.norm(tensors, name, hidden_size));
+        let norm = norm.transpose()?;
         let scale = match facts.embedding_scale {
             EmbeddingScale::One => 1.0,
             EmbeddingScale::Root => (hidden_size as f32).sqrt(),
@@ -157,21 +171,35 @@ impl<'a> SpecBuilder<'a> {
             true => Some(tensors.table(POSITION_EMBEDDINGS, context_length, hidden_size)?),
             false => None,
         };
+        let token_types = match tensors.rows_of(TOKEN_TYPES) {
+            Some(rows) if facts.has_embedding_norm => {
+                Some(tensors.table(TOKEN_TYPES, rows, hidden_size)?)
+            }
+            _ => None,
+        };
+        let input_norm = match facts.has_embedding_norm {
+            true => Some(self.norm(tensors, "token_embd_norm", hidden_size)?),
+            false => None,
+        };
+        let input = InputSpec { embeddings, scale, positions, token_types, norm: input_norm };
+        let output = OutputSpec { norm, head, functions };
         Ok(ModelSpec {
             architecture: facts,
+            is_causal: self.is_causal,
             name: keys.name()?,
             context_length,
             hidden_size,
             vocab_size,
-            input: Some(InputSpec { embeddings, scale, positions }),
+            input: Some(input),
             fusion: None,
             streams: self.streams()?,
             layer_embeddings,
-            unused_tensors: self.unused_tensors(&layers)?,
+            unused_tensors: self.unused_tensors(&layers, &pooled, output.head.is_some())?,
             layers,
             first_layer: 0,
             temperature,
-            output: Some(OutputSpec { norm, head, functions }),
+            output: Some(output),
+            pooled,
             rotaries: self.rotaries,
         })
     }
@@ -194,10 +222,10 @@ impl<'a> SpecBuilder<'a> {
         let shares_head = !tensors.contains("nextn.shared_head_head.weight");
         let head = match shares_head {
             true => output.head,
-            false => tensors.linear("nextn.shared_head_head", vocab_size, hidden_size)?,
+            false => Some(tensors.linear("nextn.shared_head_head", vocab_size, hidden_size)?),
         };
         let norm = match tensors.contains("nextn.shared_head_norm.weight") {
-            true => self.norm(tensors, "nextn.shared_head_norm", hidden_size)?,
+            true => Some(self.norm(tensors, "nextn.shared_head_norm", hidden_size)?),
             false => output.norm,
         };
         let fusion = FusionSpec {
@@ -233,12 +261,22 @@ impl<'a> SpecBuilder<'a> {
     }
 
     /// The tensors that `layers` do not need.
-    fn unused_tensors(&self, layers: &[LayerSpec]) -> Result<UnusedTensors, ModelError> {
+    fn unused_tensors(
+        &self,
+        layers: &[LayerSpec],
+        pooled: &PooledSpec,
+        has_head: bool,
+    ) -> Result<UnusedTensors, ModelError> {
+        let mut beyond_hidden_states = pooled.tensor_names();
+        if !has_head {
+            beyond_hidden_states.extend(["output.weight", "output.bias"].map(str::to_owned));
+        }
         let has_kv = |layer: &LayerSpec| layer.attention().is_none_or(|it| it.heads.has_kv);
         let without_kv = (0..).zip(layers).filter(|(_, layer)| !has_kv(layer));
         Ok(UnusedTensors {
             predictors: self.num_layers..self.keys.positive("block_count")?,
             layers_without_kv: without_kv.map(|(index, _)| index).collect(),
+            beyond_hidden_states,
             of_other_stages: Vec::new(),
         })
     }
@@ -337,11 +375,19 @@ impl<'a> SpecBuilder<'a> {
             false => self.facts.recurrent.is_none() || size != Some(0) || has_experts,
         };
         let has_mixers = !self.facts.has_single_blocks || !has_feed_forward;
+        let [mixer_sum, feed_forward_sum] = match names.sums {
+            Some(names) => names.map(Some),
+            None => [None; 2],
+        };
+        let has_no_norm =
+            index == 0 && names.first_is_optional && !tensors.contains("attn_norm.weight");
+        let input_norm = if has_mixers && !has_no_norm { names.attention } else { &[] };
         let mixers = BlockSpec {
-            norm: self.layer_norm(tensors, if has_mixers { names.attention } else { &[] })?,
+            norm: self.layer_norm(tensors, input_norm)?,
             block: if has_mixers { self.mixers(tensors, index, before)? } else { Vec::new() },
             post_norm: self.layer_norm(tensors, names.post_attention)?,
             residual_scale,
+            sum_norm: self.sum_norm(tensors, mixer_sum, Some("attn_norm_2"))?,
         };
         let feed_forward = match has_feed_forward {
             true => Some(BlockSpec {
@@ -349,6 +395,7 @@ impl<'a> SpecBuilder<'a> {
                 block: self.feed_forward(tensors, index)?,
                 post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
                 residual_scale,
+                sum_norm: self.sum_norm(tensors, feed_forward_sum, None)?,
             }),
             false => None,
         };
@@ -384,6 +431,24 @@ impl<'a> SpecBuilder<'a> {
             mixers.push(MixerSpec::Recurrent(Box::new(recurrent)));
         }
         Ok(mixers)
+    }
+
+    /// The norm `name` of a sum, and that of a second one under the name `second` if the file has it.
+    fn sum_norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        name: Option<&str>,
+        second: Option<&str>,
+    ) -> Result<Option<SumNormSpec>, ModelError> {
+        let Some(name) = name else { return Ok(None) };
+        let second = second.filter(|name| tensors.contains(&format!("{name}.weight")));
+        Ok(Some(SumNormSpec {
+            norm: self.norm(tensors, name, self.hidden_size)?,
+            with_input: match second {
+                Some(second) => Some(self.norm(tensors, second, self.hidden_size)?),
+                None => None,
+            },
+        }))
     }
 
     /// The norm under the first of `names` that the file has; if it has none of them, the last is missing.

@@ -1,6 +1,6 @@
 //! The layers of a model as data: what each computes, and with which tensors.
 
-use inferno_backend::{AttentionWindow, Function, NormKind, QkvLayout};
+use inferno_backend::{AttentionMask, Function, NormKind, QkvLayout};
 
 use super::feed_forward::{ExpertsSpec, FeedForwardSpec, MlpSpec};
 use super::recurrent::RecurrentSpec;
@@ -52,16 +52,32 @@ pub(crate) struct BlockSpec<T> {
     pub(crate) post_norm: Option<NormSpec>,
     /// Factor on the output.
     pub(crate) residual_scale: f32,
+    pub(crate) sum_norm: Option<SumNormSpec>,
+}
+
+/// The norm of the residual stream after a block's output was added to it: the original place of norms in transformers.
+#[derive(Debug, Clone)]
+pub(crate) struct SumNormSpec {
+    pub(crate) norm: NormSpec,
+    /// The norm of a second sum: that of the first one's result and the block's input.
+    pub(crate) with_input: Option<NormSpec>,
+}
+
+impl SumNormSpec {
+    fn norms(&self) -> impl Iterator<Item = &NormSpec> {
+        [&self.norm].into_iter().chain(&self.with_input)
+    }
 }
 
 impl<T> BlockSpec<T> {
     /// A block whose output is added as it is.
     pub(super) fn plain(norm: Option<NormSpec>, block: T) -> Self {
-        Self { norm, block, post_norm: None, residual_scale: 1.0 }
+        Self { norm, block, post_norm: None, residual_scale: 1.0, sum_norm: None }
     }
 
     fn has_branch(&self) -> bool {
-        self.post_norm.is_some() || self.residual_scale != 1.0
+        let adds_input = self.sum_norm.as_ref().is_some_and(|norm| norm.with_input.is_some());
+        self.post_norm.is_some() || self.residual_scale != 1.0 || adds_input
     }
 }
 
@@ -82,8 +98,10 @@ pub(crate) struct AttentionSpec {
     pub(crate) cache_layer: usize,
     pub(crate) scale: f32,
     pub(crate) softcap: Option<f32>,
-    /// The positions that a query attends to; `None` means all.
-    pub(crate) window: Option<AttentionWindow>,
+    /// The positions that a query attends to.
+    pub(crate) mask: AttentionMask,
+    /// The slope of each query head by which distances lower the scores, if they do.
+    pub(crate) distance_slopes: Option<Vec<f32>>,
     /// Index of the rotary embedding in [`ModelSpec::rotaries`](super::ModelSpec::rotaries).
     pub(crate) rotary: Option<usize>,
     /// Whether queries are multiplied by the factors of [`ModelSpec::temperature`](super::ModelSpec::temperature).
@@ -196,7 +214,11 @@ impl LayerSpec {
         let Self { mixers, feed_forward, .. } = self;
         let mut norms = vec![&mixers.norm, &mixers.post_norm];
         norms.extend(feed_forward.iter().flat_map(|block| [&block.norm, &block.post_norm]));
-        let mut vectors: Vec<_> = norms.into_iter().flatten().flat_map(NormSpec::vectors).collect();
+        let sum_norms =
+            [mixers.sum_norm.as_ref(), feed_forward.as_ref().and_then(|it| it.sum_norm.as_ref())];
+        let sum_norms = sum_norms.into_iter().flatten().flat_map(SumNormSpec::norms);
+        let norms = norms.into_iter().flatten().chain(sum_norms);
+        let mut vectors: Vec<_> = norms.flat_map(NormSpec::vectors).collect();
         vectors.extend(mixers.block.iter().flat_map(MixerSpec::vectors));
         vectors.extend(self.experts().into_iter().flat_map(ExpertsSpec::vectors));
         vectors.extend(self.low_rank.iter().flat_map(LowRankSpec::vectors));

@@ -78,7 +78,13 @@ fn compute<B: Backend>(
         let mut builder = BatchBuilder::new(layout.block_tokens);
         let tokens = &answer.tokens[start..start + len];
         let block_table = &[BlockId(0)];
-        let chunk = SequenceChunk { tokens, start, block_table, logits: LogitRows::All };
+        let chunk = SequenceChunk {
+            tokens,
+            start,
+            block_table,
+            logits: LogitRows::All,
+            second_segment: None,
+        };
         builder.push(&chunk).expect("a sound chunk");
         let before = answer.hidden[start..start + len].concat();
         let (batch, rows) = (builder.build(), StageRows::Logits);

@@ -62,6 +62,7 @@ fn limits() -> impl Strategy<Value = SchedulerLimits> {
                 max_num_batched_tokens: max_num_sequences + more_tokens,
                 max_num_logit_rows: max_num_sequences + more_rows,
                 prefix_cache,
+                whole_prompts: false,
                 window: None,
             }
         },

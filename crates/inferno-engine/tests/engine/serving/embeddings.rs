@@ -22,7 +22,7 @@ use crate::session::greedy;
 use crate::vocabulary::{VOCAB_SIZE, tokenizer_of};
 
 fn asked(prompt: &[u32], pooling: Pooling) -> EmbeddingRequest {
-    EmbeddingRequest { prompt: prompt.to_vec(), pooling, priority: 0, deadline: None }
+    EmbeddingRequest::new(prompt.to_vec(), pooling)
 }
 
 fn embed(engine: &Engine, prompt: &[u32], pooling: Pooling) -> EventStream {

@@ -1,6 +1,6 @@
 //! The attention of a layer.
 
-use inferno_backend::{AttentionWindow, NormKind, QkvLayout};
+use inferno_backend::{AttentionMask, AttentionWindow, NormKind, QkvLayout};
 
 use super::SpecBuilder;
 use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated, Windows};
@@ -39,7 +39,9 @@ pub(super) fn windows(
         // Some files have the length of the period instead of a list.
         Err(_) => {
             let period = keys.positive(WINDOW_PATTERN)?;
-            Some((0..num_layers).map(|layer| !(layer + 1).is_multiple_of(period)).collect())
+            let first = matches!(facts.attention.windows, Windows::PeriodicAfterFirst(_));
+            let place = |layer: usize| if first { layer } else { layer + 1 };
+            Some((0..num_layers).map(|layer| !place(layer).is_multiple_of(period)).collect())
         }
     };
     if pattern.is_none() && facts.attention.windows == Windows::ByKey {
@@ -78,6 +80,20 @@ pub(super) fn windowed_rotary_dim(
     }
 }
 
+/// The slope of each of `num_heads` heads: powers of `2^(-max / n)`, where `n` is the largest power of two up to their
+/// number, and for further heads odd powers of its root.
+///
+/// **Source**: Press et al., Train Short, Test Long, section 3, and its reference code.
+fn distance_slopes(max: f32, num_heads: usize) -> Vec<f32> {
+    let num_first = 1 << num_heads.ilog2();
+    let exponent = |head: usize| match head < num_first {
+        true => (head + 1) as f64,
+        false => (2 * (head - num_first) + 1) as f64 / 2.0,
+    };
+    let slope = |head| libm::exp2(-f64::from(max) / num_first as f64 * exponent(head)) as f32;
+    (0..num_heads).map(slope).collect()
+}
+
 impl SpecBuilder<'_> {
     pub(super) fn attention(
         &self,
@@ -86,7 +102,7 @@ impl SpecBuilder<'_> {
         cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
         let facts = &self.facts.attention;
-        let window = self.window.filter(|_| self.is_windowed(index));
+        let is_windowed = self.window.is_some() && self.is_windowed(index);
         if facts.is_latent {
             return self.latent_attention(tensors, index, cache_layer);
         }
@@ -117,13 +133,16 @@ impl SpecBuilder<'_> {
             true => Some(tensors.vector("attn_sinks.weight", 1, heads.num_heads)?),
             false => None,
         };
-        let rotary = self.rotary(index, window.is_some())?;
+        let rotary = self.rotary(index, is_windowed)?;
         Ok(AttentionSpec {
             heads,
             cache_layer: shared.unwrap_or(cache_layer),
             scale: self.scale(&heads),
             softcap: self.softcap("attn_logit_softcapping", self.facts.score_softcap)?,
-            window,
+            mask: self.mask(index),
+            distance_slopes: facts
+                .max_distance_bias
+                .map(|max| distance_slopes(max, heads.num_heads)),
             rotary,
             has_temperature: self.has_temperature(rotary),
             qk_norm: self.qk_norm(tensors, &heads, rotary.is_some())?,
@@ -215,7 +234,20 @@ impl SpecBuilder<'_> {
             (None, Windows::Periodic(period) | Windows::Chunked { period, .. }) => {
                 !(index + 1).is_multiple_of(period)
             }
+            (None, Windows::PeriodicAfterFirst(period)) => !index.is_multiple_of(period),
             (None, windows) => windows == Windows::All,
+        }
+    }
+
+    /// The positions that a position attends to in layer `index`. The window of attention in both directions has its
+    /// position in the middle.
+    pub(super) fn mask(&self, index: usize) -> AttentionMask {
+        let window = self.window.filter(|_| self.is_windowed(index));
+        match self.is_causal {
+            true => AttentionMask::Causal(window),
+            false => {
+                AttentionMask::Bidirectional { reach: window.map(|window| window.max_len() / 2) }
+            }
         }
     }
 

@@ -233,7 +233,15 @@ impl SpecBuilder<'_> {
         size: usize,
     ) -> Result<MlpSpec, ModelError> {
         let [gate, up, down] = ["gate", "up", "down"].map(|name| format!("ffn_{name}{suffix}"));
-        let activation = self.activation(index)?;
+        let activation = match self.facts.activation {
+            Activation::GatedIfPresent(function)
+                if !tensors.contains(&format!("{gate}.weight"))
+                    && tensors.rows_of(&format!("{up}.weight")) != Some(2 * size) =>
+            {
+                ActivationSpec::Plain(function)
+            }
+            _ => self.activation(index)?,
+        };
         let sparse_gate = match (activation, self.sparsity(index)?) {
             (ActivationSpec::Gated(Gate::Product(function)), Some(num_deviations)) => {
                 let linear = tensors.linear(&gate, size, self.hidden_size)?;
@@ -289,6 +297,10 @@ impl SpecBuilder<'_> {
     fn activation(&self, index: usize) -> Result<ActivationSpec, ModelError> {
         Ok(match self.facts.activation {
             Activation::Gated(gate) => ActivationSpec::Gated(gate),
+            Activation::GatedIfPresent(function) => ActivationSpec::Gated(Gate::Product(function)),
+            Activation::GatedByKey => {
+                ActivationSpec::Gated(Gate::Product(self.hidden_activation()?))
+            }
             Activation::Plain(function) => ActivationSpec::Plain(function),
             Activation::Xielu => {
                 let parameter = |name: &'static str| self.xielu_parameter(name, index);
@@ -301,6 +313,17 @@ impl SpecBuilder<'_> {
                 })
             }
         })
+    }
+
+    /// The function that the key `hidden_activation` names.
+    fn hidden_activation(&self) -> Result<Function, ModelError> {
+        const KEY: &str = "hidden_activation";
+        match self.keys.optional::<String>(KEY)?.as_deref() {
+            None | Some("gelu") => Ok(Function::Gelu),
+            Some("gelu_pytorch_tanh" | "gelu_new") => Ok(Function::GeluTanh),
+            Some("silu" | "swish") => Ok(Function::Silu),
+            Some(other) => Err(self.keys.invalid(KEY, "gelu, gelu_pytorch_tanh or silu", other)),
+        }
     }
 
     /// The value of layer `index` in a list of parameters.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
+use inferno_engine::{EmbeddingForm, EmbeddingRequest, Pooling};
 
 use crate::ServedModel;
 use crate::errors::ApiError;
@@ -13,31 +14,103 @@ use crate::generation::{
 use crate::state::App;
 
 /// Maximum number of inputs per request, as in OpenAI's API.
-const MAX_NUM_INPUTS: usize = 2048;
+pub(crate) const MAX_NUM_INPUTS: usize = 2048;
 /// Inputs of one request that are in the engine at once, so that its queue has room for others.
 const MAX_NUM_AT_ONCE: usize = 16;
 
 /// The embedding of one input.
 pub(crate) struct Embedding {
-    /// Hidden states after the final norm, pooled, with an L2 norm of 1.
+    /// Pooled hidden states, with an L2 norm of 1 by default; of a reranker, the outputs of its classifier.
     pub values: Vec<f32>,
     pub counts: TokenCounts,
 }
 
-/// **Errors**: a requested size of embeddings that is not the model's.
+/// What the embeddings of a request have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EmbeddingSettings {
+    pub pooling: Pooling,
+    pub form: EmbeddingForm,
+    pub priority: i32,
+}
+
+impl EmbeddingSettings {
+    /// Vectors with the model's own pooling.
+    pub fn of(model: &ServedModel) -> Self {
+        Self { pooling: model.pooling, form: EmbeddingForm::default(), priority: 0 }
+    }
+}
+
+/// An encoded input.
+#[derive(Debug, Clone)]
+pub(crate) struct EmbeddingInput {
+    pub tokens: Vec<u32>,
+    /// Where the second of two segments begins, if the model distinguishes them.
+    pub second_segment: Option<usize>,
+}
+
+impl From<Vec<u32>> for EmbeddingInput {
+    fn from(tokens: Vec<u32>) -> Self {
+        Self { tokens, second_segment: None }
+    }
+}
+
+/// **Errors**: a model that scores pairs of texts, which has no embeddings of one; dimensions that the model's embeddings do
+/// not have.
 pub(crate) fn check_dimensions(
     requested: Option<usize>,
     model: &ServedModel,
 ) -> Result<(), ApiError> {
-    let size = model.handle.hidden_size();
+    let limit = model.handle.embedding_size();
+    if model.pooling == Pooling::None {
+        let message = "this server returns one vector per token (--pooling none); use /embedding";
+        return Err(ApiError::invalid("model", message));
+    }
     match requested {
-        Some(requested) if requested != size => {
+        Some(_) if model.pooling == Pooling::Rank => {
+            let message = "dimensions cannot be set, since this model returns scores";
+            Err(ApiError::invalid("dimensions", message))
+        }
+        Some(requested) if !(1..=limit).contains(&requested) => {
             let message = format!(
-                "dimensions must be {size}, the hidden size of this model, but is {requested}"
+                "dimensions must be between 1 and {limit}, the size of this model's embeddings, but is {requested}"
             );
             Err(ApiError::invalid("dimensions", message))
         }
         _ => Ok(()),
+    }
+}
+
+/// Cuts an input to `max_len` tokens. A special token at its end, which the model expects there, is kept.
+pub(crate) fn truncate(input: &mut Vec<u32>, max_len: usize, model: &ServedModel) {
+    if input.len() <= max_len {
+        return;
+    }
+    tracing::warn!(tokens = input.len(), max_len, "input truncated");
+    let end = input.last().copied().filter(|&id| model.tokenizer().is_special(id));
+    input.truncate(max_len.saturating_sub(usize::from(end.is_some())));
+    input.extend(end);
+}
+
+/// The number of tokens that the field `truncate_prompt_tokens` truncates inputs to: -1 stands for the context length.
+///
+/// **Errors**: other numbers below 1, or more than the context holds.
+pub(crate) fn truncation(
+    requested: Option<i64>,
+    model: &ServedModel,
+) -> Result<Option<usize>, ApiError> {
+    let room = model.handle.context_length();
+    match requested {
+        None => Ok(None),
+        Some(-1) => Ok(Some(room)),
+        Some(found) => match usize::try_from(found) {
+            Ok(len) if (1..=room).contains(&len) => Ok(Some(len)),
+            _ => {
+                let message = format!(
+                    "truncate_prompt_tokens must be -1 or between 1 and the context length of {room}, but is {found}"
+                );
+                Err(ApiError::invalid("truncate_prompt_tokens", message))
+            }
+        },
     }
 }
 
@@ -87,14 +160,14 @@ pub(crate) async fn embed_all(
     app: &Arc<App>,
     model: &Arc<ServedModel>,
     started: Instant,
-    inputs: Vec<Vec<u32>>,
-    priority: i32,
+    inputs: Vec<EmbeddingInput>,
+    settings: EmbeddingSettings,
 ) -> Result<Vec<Embedding>, ApiError> {
     let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
     let (app, model) = (Arc::clone(app), Arc::clone(model));
     let work = inputs
         .into_iter()
-        .map(move |input| embed(Arc::clone(&app), Arc::clone(&model), started, input, priority));
+        .map(move |input| embed(Arc::clone(&app), Arc::clone(&model), started, input, settings));
     let mut done = stream::iter(work).buffered(num_at_once);
     let mut embeddings = Vec::new();
     while let Some(embedding) = done.next().await {
@@ -107,10 +180,14 @@ async fn embed(
     app: Arc<App>,
     model: Arc<ServedModel>,
     started: Instant,
-    input: Vec<u32>,
-    priority: i32,
+    input: EmbeddingInput,
+    settings: EmbeddingSettings,
 ) -> Result<Embedding, ApiError> {
-    let mut running = RunningRequest::embed(&app, &model, started, input, priority)?;
+    let EmbeddingInput { tokens: prompt, second_segment } = input;
+    let EmbeddingSettings { pooling, form, priority } = settings;
+    let deadline = None;
+    let request = EmbeddingRequest { prompt, second_segment, pooling, form, priority, deadline };
+    let mut running = RunningRequest::embed(&app, &model, started, request)?;
     let mut values = None;
     while let Some(event) = running.next().await {
         match event? {

@@ -87,20 +87,19 @@ impl RunningRequest {
         Ok(Self::new(model, events, stop, record, in_flight))
     }
 
-    /// Submits an input to embed, for a request that arrived at `started`.
+    /// Submits an input to embed, for a request that arrived at `started`, whose deadline is set here.
     ///
     /// **Errors**: as [`submit`](Self::submit).
     pub fn embed(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
         started: Instant,
-        prompt: Vec<u32>,
-        priority: i32,
+        request: EmbeddingRequest,
     ) -> Result<Self, ApiError> {
-        let (prompt_tokens, pooling) = (prompt.len(), model.pooling);
+        let prompt_tokens = request.prompt.len();
         let deadline = app.options.limits.deadline(started);
         let in_flight = app.begin_request();
-        let request = EmbeddingRequest { prompt, pooling, priority, deadline };
+        let request = EmbeddingRequest { deadline, ..request };
         let events = model.handle.embed(request)?;
         let counts = TokenCounts::new(prompt_tokens, 1);
         let record = Record::begin(app, model, started, counts, None);

@@ -34,6 +34,7 @@ mod operation;
 mod options;
 mod page;
 mod request;
+mod rerank;
 mod router;
 mod scripted;
 mod serve;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferno_chat::{ChatTemplate, GrammarCompiler, OutputFormat};
+use inferno_chat::{ChatTemplate, GrammarCompiler, OutputFormat, RerankTemplate};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::{TokenConstraint, Tokenizer};
 
@@ -26,6 +26,8 @@ pub struct ServedModel {
     pub(crate) sampling: SamplingParams,
     /// How hidden states are pooled into an embedding.
     pub(crate) pooling: Pooling,
+    /// The template of pairs that a reranker scores, if the file has one.
+    pub(crate) rerank_template: Option<RerankTemplate>,
     /// Whether the model reasons, for templates with a switch; if `None`, the template decides.
     pub(crate) reasoning: Option<bool>,
     /// Maximum number of reasoning tokens of every answer.
@@ -47,6 +49,7 @@ impl ServedModel {
     pub fn new(engine: Engine, names: Vec<String>) -> Self {
         assert!(!names.is_empty(), "a model needs at least one name");
         let handle = engine.handle();
+        let pooling = handle.core().default_pooling();
         Self {
             grammars: GrammarCompiler::new(Arc::clone(handle.tokenizer()), handle.vocab_size()),
             engine: Mutex::new(Some(engine)),
@@ -58,7 +61,8 @@ impl ServedModel {
             prefix_cache_file: None,
             gpu_bytes: 0,
             sampling: SamplingParams::default(),
-            pooling: Pooling::default(),
+            pooling,
+            rerank_template: None,
             reasoning: None,
             reasoning_budget: None,
             created: unix_seconds(),
@@ -92,6 +96,12 @@ impl ServedModel {
     /// Sets how hidden states are pooled into an embedding.
     pub fn with_pooling(mut self, pooling: Pooling) -> Self {
         self.pooling = pooling;
+        self
+    }
+
+    /// Sets the template of pairs that a reranker scores.
+    pub fn with_rerank_template(mut self, template: Option<RerankTemplate>) -> Self {
+        self.rerank_template = template;
         self
     }
 

@@ -18,7 +18,7 @@ use crate::request::{
     require_api_key, with_request_id,
 };
 use crate::state::App;
-use crate::{anthropic, llama_server, ollama, openai, operation, page, tokens};
+use crate::{anthropic, llama_server, ollama, openai, operation, page, rerank, tokens};
 
 /// All routes of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -30,6 +30,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/chat/completions/render", post(openai::render::chat))
         .route("/completions/render", post(openai::render::completion))
         .route("/embeddings", post(openai::embeddings::create))
+        .route("/rerank", post(rerank::rank::create))
+        .route("/reranking", post(rerank::rank::create))
+        .route("/score", post(rerank::score::create))
         .route("/responses", post(openai::responses::create))
         .route("/responses/render", post(openai::render::response))
         .route("/responses/input_tokens", post(openai::responses::input_tokens::count))
@@ -44,6 +47,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .clone()
         .nest("/v1", openai)
         .route("/v1/completions", post(openai::completions::create))
+        .route("/v2/rerank", post(rerank::rank::create))
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/render", post(anthropic::messages::render))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))

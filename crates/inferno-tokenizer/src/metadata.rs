@@ -240,7 +240,10 @@ fn load_affixes(
             affix(ADD_BOS, "BOS", special.bos, bos == Bos::ByDefault)?
         }
     };
-    Ok(Affixes { before, after: affix(ADD_EOS, "EOS", special.eos, eos_by_default)? })
+    Ok(Affixes {
+        before,
+        after: affix(ADD_EOS, "EOS", special.eos.or(special.separator), eos_by_default)?,
+    })
 }
 
 fn load_charsmap(metadata: &Metadata) -> Result<Charsmap, TokenizerError> {

@@ -24,6 +24,15 @@ pub struct EncodeOptions {
     pub parse_special: bool,
 }
 
+/// Two segments as one input, such as a query and a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TokenPair {
+    /// The tokens of both, with the special tokens between and around them.
+    pub ids: Vec<u32>,
+    /// Where the second segment begins, if models distinguish segments by token types.
+    pub second_segment: Option<usize>,
+}
+
 /// Encodes text to token ids and decodes them, as defined by a file's metadata.
 ///
 /// ```
@@ -115,6 +124,26 @@ impl Tokenizer {
             ids.extend(self.affixes.after);
         }
         ids
+    }
+
+    /// Encodes two segments as one input: `[CLS] first [SEP] second [SEP]`, or with the separators of RoBERTa,
+    /// `<s> first </s></s> second </s>`. Control tokens in them are text. If there are more than `max_len` tokens, the end of
+    /// `second` is omitted.
+    pub fn encode_pair(&self, first: &str, second: &str, max_len: Option<usize>) -> TokenPair {
+        let special = self.special_tokens();
+        let end = special.separator.or(self.affixes.after).or(special.eos);
+        let is_doubled = end.is_some_and(|id| self.vocabulary.text(id) == "</s>");
+        let mut ids: Vec<u32> = self.affixes.before.into_iter().collect();
+        ids.extend(self.encode(first, EncodeOptions::default()));
+        ids.extend(end);
+        ids.extend(end.filter(|_| is_doubled));
+        let start = ids.len();
+        ids.extend(self.encode(second, EncodeOptions::default()));
+        let max_len = max_len.unwrap_or(usize::MAX).saturating_sub(usize::from(end.is_some()));
+        ids.truncate(max_len.max(start));
+        ids.extend(end);
+        let has_types = matches!(self.model, TokenizerModel::WordPiece(_));
+        TokenPair { ids, second_segment: has_types.then_some(start) }
     }
 
     /// The characters that control tokens begin or end with, in ascending order.

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    batch, bench, chat, completions, convert, devices, eval, generate, imatrix, inspect, logits,
-    models, perplexity, pull, quantize, serve, template, tokenize, tokenizer_demo,
+    batch, bench, chat, completions, convert, devices, embed, eval, generate, imatrix, inspect,
+    logits, models, perplexity, pull, quantize, serve, template, tokenize, tokenizer_demo,
 };
 use failure::{EXIT_SUCCESS, Failure};
 
@@ -33,6 +33,7 @@ Examples:
   inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 -n 64 \"The sky is\"
   inferno chat
   inferno serve
+  inferno embed -m bge-small.gguf \"a small boy\"
   inferno inspect model.gguf --tensors
 
 Configuration:
@@ -61,6 +62,8 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     #[command(alias = "server")]
     Serve(Box<serve::ServeArgs>),
+    #[command(alias = "embedding")]
+    Embed(Box<embed::EmbedArgs>),
     #[command(alias = "run-batch")]
     Batch(Box<batch::BatchArgs>),
     #[command(alias = "info")]
@@ -94,6 +97,7 @@ impl Inferno {
             Command::Chat(args) => args.run(),
             Command::Bench(args) => args.run(),
             Command::Serve(args) => args.run(),
+            Command::Embed(args) => args.run(),
             Command::Batch(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),

@@ -14,7 +14,7 @@ use inferno_backend::{Backend, ObservedBackend, ProductObserver, ReferenceBacken
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{Fingerprint, ModelRunner, Runner, StageModel};
 use inferno_gguf::Gguf;
-use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
+use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, PooledHead, TokenCost};
 
 use crate::bench::{DeviceRoofs, GpuWork};
 use crate::load::context_length;
@@ -291,6 +291,7 @@ fn runner_on<B: Backend>(
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
     let head = prediction_head(&model, checkpoint, options, on_progress)?;
     let runner = ModelRunner::new(model, fingerprint, runner_options)?;
+    let runner = runner.with_pooled_head(PooledHead::load(checkpoint, &spec)?);
     Ok(Box::new(runner.with_watch(checkpoint.watch()).with_prediction_head(head)))
 }
 

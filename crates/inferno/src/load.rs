@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use inferno_backend::KvDType;
+use inferno_backend::{KvDType, KvLayout};
 use inferno_cpu::Isa;
 use inferno_engine::{CoreOptions, EngineError, RunnerOptions};
 use inferno_model::{BatchLimits, CacheLayout, Footprint, ModelSpec, Requantize, TokenCost};
@@ -90,6 +90,28 @@ impl LoadOptions {
     /// Limits the options to one sequence that resumes from no other, which needs less memory.
     pub fn for_one_sequence(self) -> Self {
         Self { max_num_sequences: Some(1), prefix_cache: false, ..self }
+    }
+
+    /// The options for a model: one that attends in both directions computes whole sequences in one pass, from no cache, up
+    /// to its own context by default. Nothing of its keys and values is stored for later, so they are exact by default.
+    pub(crate) fn for_model(self, spec: &ModelSpec) -> Self {
+        if spec.is_causal {
+            return self;
+        }
+        let context_length = self.context_length.unwrap_or(spec.context_length);
+        let max_num_tokens = self.limits.max_num_tokens.max(context_length);
+        // Blocks for all tokens of a pass, of which each sequence may leave one partly unused and one free.
+        let spare_tokens = 2 * KvLayout::DEFAULT_BLOCK_TOKENS * self.limits.max_num_logit_rows;
+        let cache_tokens = max_num_tokens.saturating_add(spare_tokens);
+        Self {
+            context_length: Some(context_length),
+            cache_tokens: Some(cache_tokens),
+            kv_dtype: self.kv_dtype.or(Some(KvDType::F32)),
+            limits: BatchLimits { max_num_tokens, ..self.limits },
+            prefix_cache: false,
+            speculation: false,
+            ..self
+        }
     }
 
     /// Whether a device that was opened for these options serves `other` ones too.

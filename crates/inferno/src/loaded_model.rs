@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_chat::{AnswerSetupError, ChatTemplate, GrammarCompiler, OutputFormat};
+use inferno_chat::{AnswerSetupError, ChatTemplate, GrammarCompiler, OutputFormat, RerankTemplate};
 use inferno_engine::{
     CoreOptions, DraftModel, Engine, EngineOptions, GenerationCore, Pooling, Runner,
     SamplingParams, Session, SessionOptions,
@@ -126,8 +126,7 @@ impl LoadedModel {
         Ok(Engine::start_lanes(&self.cores, options)?)
     }
 
-    /// Computes the embedding of `text`, a vector of length 1, with the pooling of the model's file (by default, the
-    /// last token's hidden state).
+    /// Computes the embedding of `text`, a vector of length 1, with the [pooling](Self::pooling) of the model.
     ///
     /// ```
     /// # if cfg!(not(feature = "embedded-model")) {
@@ -142,9 +141,17 @@ impl LoadedModel {
     ///
     /// **Errors**: a text longer than the context, pooling that is not supported, a device that fails.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
-        let pooling = Pooling::recommended(self.checkpoint.metadata())?.unwrap_or_default();
+        let pooling = self.pooling()?;
         let options = EncodeOptions { add_special: true, parse_special: true };
         Ok(self.core().embed(&self.tokenizer().encode_prompt(text, options), pooling)?)
+    }
+
+    /// Returns how hidden states are pooled into an embedding, as the file or the kind of the model says.
+    ///
+    /// **Errors**: pooling that is not supported.
+    pub fn pooling(&self) -> Result<Pooling, Error> {
+        let recommended = Pooling::recommended(self.checkpoint.metadata())?;
+        Ok(recommended.unwrap_or_else(|| self.core().default_pooling()))
     }
 
     /// Compiles a format into the constraint of one request; `None` if the output is unconstrained.
@@ -211,7 +218,8 @@ impl LoadedModel {
         let metadata = self.checkpoint.metadata();
         let served = ServedModel::new(self.engine(options)?, names)
             .with_sampling(SamplingParams::recommended(metadata)?)
-            .with_pooling(Pooling::recommended(metadata)?.unwrap_or_default())
+            .with_pooling(self.pooling()?)
+            .with_rerank_template(RerankTemplate::from_metadata(metadata)?)
             .with_file(ModelFile::of(&self.checkpoint));
         Ok(match ChatTemplate::from_metadata(metadata)? {
             Some(template) => served.with_chat_template(template),

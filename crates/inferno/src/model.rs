@@ -125,7 +125,8 @@ impl Model {
     ///
     /// **Errors**: an unknown architecture, invalid metadata, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
-        load::context_length(&self.spec()?, &self.options)
+        let spec = self.spec()?;
+        load::context_length(&spec, &self.options.for_model(&spec))
     }
 
     /// Estimates the memory that loading would take, and describes the device. Nothing is loaded.
@@ -133,7 +134,8 @@ impl Model {
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub fn estimate(&self) -> Result<LoadEstimate, Error> {
         let draft = self.estimate_draft()?.map(Box::new);
-        let estimate = self.device()?.estimate(&self.checkpoint, &self.options)?;
+        let options = self.options.for_model(&self.spec()?);
+        let estimate = self.device()?.estimate(&self.checkpoint, &options)?;
         Ok(LoadEstimate { draft, ..estimate })
     }
 
@@ -159,7 +161,8 @@ impl Model {
         &self,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
-        self.device()?.runner(&self.checkpoint, &self.options, on_progress)
+        let options = self.options.for_model(&self.spec()?);
+        self.device()?.runner(&self.checkpoint, &options, on_progress)
     }
 
     /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`.
@@ -170,7 +173,8 @@ impl Model {
         observer: Arc<O>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
-        self.device()?.observed_runner(&self.checkpoint, &self.options, observer, on_progress)
+        let options = self.options.for_model(&self.spec()?);
+        self.device()?.observed_runner(&self.checkpoint, &options, observer, on_progress)
     }
 
     /// Returns why the model was loaded on another device than planned; `None` before it is loaded and if it was not.

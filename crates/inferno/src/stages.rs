@@ -7,7 +7,7 @@ use inferno_engine::{
     Fingerprint, ModelRunner, Runner, StageAddresses, StageError, StageKey, StageServer,
 };
 use inferno_gguf::Gguf;
-use inferno_model::BatchLimits;
+use inferno_model::{BatchLimits, PooledHead};
 
 use crate::{Error, LoadOptions, LoadedModel, Model};
 
@@ -78,11 +78,13 @@ impl Model {
         }
         let spec = self.spec()?;
         let context_length = self.context_length()?;
-        let options = self.options().of_lane(num_lanes.max(1), context_length);
+        let options = self.options().for_model(&spec).of_lane(num_lanes.max(1), context_length);
         let fingerprint = Fingerprint::of_model(self.checkpoint(), options.requantize);
         let runner = |_| -> Result<Box<dyn Runner>, Error> {
             let options = options.runner(context_length);
-            Ok(Box::new(ModelRunner::remote(&spec, fingerprint, options, addresses)?))
+            let runner = ModelRunner::remote(&spec, fingerprint, options, addresses)?;
+            let head = PooledHead::load(self.checkpoint(), &spec)?;
+            Ok(Box::new(runner.with_pooled_head(head)))
         };
         let runners = (0..num_lanes.max(1)).map(runner).collect::<Result<_, _>>()?;
         LoadedModel::on(self, self.shared_checkpoint(), runners, None, options.core(), started)

@@ -85,22 +85,6 @@ fn an_unknown_architecture_error_names_the_nearest_supported_one() {
     }
 }
 
-#[test]
-fn an_encoder_error_suggests_an_embedding_model_that_is_supported() {
-    for name in ["bert", "nomic-bert", "gemma-embedding"] {
-        let checkpoint = rewritten(
-            |metadata| {
-                metadata.insert("general.architecture", name);
-            },
-            unchanged,
-        );
-        let message = load_error(&checkpoint).to_string();
-        let expected =
-            format!("architecture {name:?} is an encoder for embeddings, which is not supported");
-        assert!(message.starts_with(&expected) && message.len() < 200, "{message}");
-    }
-}
-
 /// The llama fixture under the name of another architecture, with more metadata.
 fn renamed(architecture: &'static str, add: impl FnOnce(&mut Metadata)) -> Gguf {
     rewritten(

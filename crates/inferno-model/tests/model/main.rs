@@ -1,6 +1,7 @@
 //! Models as a whole: loading, results, and costs.
 
 mod architectures;
+mod encoders;
 mod errors;
 mod logits;
 mod mutations;

@@ -56,6 +56,10 @@ impl From<EngineError> for ApiError {
                 Self::invalid("max_tokens", "max_tokens must be 1 or more")
             }
             EngineError::MinTokensAboveMax { .. } => Self::invalid("min_tokens", message),
+            EngineError::NoLogits { .. } | EngineError::NoClassifier => {
+                Self::invalid("model", message).with_code("unsupported_model")
+            }
+            EngineError::Dimensions { .. } => Self::invalid("dimensions", message),
             EngineError::EmptyStopString { .. } => Self::invalid("stop", message),
             EngineError::EmptyPrompt => Self::invalid("prompt", "the prompt has no tokens"),
             EngineError::PromptTooLong { prompt_tokens, context_length, .. } => {

@@ -37,5 +37,4 @@ pub(crate) const COMPLETION: FieldTable = &[
 ];
 
 /// Fields of `/embedding`.
-pub(crate) const EMBEDDING: FieldTable =
-    &[anything("embd_normalize", "embeddings always have an L2 norm of 1")];
+pub(crate) const EMBEDDING: FieldTable = &[];

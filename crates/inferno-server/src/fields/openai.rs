@@ -121,9 +121,20 @@ pub(crate) const RESPONSES: FieldTable = &[
 /// Fields of `/v1/embeddings`.
 pub(crate) const EMBEDDINGS: FieldTable = &[
     rejected("messages", "input must be strings or tokens"),
-    only("truncate_prompt_tokens", &[Number(-1.0)], "inputs are never truncated; shorten them"),
-    only("normalize", &[Bool(true)], "embeddings are always normalized"),
     rejected("pooling", "start the server with --pooling"),
+    anything("user", IDENTIFIER),
+    anything("request_id", "send the header x-request-id"),
+];
+
+/// Fields of `/v1/rerank` and `/v1/score`.
+pub(crate) const RERANK: FieldTable = &[
+    only(
+        "max_chunks_per_doc",
+        &[Number(1.0)],
+        "documents are not divided; use truncate_prompt_tokens",
+    ),
+    rejected("rank_fields", "documents must be texts"),
+    only("mm_processor_kwargs", &[Empty], "documents must be texts"),
     anything("user", IDENTIFIER),
     anything("request_id", "send the header x-request-id"),
 ];

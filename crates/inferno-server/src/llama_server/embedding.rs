@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_engine::{EmbeddingForm, Pooling};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::completion::{encode_completed, prompts};
-use crate::embedding::{check_inputs, embed_all};
+use crate::embedding::{EmbeddingInput, EmbeddingSettings, check_inputs, embed_all};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
 use crate::request::{Body, Reader, RequestBody};
@@ -22,6 +23,9 @@ pub(crate) struct LlamaEmbeddingRequest {
     model: Option<String>,
     /// A string, an array of tokens and strings, or an array of these for several inputs.
     content: Value,
+    /// 2 scales vectors to an L2 norm of 1 (default), -1 leaves them as they are.
+    #[schema(minimum = -1, maximum = 2)]
+    embd_normalize: Option<i64>,
 }
 
 /// The embedding of one input.
@@ -29,8 +33,8 @@ pub(crate) struct LlamaEmbeddingRequest {
 pub(crate) struct LlamaEmbedding {
     /// Number of the input.
     index: usize,
-    /// One vector with an L2 norm of 1.
-    embedding: [Vec<f32>; 1],
+    /// One vector with an L2 norm of 1; without pooling, one vector per token.
+    embedding: Vec<Vec<f32>>,
 }
 
 impl RequestBody for LlamaEmbeddingRequest {
@@ -50,6 +54,12 @@ pub(crate) async fn create(
 ) -> Result<Json<Vec<LlamaEmbedding>>, ApiError> {
     let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;
+    let request_normalize = request.embd_normalize;
+    if let Some(found) = request_normalize.filter(|norm| ![-1, 2].contains(norm)) {
+        let message =
+            format!("embd_normalize must be -1 (none) or 2 (the L2 norm), but is {found}");
+        return Err(ApiError::invalid("embd_normalize", message));
+    }
     let reader = Arc::clone(&model);
     let inputs = preparation.run(move || {
         let inputs = prompts(&request.content, "content", encode_completed(&reader))?.tokens;
@@ -58,7 +68,19 @@ pub(crate) async fn create(
     });
     let inputs = inputs.await?;
     drop(preparation);
-    let embeddings = embed_all(&app, &model, started, inputs, 0).await?.into_iter().enumerate();
-    let embeddings = embeddings.map(|(index, it)| LlamaEmbedding { index, embedding: [it.values] });
+    let inputs = inputs.into_iter().map(EmbeddingInput::from).collect();
+    // As in llama-server: 2 stands for the L2 norm, negative numbers for none.
+    let normalize = request_normalize.is_none_or(|norm| norm >= 0);
+    let form = EmbeddingForm { normalize, dimensions: None };
+    let settings = EmbeddingSettings { form, ..EmbeddingSettings::of(&model) };
+    let embeddings = embed_all(&app, &model, started, inputs, settings).await?;
+    let row_len = match model.pooling {
+        Pooling::None => model.handle.hidden_size(),
+        _ => usize::MAX,
+    };
+    let embeddings = embeddings.into_iter().enumerate().map(|(index, it)| LlamaEmbedding {
+        index,
+        embedding: it.values.chunks(row_len).map(<[f32]>::to_vec).collect(),
+    });
     Ok(Json(embeddings.collect()))
 }

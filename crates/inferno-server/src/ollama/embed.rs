@@ -5,12 +5,15 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_engine::EmbeddingForm;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::model_named;
 use crate::ServedModel;
-use crate::embedding::{check_dimensions, check_inputs, embed_all};
+use crate::embedding::{
+    EmbeddingInput, EmbeddingSettings, check_dimensions, check_inputs, embed_all, truncate,
+};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
 use crate::openai::completions::PromptField;
@@ -25,7 +28,7 @@ pub(crate) struct OllamaEmbedRequest {
     input: PromptField,
     /// Cuts inputs that exceed the context (default: true); otherwise, they are an error.
     truncate: Option<bool>,
-    /// Size of an embedding; only the model's hidden size is supported.
+    /// Number of the first values of each embedding to return, normalized again (default: all).
     #[schema(minimum = 1)]
     dimensions: Option<usize>,
 }
@@ -75,18 +78,6 @@ impl RequestBody for OllamaEmbeddingRequest {
     }
 }
 
-/// Cuts an input that exceeds the context. A special token at its end, which the model expects there, is kept.
-fn truncate(input: &mut Vec<u32>, model: &ServedModel) {
-    let room = model.handle.context_length();
-    if input.len() <= room {
-        return;
-    }
-    tracing::warn!(tokens = input.len(), room, "input truncated to the context length");
-    let end = input.last().copied().filter(|&id| model.tokenizer().is_special(id));
-    input.truncate(room - usize::from(end.is_some()));
-    input.extend(end);
-}
-
 /// Embeds inputs, and returns the vectors with the number of tokens.
 async fn embed(
     app: &Arc<App>,
@@ -94,21 +85,25 @@ async fn embed(
     preparation: Preparation,
     input: PromptField,
     field: &'static str,
-    truncates: bool,
+    (truncates, dimensions): (bool, Option<usize>),
 ) -> Result<(Vec<Vec<f32>>, usize), ApiError> {
     let started = preparation.arrived();
     let reader = Arc::clone(model);
     let inputs = preparation.run(move || {
         let mut inputs = input.tokens(true, &reader);
         if truncates {
-            inputs.iter_mut().for_each(|input| truncate(input, &reader));
+            let room = reader.handle.context_length();
+            inputs.iter_mut().for_each(|input| truncate(input, room, &reader));
         }
         check_inputs(&inputs, field, &reader)?;
         Ok(inputs)
     });
     let inputs = inputs.await?;
     drop(preparation);
-    let embeddings = embed_all(app, model, started, inputs, 0).await?;
+    let inputs = inputs.into_iter().map(EmbeddingInput::from).collect();
+    let form = EmbeddingForm { dimensions, ..EmbeddingForm::default() };
+    let settings = EmbeddingSettings { form, ..EmbeddingSettings::of(model) };
+    let embeddings = embed_all(app, model, started, inputs, settings).await?;
     let num_tokens = embeddings.iter().map(|it| it.counts.prompt_tokens).sum();
     Ok((embeddings.into_iter().map(|it| it.values).collect(), num_tokens))
 }
@@ -125,7 +120,8 @@ pub(crate) async fn create(
     check_dimensions(request.dimensions, &model)?;
     let truncates = request.truncate.unwrap_or(true);
     let (embeddings, prompt_eval_count) =
-        embed(&app, &model, preparation, request.input, "input", truncates).await?;
+        embed(&app, &model, preparation, request.input, "input", (truncates, request.dimensions))
+            .await?;
     Ok(Json(OllamaEmbeddings {
         model: request.model.unwrap_or_else(|| model.name().to_owned()),
         embeddings,
@@ -143,7 +139,9 @@ pub(crate) async fn create_one(
     Body { request, preparation, .. }: Body<OllamaEmbeddingRequest>,
 ) -> Result<Json<OllamaEmbedding>, ApiError> {
     let model = model_named(&app, request.model.as_deref())?;
+    check_dimensions(None, &model)?;
     let prompt = PromptField::Text(request.prompt);
-    let (mut embeddings, _) = embed(&app, &model, preparation, prompt, "prompt", true).await?;
+    let (mut embeddings, _) =
+        embed(&app, &model, preparation, prompt, "prompt", (true, None)).await?;
     Ok(Json(OllamaEmbedding { embedding: embeddings.pop().unwrap_or_default() }))
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use inferno_engine::EmbeddingForm;
 use inferno_tokenizer::EncodeOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +15,10 @@ use utoipa::ToSchema;
 use super::completions::PromptField;
 use super::usage::Usage;
 use crate::ServedModel;
-use crate::embedding::{check_dimensions, check_inputs, embed_all};
+use crate::embedding::{
+    EmbeddingInput, EmbeddingSettings, check_dimensions, check_inputs, embed_all, truncate,
+    truncation,
+};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
 use crate::llama_server::completion::prompts;
@@ -31,9 +35,15 @@ pub(crate) struct EmbeddingsRequest {
     input: Value,
     /// Encoding of the embeddings (default: `float`).
     encoding_format: Option<EncodingFormat>,
-    /// Size of an embedding; only the model's hidden size is supported.
+    /// Number of the first values of each embedding to return, normalized again (default: all). Only embeddings of models
+    /// that were trained for it (Matryoshka) remain accurate.
     #[schema(minimum = 1)]
     dimensions: Option<usize>,
+    /// Scales embeddings to an L2 norm of 1 (default: true).
+    normalize: Option<bool>,
+    /// Truncates longer inputs to this number of tokens; -1 stands for the context length (default: longer inputs are an
+    /// error).
+    truncate_prompt_tokens: Option<i64>,
     /// Adds the special tokens that the model expects around an input (default: true).
     add_special_tokens: Option<bool>,
     /// Scheduling priority; lower values are scheduled first. Ignored unless the server runs with `--allow-priority`.
@@ -71,7 +81,7 @@ pub(crate) struct EmbeddingObject {
     embedding: Vector,
 }
 
-/// A vector with an L2 norm of 1.
+/// A vector, with an L2 norm of 1 unless requested otherwise.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Vector {
@@ -99,7 +109,10 @@ impl EmbeddingsRequest {
             let add_special = is_first && adds_special;
             model.tokenizer().encode(text, EncodeOptions { add_special, parse_special: true })
         };
-        let inputs = prompts(&self.input, "input", encode)?.tokens;
+        let mut inputs = prompts(&self.input, "input", encode)?.tokens;
+        if let Some(max_len) = truncation(self.truncate_prompt_tokens, model)? {
+            inputs.iter_mut().for_each(|input| truncate(input, max_len, model));
+        }
         check_inputs(&inputs, "input", model)?;
         Ok(inputs)
     }
@@ -118,7 +131,8 @@ impl Vector {
 }
 
 /// Computes an embedding for each input: its hidden states after the final norm, pooled as the model specifies (default: the
-/// last token's), with an L2 norm of 1.
+/// last token's for decoders, the mean for encoders), with an L2 norm of 1. Of a reranker, these are the outputs of its
+/// classifier, as they are.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "openai", request_body = EmbeddingsRequest,
     responses((status = 200, body = EmbeddingList)))]
 pub(crate) async fn create(
@@ -128,12 +142,20 @@ pub(crate) async fn create(
     let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;
     let format = request.encoding_format.unwrap_or_default();
-    let priority = request.priority.unwrap_or(0);
+    let settings = EmbeddingSettings {
+        form: EmbeddingForm {
+            normalize: request.normalize.unwrap_or(true),
+            dimensions: request.dimensions,
+        },
+        priority: request.priority.unwrap_or(0),
+        ..EmbeddingSettings::of(&model)
+    };
     let reader = Arc::clone(&model);
     let texts = preparation.run(move || request.inputs(&reader)).await?;
     drop(preparation);
     let name = model.name().to_owned();
-    let embeddings = embed_all(&app, &model, started, texts, priority).await?;
+    let texts = texts.into_iter().map(EmbeddingInput::from).collect();
+    let embeddings = embed_all(&app, &model, started, texts, settings).await?;
     let usage = Usage::of(embeddings.iter().map(|embedding| &embedding.counts));
     let data = embeddings.into_iter().enumerate();
     let data = data.map(|(index, it)| {

@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi, ToSchema};
 
 use crate::errors::{AnthropicError, OllamaError, OpenAiError};
 use crate::state::App;
-use crate::{anthropic, llama_server, ollama, openai, operation, tokens};
+use crate::{anthropic, llama_server, ollama, openai, operation, rerank, tokens};
 
 /// The description of the API.
 #[derive(OpenApi)]
@@ -31,6 +31,8 @@ use crate::{anthropic, llama_server, ollama, openai, operation, tokens};
         openai::render::response,
         openai::completions::create,
         openai::embeddings::create,
+        rerank::rank::create,
+        rerank::score::create,
         openai::responses::create,
         openai::responses::input_tokens::count,
         openai::responses::stored::one,

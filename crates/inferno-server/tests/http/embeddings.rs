@@ -79,6 +79,39 @@ fn all_input_and_encoding_formats_are_accepted() {
 }
 
 #[test]
+fn fewer_dimensions_are_normalized_again() {
+    let ask = |more: Value| {
+        let mut request = json!({"input": "A small boy."});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        numbers(&post(shared(), PATH, &request).ok()["data"][0]["embedding"])
+    };
+    let (all, found) = (ask(json!({})), ask(json!({"dimensions": 64})));
+    assert_eq!(found.len(), 64);
+    assert!((cosine(&found, &found) - 1.0).abs() < 1e-5);
+    let length = cosine(&all[..64], &all[..64]).sqrt();
+    for (found, all) in found.iter().zip(&all) {
+        assert!((found - all / length).abs() < 1e-5);
+    }
+    let raw = ask(json!({"normalize": false}));
+    let length = cosine(&raw, &raw).sqrt();
+    assert!((length - 1.0).abs() > 1e-2);
+    assert!((cosine(&raw, &all) / length - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn inputs_are_truncated_on_request_only() {
+    let (short, long) = (vec![5; 10], vec![5; 30]);
+    let ask = |input: &[u32], more: Value| {
+        let mut request = json!({"input": input});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        post(shared(), PATH, &request).ok()["data"][0]["embedding"].clone()
+    };
+    let expected = ask(&short, json!({}));
+    assert_ne!(ask(&long, json!({})), expected);
+    assert_eq!(ask(&long, json!({"truncate_prompt_tokens": 10})), expected);
+}
+
+#[test]
 fn more_inputs_than_queue_slots_are_accepted() {
     let texts: Vec<_> = (0..300).map(|number| format!("Number {number}.")).collect();
     let answer = post(shared(), PATH, &json!({"input": texts})).ok();
@@ -100,9 +133,10 @@ fn unsupported_fields_are_named() {
         (json!({"input": long}), "input"),
         (json!({"input": vec!["a"; 2049]}), "input"),
         (json!({"input": {"text": "a"}}), "input"),
-        (json!({"input": "a", "dimensions": 64}), "dimensions"),
+        (json!({"input": "a", "dimensions": 257}), "dimensions"),
+        (json!({"input": "a", "dimensions": 0}), "dimensions"),
         (json!({"input": "a", "encoding_format": "hex"}), "encoding_format"),
-        (json!({"input": "a", "truncate_prompt_tokens": 5}), "truncate_prompt_tokens"),
+        (json!({"input": "a", "truncate_prompt_tokens": 0}), "truncate_prompt_tokens"),
         (json!({"input": "a", "temperature": 1}), "temperature"),
     ];
     for (request, param) in cases {

@@ -108,7 +108,7 @@ fn fields_that_would_change_the_answer_are_rejected() {
         ("/v1/responses", "background", json!(true)),
         ("/v1/responses", "include", json!(["message.output_text.logprobs"])),
         ("/v1/messages", "container", json!("c")),
-        ("/v1/embeddings", "normalize", json!(false)),
+        ("/v1/embeddings", "pooling", json!("mean")),
     ] {
         let mut request = request(path, json!({}));
         request[field] = value;

@@ -4,6 +4,7 @@ mod decode;
 mod linear_time;
 mod metadata;
 mod oracle;
+mod pairs;
 mod properties;
 mod reference;
 mod vocabularies;

@@ -7,6 +7,7 @@ mod dry;
 pub(crate) mod limits;
 pub(crate) mod model;
 pub(crate) mod output_format;
+pub(crate) mod pooling;
 pub(crate) mod report_format;
 pub(crate) mod sampling;
 pub(crate) mod served_model;

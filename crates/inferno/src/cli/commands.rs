@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod devices;
+pub(crate) mod embed;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod imatrix;

@@ -7,7 +7,9 @@ use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, warm_up};
 use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
-use inferno_model::{Footprint, LoadProgress, Model, ModelError, SeparateExperts, TokenCost};
+use inferno_model::{
+    Footprint, LoadProgress, Model, ModelError, PooledHead, SeparateExperts, TokenCost,
+};
 
 use super::division::{Division, Fallback, Parts};
 use super::{Part, prediction_head, runner_on};
@@ -195,6 +197,7 @@ impl GpuDevice {
             head = prediction_head(&model, checkpoint, options, on_progress)?;
             runner = runner.with_stage(model)?;
         }
+        let runner = runner.with_pooled_head(PooledHead::load(checkpoint, spec)?);
         let mut runner = runner.with_watch(checkpoint.watch()).with_prediction_head(head);
         if options.warm_up && self.gpu.is_tuning() {
             warm_up(&mut runner)?;

@@ -7,6 +7,7 @@ mod chat;
 mod compatibility;
 mod config;
 mod conversation;
+mod embed;
 mod embedded;
 mod ember;
 mod eval;

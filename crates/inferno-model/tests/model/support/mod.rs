@@ -69,15 +69,14 @@ pub fn models_under(folder: &Path) -> Vec<PathBuf> {
     models
 }
 
-/// Whether inferno supports the model's architecture and options. Prints the reason if not.
+/// Whether inferno supports the model's architecture and options, and the model computes logits. Prints the reason if it is
+/// not supported.
 pub fn is_supported(path: &Path) -> bool {
     let checkpoint = Gguf::open(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     match ModelSpec::from_checkpoint(&checkpoint) {
-        Ok(_) => true,
+        Ok(spec) => spec.has_logits(),
         Err(
-            error @ (ModelError::UnknownArchitecture { .. }
-            | ModelError::Encoder { .. }
-            | ModelError::InvalidConfig { .. }),
+            error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. }),
         ) => {
             println!("skipped {}: {error}", path.display());
             false

@@ -21,11 +21,13 @@ use crate::openai::embeddings::EmbeddingsRequest;
 use crate::openai::messages::MessageField;
 use crate::openai::responses::ResponsesRequest;
 use crate::request::RequestBody;
+use crate::rerank::rank::RerankRequest;
+use crate::rerank::score::ScoreRequest;
 use crate::tokens::detokenize::DetokenizeRequest;
 use crate::tokens::tokenize::TokenizeRequest;
 
 /// Requests by the name of their schema.
-fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 16] {
+fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 18] {
     fn entry<T: RequestBody + ToSchema>() -> (Cow<'static, str>, &'static [FieldTable]) {
         (T::name(), T::UNIMPLEMENTED)
     }
@@ -34,6 +36,8 @@ fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 16] {
         entry::<CompletionRequest>(),
         entry::<ResponsesRequest>(),
         entry::<EmbeddingsRequest>(),
+        entry::<RerankRequest>(),
+        entry::<ScoreRequest>(),
         entry::<MessagesRequest>(),
         entry::<CountTokensRequest>(),
         entry::<TokenizeRequest>(),

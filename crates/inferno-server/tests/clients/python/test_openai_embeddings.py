@@ -46,12 +46,16 @@ def test_texts_come_in_four_forms(client, prompts):
     assert pair[0].embedding == one[0].embedding != pair[1].embedding
 
 
-def test_only_the_model_s_own_dimensions_are_given(client, prompts):
+def test_dimensions_are_the_first_ones_normalized(client, prompts):
     ask = {"model": MODEL, "input": prompts[0]["prompt"]}
     size = len(prompts[0]["last"])
     assert len(client.embeddings.create(**ask, dimensions=size).data[0].embedding) == size
-    with pytest.raises(openai.BadRequestError, match=f"{size}.*64") as raised:
-        client.embeddings.create(**ask, dimensions=64)
+    whole = client.embeddings.create(**ask).data[0].embedding
+    length = sum(x * x for x in whole[:64]) ** 0.5
+    found = client.embeddings.create(**ask, dimensions=64).data[0].embedding
+    assert found == pytest.approx([x / length for x in whole[:64]], abs=1e-6)
+    with pytest.raises(openai.BadRequestError, match=f"{size}.*{size + 1}") as raised:
+        client.embeddings.create(**ask, dimensions=size + 1)
     assert raised.value.param == "dimensions"
 
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use inferno_chat::ChatTemplate;
-use inferno_engine::{EngineOptions, Pooling};
+use inferno_chat::RerankTemplate;
+use inferno_engine::EngineOptions;
+
+use super::pooling::{PoolingArg, check_pooling};
 use inferno_gguf::Gguf;
 use inferno_server::{ModelFile, ServedModel};
 
@@ -59,7 +62,7 @@ pub(crate) struct ServedModelArgs {
     /// Disable reuse of cached prompt prefixes
     #[arg(long)]
     no_prefix_cache: bool,
-    /// Pooling of hidden states for /v1/embeddings [default: from the model file, else last]
+    /// Pooling of hidden states for /v1/embeddings [default: from the model file, else that of the kind of model]
     #[arg(long, value_name = "POOLING")]
     pooling: Option<PoolingArg>,
     #[command(flatten)]
@@ -79,14 +82,6 @@ const ANY_NAME: &str = "*";
 
 /// Default size of the KV cache, in multiples of the context length.
 const DEFAULT_CONTEXTS: usize = 4;
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PoolingArg {
-    /// Hidden state of the last token
-    Last,
-    /// Mean of the hidden states of all tokens
-    Mean,
-}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ReasoningArg {
@@ -181,17 +176,18 @@ impl ServedModelArgs {
         let PreparedModel { model, template } = prepared;
         let checkpoint = model.checkpoint();
         let sampling = self.sampling.params(checkpoint.metadata())?;
-        let pooling = match self.pooling {
-            Some(PoolingArg::Last) => Pooling::Last,
-            Some(PoolingArg::Mean) => Pooling::Mean,
-            None => Pooling::recommended(checkpoint.metadata())?.unwrap_or_default(),
-        };
         let options =
             EngineOptions { num_speculative_tokens: self.speculate.num_drafts(), ..options };
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
+        let pooling = match self.pooling {
+            Some(pooling) => pooling.into(),
+            None => loaded.pooling()?,
+        };
+        check_pooling(pooling, &loaded)?;
         let served = ServedModel::new(loaded.engine(options)?, self.names(checkpoint))
             .with_sampling(sampling)
             .with_pooling(pooling)
+            .with_rerank_template(RerankTemplate::from_metadata(checkpoint.metadata())?)
             .with_reasoning(self.reasoning.switch())
             .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
             .with_file(ModelFile::of(checkpoint))

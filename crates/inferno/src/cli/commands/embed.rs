@@ -1,0 +1,218 @@
+//! `inferno embed`: computes embeddings, and scores documents by their relevance to a query.
+
+mod output;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use inferno_chat::RerankTemplate;
+use inferno_engine::{
+    EmbeddingForm, EmbeddingRequest, EngineError, EngineHandle, EngineOptions, Event, EventStream,
+    Pooling, SubmitError,
+};
+use inferno_tokenizer::{EncodeOptions, TokenPair};
+
+use crate::cli::arguments::compute::ComputeArgs;
+use crate::cli::arguments::limits::ContextArgs;
+use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::pooling::{PoolingArg, check_pooling};
+use crate::cli::arguments::values::positive;
+use crate::cli::dry_run;
+use crate::cli::failure::Failure;
+use crate::cli::input::{read_file, read_stdin};
+use crate::cli::terminal::progress::DelayedBar;
+use crate::{BatchLimits, Error, LoadOptions, LoadedModel, Model};
+use output::{EmbedFormat, EmbedOutput};
+
+/// Inputs in the engine at once, which share batches.
+const MAX_IN_FLIGHT: usize = 64;
+
+/// Tokens of a batch, unless the context of an encoder is longer.
+const MAX_BATCH_TOKENS: usize = 512;
+
+/// Compute embeddings of texts, or the relevance of documents to a query
+///
+/// The inputs are the arguments, and the lines of the files; without either, the lines of standard input. Prints one JSON
+/// object per input. With --query, prints the documents by their relevance, the most relevant first.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno embed -m bge-small.gguf \"a small boy\" \"a large dog\"
+  inferno embed -m nomic-embed.gguf --file sentences.txt --dimensions 256
+  inferno embed -m model.gguf --format plain < sentences.txt
+  inferno embed -m bge-reranker.gguf --query \"Who eats fish?\" --file documents.txt")]
+pub(crate) struct EmbedArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Texts to embed, or documents to score
+    #[arg(value_name = "TEXT")]
+    texts: Vec<String>,
+    /// File with one text per line; can be repeated, and - reads standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Score each text by its relevance to this query, with the classifier of a reranker
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
+    /// Pooling of hidden states [default: from the model file, else that of the kind of model]
+    #[arg(long, value_name = "TYPE")]
+    pooling: Option<PoolingArg>,
+    /// Number of the first values of each embedding to print, normalized again [default: all]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    dimensions: Option<usize>,
+    /// Do not scale embeddings to length 1
+    #[arg(long)]
+    no_normalize: bool,
+    /// Truncate texts that exceed the context, which are an error otherwise
+    #[arg(long)]
+    truncate: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: EmbedFormat,
+    #[command(flatten)]
+    context: ContextArgs,
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+impl EmbedArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let checkpoint = self.source.open()?;
+        let context = self.context.length(&checkpoint)?;
+        let limits =
+            BatchLimits { max_num_tokens: MAX_BATCH_TOKENS, max_num_logit_rows: MAX_IN_FLIGHT };
+        let options = self.compute.options(&checkpoint, context, limits);
+        let model = Model::from(checkpoint).with_options(options);
+        let room = model.context_length()?;
+        let cache_tokens = MAX_BATCH_TOKENS.max(room);
+        let options =
+            LoadOptions { cache_tokens: Some(cache_tokens), prefix_cache: false, ..options };
+        let model = model.with_options(options);
+        if self.compute.dry_run {
+            return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
+        }
+        let texts = self.inputs()?;
+        let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
+        let requests = self.requests(&texts, &loaded, room)?;
+        let engine = loaded.engine(EngineOptions::default())?;
+        let results = compute(&engine.handle(), requests)?;
+        let mut output = EmbedOutput::new(self.format);
+        match self.query {
+            Some(_) => output.ranking(&texts, &results)?,
+            None => {
+                let is_per_token = matches!(self.pooling, Some(PoolingArg::None));
+                let row_len = is_per_token.then(|| engine.handle().hidden_size());
+                output.embeddings(&results, row_len)?;
+            }
+        }
+        output.flush()?;
+        engine.shut_down();
+        Ok(())
+    }
+
+    /// The texts of arguments, files and standard input.
+    fn inputs(&self) -> Result<Vec<String>, Error> {
+        let mut texts = self.texts.clone();
+        let files = self.file.iter().map(|path| read_file(path));
+        let from_stdin = self.texts.is_empty() && self.file.is_empty();
+        let contents = files.chain(from_stdin.then(read_stdin));
+        for content in contents {
+            texts.extend(content?.lines().map(str::to_owned));
+        }
+        Ok(texts)
+    }
+
+    fn requests(
+        &self,
+        texts: &[String],
+        model: &LoadedModel,
+        room: usize,
+    ) -> Result<Vec<EmbeddingRequest>, Failure> {
+        let pooling = match (&self.query, self.pooling) {
+            (Some(_), None | Some(PoolingArg::Rank)) => Pooling::Rank,
+            (Some(_), Some(_)) => {
+                let message = "--query requires the outputs of a classifier: omit --pooling";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            (None, Some(pooling)) => pooling.into(),
+            (None, None) => model.pooling()?,
+        };
+        check_pooling(pooling, model)?;
+        let form = EmbeddingForm { normalize: !self.no_normalize, dimensions: self.dimensions };
+        let template = RerankTemplate::from_metadata(model.checkpoint().metadata())?;
+        let max_len = match self.truncate {
+            true => Some(room),
+            false => None,
+        };
+        let request = |text: &String| {
+            let TokenPair { ids, second_segment } = match (&self.query, &template) {
+                (Some(query), Some(template)) => of_template(template, query, text, model),
+                (Some(query), None) => model.tokenizer().encode_pair(query, text, max_len),
+                (None, _) => of_text(text, max_len, model),
+            };
+            EmbeddingRequest { second_segment, form, ..EmbeddingRequest::new(ids, pooling) }
+        };
+        Ok(texts.iter().map(request).collect())
+    }
+}
+
+fn of_template(
+    template: &RerankTemplate,
+    query: &str,
+    document: &str,
+    model: &LoadedModel,
+) -> TokenPair {
+    let (text, plain) = template.render(query, document);
+    let options = EncodeOptions { add_special: false, parse_special: true };
+    let ids = model.tokenizer().encode_with_plain(&text, options, &plain);
+    TokenPair { ids, second_segment: None }
+}
+
+/// Encodes a text, and removes what exceeds `max_len` before the special token at its end.
+fn of_text(text: &str, max_len: Option<usize>, model: &LoadedModel) -> TokenPair {
+    let tokenizer = model.tokenizer();
+    let options = EncodeOptions { add_special: true, parse_special: true };
+    let mut ids = tokenizer.encode_prompt(text, options);
+    if let Some(max_len) = max_len.filter(|&max_len| ids.len() > max_len) {
+        let end = ids.last().copied().filter(|&id| tokenizer.is_special(id));
+        ids.truncate(max_len.saturating_sub(usize::from(end.is_some())));
+        ids.extend(end);
+    }
+    TokenPair { ids, second_segment: None }
+}
+
+/// Computes the vector of each request, in their order.
+fn compute(
+    handle: &EngineHandle,
+    requests: Vec<EmbeddingRequest>,
+) -> Result<Vec<Vec<f32>>, Failure> {
+    let (bar, total) = (DelayedBar::steps("embedding"), requests.len());
+    let (mut running, mut results) = (VecDeque::new(), Vec::with_capacity(total));
+    for request in requests {
+        let events = handle.embed(request).map_err(|error| match error {
+            SubmitError::Refused(error) => Failure::from(*error),
+            _ => Failure::from(EngineError::EngineStopped),
+        })?;
+        running.push_back(events);
+        if running.len() == MAX_IN_FLIGHT {
+            results.extend(running.pop_front().map(vector).transpose()?);
+        }
+        bar.show(results.len() as u64, total as u64);
+    }
+    for events in running {
+        results.push(vector(events)?);
+        bar.show(results.len() as u64, total as u64);
+    }
+    Ok(results)
+}
+
+fn vector(mut events: EventStream) -> Result<Vec<f32>, Failure> {
+    let mut values = None;
+    while let Some(event) = events.blocking_next() {
+        match event {
+            Event::Embedding(found) => values = Some(found),
+            Event::Failed(error) => return Err(EngineError::Shared(error).into()),
+            _ => {}
+        }
+    }
+    values.ok_or_else(|| EngineError::EngineStopped.into())
+}

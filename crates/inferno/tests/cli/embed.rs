@@ -1,0 +1,203 @@
+//! `inferno embed`, and the server's embeddings and scores, with encoders and rerankers: compared with transformers.
+
+use std::path::PathBuf;
+
+use inferno::{EngineOptions, LocalRequest, LocalServer, Model, ResponsePart, ServerOptions};
+use serde_json::{Value, json};
+
+use crate::support::Run;
+
+/// A fixture of `inferno-model`.
+fn encoder(name: &str) -> PathBuf {
+    let fixtures =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+    fixtures.join("encoders").join(name)
+}
+
+fn answers(name: &str) -> Value {
+    let text = std::fs::read_to_string(encoder(name)).expect("a fixture");
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+fn embed(model: &str, args: &[&str]) -> Run {
+    Run::inferno().args(["embed", "-m"]).args([encoder(model)]).args(args)
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    serde_json::from_value(list.clone()).expect("numbers")
+}
+
+fn assert_close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-4, "{found} instead of {expected}");
+    }
+}
+
+#[test]
+fn scores_are_those_of_transformers_and_do_not_depend_on_neighbors() {
+    let expected = answers("xlm-roberta-reranker.json");
+    let pairs = expected["pairs"].as_array().expect("pairs");
+    let query = pairs[0]["query"].as_str().expect("a query");
+    let documents: Vec<_> =
+        pairs[..2].iter().map(|pair| pair["document"].as_str().expect("a document")).collect();
+    let scores: Vec<f64> = expected["cases"].as_array().expect("cases")[..2]
+        .iter()
+        .map(|case| numbers(&case["scores"])[0])
+        .collect();
+    let ask = |documents: &[&str]| {
+        let run = embed("xlm-roberta-reranker.gguf", &["--query", query]).args(documents);
+        lines(&run.success().stdout)
+    };
+    let found = ask(&documents);
+    assert_eq!(found.len(), 2);
+    let mut previous = f64::INFINITY;
+    for line in &found {
+        let index = line["index"].as_u64().expect("an index") as usize;
+        let score = line["relevance_score"].as_f64().expect("a score");
+        assert_close(&[score], &[scores[index]]);
+        assert_eq!(line["document"], documents[index]);
+        assert!(score <= previous);
+        previous = score;
+        assert_eq!(ask(&[documents[index]])[0]["relevance_score"], line["relevance_score"]);
+    }
+}
+
+#[test]
+fn embeddings_of_pooled_and_of_all_states_are_printed() {
+    let first = |args: &[&str]| lines(&embed("bert.gguf", args).success().stdout)[0].clone();
+    let tokens = first(&["--pooling", "none", "a cat swims"])["embedding"].clone();
+    let tokens: Vec<Vec<f64>> = serde_json::from_value(tokens).expect("rows");
+    // [CLS], three words, [SEP].
+    assert_eq!(tokens.len(), 5);
+    let pooled = numbers(&first(&["--no-normalize", "a cat swims"])["embedding"]);
+    assert_close(&pooled, &tokens[0]);
+    let length = pooled[..8].iter().map(|x| x * x).sum::<f64>().sqrt();
+    let shortened = numbers(&first(&["--dimensions", "8", "a cat swims"])["embedding"]);
+    assert_close(&shortened, &pooled[..8].iter().map(|x| x / length).collect::<Vec<_>>());
+    let plain = embed("bert.gguf", &["--format", "plain"]).stdin("a cat swims\nthe dog\n");
+    assert_eq!(plain.success().stdout.lines().count(), 2);
+}
+
+#[test]
+fn longer_texts_are_an_error_or_truncated() {
+    let long = "cat ".repeat(100);
+    let error = embed("bert.gguf", &[&long]).failure(1).stderr;
+    assert!(error.contains("64"), "{error}");
+    embed("bert.gguf", &["--truncate", &long]).success();
+}
+
+#[test]
+fn encoders_and_rerankers_generate_no_text() {
+    for (model, expected) in
+        [("bert.gguf", "embeddings"), ("qwen3-reranker.gguf", "relevance scores")]
+    {
+        let run = Run::inferno().args(["generate", "a cat", "-m"]).args([encoder(model)]);
+        let error = run.failure(1).stderr;
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = embed("bert.gguf", &["--query", "a", "b"]).failure(1).stderr;
+    assert!(error.contains("no classifier"), "{error}");
+}
+
+/// A server with a fixture.
+fn server(model: &str) -> LocalServer {
+    let model = Model::open(encoder(model)).and_then(|model| model.load()).expect("a model");
+    let served = model.served(EngineOptions::default(), vec!["m".to_owned()]).expect("an engine");
+    LocalServer::start(ServerOptions::default(), served).expect("a server")
+}
+
+/// The status and the body of the answer.
+fn post(server: &LocalServer, path: &str, body: &Value) -> (u16, Value) {
+    let header = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
+    let request = LocalRequest {
+        method: "POST".to_owned(),
+        target: path.to_owned(),
+        headers: vec![header("host", b"localhost"), header("content-type", b"application/json")],
+        body: body.to_string().into_bytes(),
+    };
+    let mut response = server.send(request).expect("it is accepted");
+    let (mut found, mut bytes) = (0, Vec::new());
+    while let Some(part) = response.blocking_next() {
+        match part {
+            ResponsePart::Head { status, .. } => found = status,
+            ResponsePart::Body(part) => bytes.extend_from_slice(&part),
+        }
+    }
+    (found, serde_json::from_slice(&bytes).expect("the answer is JSON"))
+}
+
+#[test]
+fn the_server_ranks_documents_and_scores_pairs() {
+    let server = server("xlm-roberta-reranker.gguf");
+    let expected = answers("xlm-roberta-reranker.json");
+    let pairs = &expected["pairs"];
+    let scores: Vec<f64> = (0..3).map(|i| numbers(&expected["cases"][i]["scores"])[0]).collect();
+    let documents = json!([pairs[0]["document"], { "text": pairs[1]["document"] }]);
+    let request = json!({"query": pairs[0]["query"], "documents": documents, "top_n": 1,
+        "return_documents": true});
+    let best = if scores[0] >= scores[1] { 0 } else { 1 };
+    for path in ["/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking"] {
+        let (status, answer) = post(&server, path, &request);
+        assert_eq!(status, 200, "{answer}");
+        assert_eq!(answer["results"].as_array().expect("results").len(), 1);
+        let result = &answer["results"][0];
+        assert_eq!(result["index"], best);
+        assert_eq!(result["document"]["text"], pairs[best]["document"]);
+        assert_close(&[result["relevance_score"].as_f64().expect("a score")], &[scores[best]]);
+    }
+    let all = |key: &str| (0..3).map(|i| pairs[i][key].clone()).collect::<Vec<_>>();
+    let request = json!({"text_1": all("query"), "text_2": all("document")});
+    let (status, answer) = post(&server, "/v1/score", &request);
+    assert_eq!(status, 200, "{answer}");
+    let score = |i: usize, answer: &Value| answer["data"][i]["score"].as_f64().expect("a score");
+    let num_tokens: usize =
+        (0..3).map(|i| pairs[i]["tokens"].as_array().expect("tokens").len()).sum();
+    assert_eq!(answer["usage"]["prompt_tokens"], num_tokens);
+    assert_close(&(0..3).map(|i| score(i, &answer)).collect::<Vec<_>>(), &scores);
+    let request = json!({"text_1": "who", "text_2": ["a", "b", "c"], "use_activation": true});
+    let (_, answer) = post(&server, "/v1/score", &request);
+    assert!((0..3).all(|i| (0.0..1.0).contains(&score(i, &answer))));
+
+    for (path, request) in [
+        ("/v1/rerank", json!({"query": "a", "documents": []})),
+        ("/v1/rerank", json!({"query": "a", "documents": ["b"], "top_n": 0})),
+        ("/v1/score", json!({"text_1": ["a", "b"], "text_2": ["c"]})),
+        ("/v1/rerank", json!({"query": "a", "documents": ["cat ".repeat(100)]})),
+    ] {
+        assert_eq!(post(&server, path, &request).0, 400, "{request}");
+    }
+    let request = json!({"query": "a", "documents": ["cat ".repeat(100)],
+        "truncate_prompt_tokens": -1});
+    assert_eq!(post(&server, "/v1/rerank", &request).0, 200);
+}
+
+#[test]
+fn the_server_embeds_with_an_encoder_and_refuses_to_generate() {
+    let server = server("bert.gguf");
+    let expected = answers("bert.json");
+    let case = &expected["cases"][1];
+    let (status, answer) = post(&server, "/v1/embeddings", &json!({"input": [case["tokens"]]}));
+    assert_eq!(status, 200, "{answer}");
+    let state = numbers(&case["embeddings"][0]);
+    let length = state.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let state: Vec<_> = state.iter().map(|x| x / length).collect();
+    assert_close(&numbers(&answer["data"][0]["embedding"]), &state);
+    let (_, answer) = post(&server, "/api/embed", &json!({"input": "a cat", "model": "m"}));
+    assert_eq!(numbers(&answer["embeddings"][0]).len(), 32);
+    let (_, answer) = post(&server, "/embedding", &json!({"content": "a cat"}));
+    assert_eq!(numbers(&answer[0]["embedding"][0]).len(), 32);
+
+    for (path, request) in [
+        ("/v1/completions", json!({"prompt": "a"})),
+        ("/completion", json!({"prompt": "a"})),
+        ("/v1/rerank", json!({"query": "a", "documents": ["b"]})),
+    ] {
+        let (status, answer) = post(&server, path, &request);
+        assert_eq!(status, 400, "{path}: {answer}");
+    }
+}

@@ -12,7 +12,7 @@ pub struct Architecture {
     /// Value of `general.architecture`, and the prefix of the architecture's metadata keys.
     pub name: &'static str,
     /// Whether tokens attend to those before them alone if the file does not say. If not, there are no logits.
-    pub(crate) is_causal: bool,
+    pub is_causal: bool,
     /// The norms of the residual stream.
     pub(crate) norm: NormKind,
     /// The key of their epsilon.

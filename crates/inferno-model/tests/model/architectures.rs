@@ -19,7 +19,8 @@ fn load<B: Backend>(bytes: &[u8], backend: B) -> Model<B> {
 #[test]
 fn every_architecture_runs_and_agrees_with_the_reference_for_every_chunking() {
     let tokens: Vec<u32> = (0..23).map(|i| i * 7 % 40).collect();
-    for architecture in ARCHITECTURES {
+    // Encoders compute no logits; they have tests of their own.
+    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.is_causal) {
         let name = architecture.name;
         let bytes = synthetic(name);
         let expected = logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole);

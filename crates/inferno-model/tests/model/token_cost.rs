@@ -98,7 +98,7 @@ fn recurrent_layers_read_and_write_their_state() {
 
 #[test]
 fn a_token_reads_every_tensor_once_but_of_experts_only_those_that_it_uses() {
-    for architecture in ARCHITECTURES {
+    for architecture in ARCHITECTURES.iter().filter(|architecture| architecture.is_causal) {
         let name = architecture.name;
         let checkpoint = Gguf::from_bytes(synthetic(name)).expect("a valid file");
         let is_tied = checkpoint.tensor("output.weight").is_none();

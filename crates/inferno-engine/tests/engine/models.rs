@@ -164,9 +164,13 @@ fn check_perplexity(folder: &Path) {
     let mut num_checked = 0;
     for path in checkpoints(folder) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        if let Err(error) = ModelSpec::from_checkpoint(&checkpoint) {
-            println!("skipped {}: {error}", path.display());
-            continue;
+        match ModelSpec::from_checkpoint(&checkpoint) {
+            Ok(spec) if spec.has_logits() => {}
+            Ok(_) => continue,
+            Err(error) => {
+                println!("skipped {}: {error}", path.display());
+                continue;
+            }
         }
         num_checked += 1;
         let answer =

@@ -58,6 +58,7 @@ impl ReplicaOptions {
             max_num_batched_tokens: self.max_num_batched_tokens,
             max_num_logit_rows: max_num_sequences,
             prefix_cache: true,
+            whole_prompts: false,
             num_state_slots: 0,
             window: None,
         }

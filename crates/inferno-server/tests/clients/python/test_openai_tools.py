@@ -68,7 +68,7 @@ def test_a_call_goes_back_as_it_came(client, conversations):
 
 def offer(expected, **further):
     tools = [*expected.tools, openai.pydantic_function_tool(RollDice)]
-    messages = [{"role": "user", "content": "Hello!"}]
+    messages = [{"role": "user", "content": "What is the weather like in Oslo?"}]
     return expected.chat(messages=messages, tools=tools, max_completion_tokens=120, **further)
 
 

@@ -37,11 +37,20 @@ impl CandidateShape {
         let max = f64::from(sorted[0].1);
         let sum: f64 = logits.iter().map(|&logit| libm::exp(f64::from(logit) - max)).sum();
         let is_finite = logits.iter().all(|logit| logit.is_finite());
-        let (header, best) = words.split_at_mut(HEADER);
-        header.copy_from_slice(&[sum as f32, f32::from_bits(is_finite.into())]);
-        let (best_logits, ids) = best.split_at_mut(self.count);
-        for (i, &(id, logit)) in sorted[..self.count].iter().enumerate() {
-            (best_logits[i], ids[i]) = (logit, f32::from_bits(id));
+        self.write(sum, is_finite, &sorted[..self.count], words);
+    }
+
+    /// Writes the candidates of a row to `words`: the sum of exponentials, whether all logits are finite, and the ids and
+    /// logits of the candidates in order.
+    ///
+    /// **Panics** unless `best` holds `count` candidates and `words` holds [`row_len`](Self::row_len) values.
+    pub fn write(self, exp_sum: f64, is_finite: bool, best: &[(u32, f32)], words: &mut [f32]) {
+        let (header, words) = words.split_at_mut(HEADER);
+        header.copy_from_slice(&[exp_sum as f32, f32::from_bits(is_finite.into())]);
+        let (logits, ids) = words.split_at_mut(self.count);
+        assert_eq!(best.len(), self.count, "as many as were requested");
+        for (i, &(id, logit)) in best.iter().enumerate() {
+            (logits[i], ids[i]) = (logit, f32::from_bits(id));
         }
     }
 }
@@ -58,6 +67,18 @@ impl<'a> CandidateRows<'a> {
     /// Interprets `words`, which are those of whole rows.
     pub fn new(shape: CandidateShape, words: &'a [f32]) -> Self {
         Self { shape, words }
+    }
+
+    /// The rows as a device stores them.
+    pub fn words(&self) -> &'a [f32] {
+        self.words
+    }
+
+    /// Whether the words are those of whole rows whose ids are below `vocab_size`.
+    pub fn are_sound(&self) -> bool {
+        let vocab_size = self.shape.vocab_size as u32;
+        let are_whole = self.words.len().is_multiple_of(self.shape.row_len());
+        are_whole && (0..self.len()).all(|row| self.row(row).iter().all(|(id, _)| id < vocab_size))
     }
 
     /// Number of rows.

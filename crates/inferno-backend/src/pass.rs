@@ -48,7 +48,7 @@ pub trait Pass<M: DeviceMemory> {
     fn gather_logit_rows(&mut self, batch: &M::DeviceBatch, x: &M::Buffer, out: &mut M::Buffer);
 
     /// Selects the largest logits of each row, and writes [`CandidateRows`](crate::CandidateRows) to `out`, which it
-    /// allocates if it is empty or too small. A backend whose host reads `logits` in place leaves `out` as it is.
+    /// allocates if it is empty or too small. A backend without this operation leaves `out` as it is.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn select_candidates(

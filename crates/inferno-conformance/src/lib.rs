@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attention;
+pub mod candidates;
 pub mod cases;
 pub mod elementwise;
 pub mod experts;

@@ -11,6 +11,7 @@ use crate::executor::Executor;
 use crate::isa::{Isa, Level};
 use crate::memory::Arena;
 use crate::ops::attention::AttentionWorkspace;
+use crate::ops::candidates::CandidateWorkspace;
 use crate::ops::workspace::ProductWorkspace;
 use crate::threads::{self, ThreadPool};
 pub use operations::CpuPass;
@@ -47,6 +48,7 @@ pub struct CpuBackend {
 pub(crate) struct OperationMemory {
     product: ProductWorkspace,
     pub(crate) attention: AttentionWorkspace,
+    candidates: CandidateWorkspace,
 }
 
 impl CpuBackend {
@@ -69,6 +71,7 @@ impl CpuBackend {
         let workspace = OperationMemory {
             product: ProductWorkspace::new(threads),
             attention: AttentionWorkspace::new(threads),
+            candidates: CandidateWorkspace::default(),
         };
         Ok(Self {
             level,
@@ -98,7 +101,8 @@ impl CpuBackend {
     /// Bytes of scratch memory that operations have allocated so far. They keep it for later calls.
     pub fn allocated_scratch_bytes(&self) -> usize {
         let workspace = self.workspace();
-        workspace.product.num_bytes() + workspace.attention.num_bytes()
+        let OperationMemory { product, attention, candidates } = &*workspace;
+        product.num_bytes() + attention.num_bytes() + candidates.num_bytes()
     }
 
     pub(crate) fn executor(&self) -> Executor<'_> {

@@ -6,6 +6,7 @@
 mod activation_rows;
 mod activations;
 pub(crate) mod attention;
+pub(crate) mod candidates;
 pub(crate) mod elementwise;
 pub(crate) mod embedding;
 pub(crate) mod experts;

@@ -12,8 +12,7 @@ use crate::EngineError;
 pub enum PassRows {
     /// Logits: `vocab_size` values per row. A batch has a limited number of such rows.
     Logits,
-    /// The largest logits. A runner may return [`Logits`](Self::Logits) instead, as those do whose host reads them in
-    /// place.
+    /// The largest logits. A runner may return [`Logits`](Self::Logits) instead.
     Candidates(CandidateShape),
     /// Hidden states after the final norm: `hidden_size` values per row. A batch may have one row per token.
     Hidden,

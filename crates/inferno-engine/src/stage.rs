@@ -12,6 +12,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, BlockId, KvBlockPart, StateSlot};
@@ -59,6 +60,9 @@ pub(crate) trait Stage: Send {
 
     /// Waits for the pass that was started last, and returns its rows.
     fn wait(&mut self) -> Result<StageOutput<'_>, EngineError>;
+
+    /// Copies neighboring rows of logits of the last pass: `vocab_size` values of each.
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, EngineError>;
 
     /// Returns the hidden states of all tokens of the last pass; empty unless they are captured.
     fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {
@@ -147,6 +151,10 @@ impl<B: Backend> Stage for ModelStage<B> {
 
     fn wait(&mut self) -> Result<StageOutput<'_>, EngineError> {
         Ok(self.model.wait(&mut self.workspace)?)
+    }
+
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, EngineError> {
+        Ok(self.model.read_logits(rows, &self.workspace)?)
     }
 
     fn hidden_rows(&mut self) -> Result<&[f32], EngineError> {

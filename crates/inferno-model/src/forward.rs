@@ -1,12 +1,13 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, CandidateRows, Pass};
 
 use crate::layers::{ForwardContext, Output};
 use crate::rope;
-use crate::rows::{DeviceLogits, StageOutput, StageRows};
+use crate::rows::{DeviceLogits, LogitSource, StageOutput, StageRows};
 use crate::spec::tensors::MatrixPart;
 use crate::workspace::Workspace;
 use crate::{Model, ModelCache, ModelError, ModelSpec};
@@ -129,6 +130,19 @@ impl<B: Backend> Model<B> {
         let backend = Arc::clone(&self.backend);
         let logits = Box::new(DeviceLogits { backend, logits, vocab_size });
         Ok(StageOutput::Candidates { rows: CandidateRows::new(shape, values), logits })
+    }
+
+    /// Copies neighboring rows of logits of the last pass to the host: `vocab_size` values of each.
+    ///
+    /// **Errors**: failures of the device.
+    pub fn read_logits(
+        &self,
+        rows: Range<usize>,
+        workspace: &Workspace<B>,
+    ) -> Result<Vec<f32>, ModelError> {
+        let (backend, vocab_size) = (Arc::clone(&self.backend), self.spec.vocab_size);
+        let logits = DeviceLogits { backend, logits: &workspace.logits, vocab_size };
+        Ok(logits.read_logits(rows)?)
     }
 
     /// Returns the hidden states of the last pass that [`wait`](Self::wait) completed, one row for each of its `num_tokens`

@@ -12,6 +12,7 @@ use super::CpuBackend;
 use crate::buffer::CpuBuffer;
 use crate::kv_cache::CpuKvCache;
 use crate::ops::attention;
+use crate::ops::candidates;
 use crate::ops::embedding::CpuTable;
 use crate::ops::gated::GATED_LINES;
 use crate::ops::routing::CpuRouting;
@@ -61,7 +62,8 @@ impl DeviceMemory for CpuBackend {
             &pass.attention,
             pass.kv_dtype,
         );
-        workspace::max_scratch_bytes(threads, GATED_LINES, &pass.products).saturating_add(attention)
+        let products = workspace::max_scratch_bytes(threads, GATED_LINES, &pass.products);
+        products.saturating_add(attention).saturating_add(candidates::max_scratch_bytes(pass))
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<CpuTable, BackendError> {

@@ -3,10 +3,10 @@
 use std::sync::MutexGuard;
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
-    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass, QkNorm, QkvLayout,
-    Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    AttentionParams, Backend, BackendError, Batch, CandidateShape, ColumnBlocks, ConvParams,
+    ConvWeights, CopySize, EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass,
+    QkNorm, QkvLayout, Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
 use super::{CpuBackend, OperationMemory};
@@ -14,6 +14,7 @@ use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
 use crate::kv_cache::CpuKvCache;
 use crate::ops::attention::{self, QkvRows, paged_attention};
+use crate::ops::candidates;
 use crate::ops::elementwise;
 use crate::ops::embedding::{self, CpuTable};
 use crate::ops::experts;
@@ -88,6 +89,18 @@ impl Pass<CpuBackend> for CpuPass<'_> {
 
     fn gather_logit_rows(&mut self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
         embedding::gather(self.executor(), batch, x, out);
+    }
+
+    fn select_candidates(
+        &mut self,
+        rows: usize,
+        shape: CandidateShape,
+        logits: &CpuBuffer,
+        out: &mut Option<CpuBuffer>,
+    ) -> Result<(), BackendError> {
+        let (executor, arena) = (self.executor(), &self.backend.activations);
+        let workspace = &mut self.memory.candidates;
+        candidates::select_candidates(executor, workspace, arena, (rows, shape), logits, out)
     }
 
     fn apply(&mut self, rows: usize, function: Function, x: &mut CpuBuffer) {

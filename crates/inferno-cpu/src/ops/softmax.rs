@@ -25,6 +25,18 @@ pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32)
     (max, lanes.sum(sum))
 }
 
+/// Returns the sum that [`exponentials`] returns for values whose maximum is `max`, and leaves the values as they are.
+#[inline(always)]
+pub(crate) fn sum_of_exponentials<L: Lanes>(lanes: L, values: &[f32], max: f32) -> f32 {
+    let shift = lanes.splat(max);
+    let mut sum = lanes.splat(0.0);
+    for values in values.chunks(LANES) {
+        let distance = lanes.sub(load_or(lanes, values, f32::NEG_INFINITY), shift);
+        sum = lanes.add(sum, lanes.exp_in_range(distance));
+    }
+    lanes.sum(sum)
+}
+
 /// Replaces each score `s` by `cap * tanh(s / cap)`.
 #[inline(always)]
 pub(crate) fn cap_scores<L: Lanes>(lanes: L, cap: f32, scores: &mut [f32]) {
@@ -57,7 +69,7 @@ pub(crate) fn subtract_distances<L: Lanes>(
 
 /// Loads up to 16 numbers and sets the other lanes to `filler`.
 #[inline(always)]
-fn load_or<L: Lanes>(lanes: L, x: &[f32], filler: f32) -> L::F32 {
+pub(crate) fn load_or<L: Lanes>(lanes: L, x: &[f32], filler: f32) -> L::F32 {
     match x.first_chunk() {
         Some(all) => lanes.load(all),
         None => {

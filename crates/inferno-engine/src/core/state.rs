@@ -41,6 +41,8 @@ pub(crate) struct CoreState {
     is_device_lost: bool,
     /// Number of passes that were lost since the last one that succeeded.
     num_losses: usize,
+    /// Sequences whose rows were lost before they were read.
+    unread: Vec<SequenceId>,
     /// Receives the changes of the prefix cache.
     cache_observer: Option<mpsc::UnboundedSender<Vec<CacheEvent>>>,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
@@ -69,6 +71,7 @@ impl CoreState {
             pacing: PrefillPacing::new(target_itl),
             is_device_lost: false,
             num_losses: 0,
+            unread: Vec::new(),
             cache_observer: None,
             counters,
         }

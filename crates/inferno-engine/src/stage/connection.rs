@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use socket2::{SockRef, TcpKeepalive};
 
 /// The protocol and its version: the first bytes that both sides send.
-const MAGIC: [u8; 8] = *b"INFSTG01";
+const MAGIC: [u8; 8] = *b"INFSTG02";
 /// Time for a connection and its handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection without traffic is checked this often, and fails after [`KEEPALIVE_RETRIES`] checks without an answer.

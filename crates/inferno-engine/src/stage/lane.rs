@@ -1,7 +1,7 @@
 //! One head's use of a stage: its cache, and the requests on it.
 
 use inferno_backend::{Batch, StateLayout};
-use inferno_model::{BatchLimits, CacheLayout};
+use inferno_model::{BatchLimits, CacheLayout, StageOutput, StageRows};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::batch::{BatchBounds, ChunkMessage};
@@ -23,6 +23,8 @@ pub(super) struct Lane<'s> {
     context_length: usize,
     batch: Batch,
     residual: Vec<f32>,
+    /// Rows of logits of the last pass.
+    num_logit_rows: usize,
     /// The payload of the last reply.
     pub(super) result: Vec<u8>,
 }
@@ -55,6 +57,7 @@ impl<'s> Lane<'s> {
             context_length,
             batch: Batch::default(),
             residual: Vec::new(),
+            num_logit_rows: 0,
             result: Vec::new(),
         })
     }
@@ -80,6 +83,13 @@ impl<'s> Lane<'s> {
                 return Err(StageError::Message { what: "the stage is open already" }.into());
             }
             Request::Pass { chunks, rows } => self.compute(&chunks, rows, payload)?,
+            Request::ReadLogits { start, end } => {
+                let what = "the end of the rows of logits";
+                message::check_below(what, end, self.num_logit_rows + 1)?;
+                message::check_below("the first row of logits", start, end)?;
+                let _turn = turn.lock();
+                to_bytes(&self.stage.read_logits(start..end)?, &mut self.result);
+            }
             Request::UpdateWindows(pairs) => {
                 let updates = message::to_updates(&pairs, num_blocks)?;
                 self.stage.update_windows(&updates);
@@ -140,12 +150,29 @@ impl<'s> Lane<'s> {
         }
         to_values(payload, &mut self.residual);
         let residual = (expected > 0).then_some(&self.residual[..]);
+        let rows = StageRows::from(rows);
+        self.num_logit_rows = 0;
         let turn = turn.lock();
-        stage.submit(batch, residual, rows.into())?;
-        let output = stage.wait()?.into_values();
+        stage.submit(batch, residual, rows)?;
+        let output = stage.wait()?;
         // The head that has waited longest is next.
         MutexGuard::unlock_fair(turn);
-        to_bytes(output, &mut self.result);
+        match (output, rows) {
+            (StageOutput::Candidates { rows, .. }, _) => to_bytes(rows.words(), &mut self.result),
+            (StageOutput::Values(logits), StageRows::Candidates(shape)) => {
+                // The backend has no such operation.
+                let mut words = vec![0.0; batch.logit_rows().len() * shape.row_len()];
+                let of_rows = logits.chunks_exact(model.spec().vocab_size);
+                for (logits, words) in of_rows.zip(words.chunks_exact_mut(shape.row_len())) {
+                    shape.select(logits, words);
+                }
+                to_bytes(&words, &mut self.result);
+            }
+            (StageOutput::Values(values), _) => to_bytes(values, &mut self.result),
+        }
+        if let StageRows::Logits | StageRows::Candidates(_) = rows {
+            self.num_logit_rows = batch.logit_rows().len();
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use inferno_backend::{BlockId, KvBlockPart, KvDType, StateSlot};
+use inferno_backend::{BlockId, CandidateShape, KvBlockPart, KvDType, StateSlot};
 use inferno_model::{BatchLimits, StageRows};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,8 @@ pub(super) enum Request {
     /// Computes a batch. Payload: the residual stream of the stage before it, if there is one. Reply: [`Reply::Done`]
     /// with the rows.
     Pass { chunks: Vec<ChunkMessage>, rows: RowsMessage },
+    /// Neighboring rows of logits of the last pass. Reply: [`Reply::Done`] with the values.
+    ReadLogits { start: usize, end: usize },
     /// Pairs of a block and the block that its window memory moves to; released without one. No reply.
     UpdateWindows(Vec<(u32, Option<u32>)>),
     /// Copies a recurrent state. No reply.
@@ -96,10 +98,15 @@ impl OpenMessage {
     }
 }
 
-/// What a pass returns. The last stage returns whole rows of logits where candidates were requested.
+/// What a pass returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RowsMessage {
     Logits,
+    /// The largest logits of each row, as [`CandidateRows`](inferno_backend::CandidateRows) stores them.
+    Candidates {
+        count: usize,
+        vocab_size: usize,
+    },
     Hidden,
     Residual,
 }
@@ -107,7 +114,10 @@ pub(super) enum RowsMessage {
 impl From<StageRows> for RowsMessage {
     fn from(rows: StageRows) -> Self {
         match rows {
-            StageRows::Logits | StageRows::Candidates(_) => Self::Logits,
+            StageRows::Logits => Self::Logits,
+            StageRows::Candidates(CandidateShape { count, vocab_size }) => {
+                Self::Candidates { count, vocab_size }
+            }
             StageRows::Hidden => Self::Hidden,
             StageRows::Residual => Self::Residual,
         }
@@ -118,6 +128,9 @@ impl From<RowsMessage> for StageRows {
     fn from(rows: RowsMessage) -> Self {
         match rows {
             RowsMessage::Logits => Self::Logits,
+            RowsMessage::Candidates { count, vocab_size } => {
+                Self::Candidates(CandidateShape { count, vocab_size })
+            }
             RowsMessage::Hidden => Self::Hidden,
             RowsMessage::Residual => Self::Residual,
         }

@@ -5,8 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::time::Instant;
 
-use inferno_backend::{Batch, BlockId, KvBlockPart, StateSlot};
-use inferno_model::{CacheLayout, ModelSpec, StageOutput, StageRows};
+use inferno_backend::{
+    BackendError, Batch, BlockId, CandidateRows, CandidateShape, KvBlockPart, StateSlot,
+};
+use inferno_model::{CacheLayout, LogitSource, ModelSpec, StageOutput, StageRows};
 
 use super::addresses::StageAddresses;
 use super::batch::to_chunks;
@@ -22,6 +24,9 @@ pub(crate) struct RemoteStage {
     layout: CacheLayout,
     /// The rows of the last pass.
     values: Vec<f32>,
+    /// What the last pass selects from its rows of logits.
+    candidates: Option<CandidateShape>,
+    vocab_size: usize,
 }
 
 /// What a stage reported when it was opened.
@@ -64,7 +69,14 @@ impl RemoteStage {
             return Err(StageError::OtherLayers { address: link.address, expected, found }.into());
         }
         let layout = spec.stage(start..end)?.stage_cache(layout);
-        Ok(Self { link: RefCell::new(link), opened, layout, values: Vec::new() })
+        Ok(Self {
+            link: RefCell::new(link),
+            opened,
+            layout,
+            values: Vec::new(),
+            candidates: None,
+            vocab_size: spec.vocab_size,
+        })
     }
 
     /// The layers that it computes.
@@ -121,6 +133,10 @@ impl Stage for RemoteStage {
         residual: Option<&[f32]>,
         rows: StageRows,
     ) -> Result<(), EngineError> {
+        self.candidates = match rows {
+            StageRows::Candidates(shape) => Some(shape),
+            StageRows::Logits | StageRows::Hidden | StageRows::Residual => None,
+        };
         let link = self.link.get_mut();
         let mut payload = std::mem::take(&mut link.payload);
         to_bytes(residual.unwrap_or_default(), &mut payload);
@@ -134,7 +150,18 @@ impl Stage for RemoteStage {
         let link = self.link.get_mut();
         link.result()?;
         to_values(&link.payload, &mut self.values);
-        Ok(StageOutput::Values(&self.values))
+        let Some(shape) = self.candidates else { return Ok(StageOutput::Values(&self.values)) };
+        let rows = CandidateRows::new(shape, &self.values);
+        if !rows.are_sound() {
+            return Err(link.failed("it returned candidates that do not exist".to_owned()).into());
+        }
+        let logits = Box::new(RemoteLogits { link: &self.link, vocab_size: self.vocab_size });
+        Ok(StageOutput::Candidates { rows, logits })
+    }
+
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, EngineError> {
+        let logits = RemoteLogits { link: &self.link, vocab_size: self.vocab_size };
+        Ok(logits.read(rows)?)
     }
 
     fn update_windows(&mut self, updates: &[WindowUpdate]) {
@@ -160,7 +187,7 @@ impl Stage for RemoteStage {
         bytes: &[u8],
     ) -> Result<(), EngineError> {
         let request = Request::WriteBlock { block: block.0, is_whole: part == KvBlockPart::All };
-        self.link.get_mut().request(&request, bytes)
+        Ok(self.link.get_mut().request(&request, bytes)?)
     }
 
     fn copy_state(&mut self, from: StateSlot, to: StateSlot) {
@@ -172,7 +199,32 @@ impl Stage for RemoteStage {
     }
 
     fn write_state(&mut self, slot: StateSlot, bytes: &[u8]) -> Result<(), EngineError> {
-        self.link.get_mut().request(&Request::WriteState { slot: slot.0 }, bytes)
+        Ok(self.link.get_mut().request(&Request::WriteState { slot: slot.0 }, bytes)?)
+    }
+}
+
+/// The rows of logits of a stage's last pass.
+struct RemoteLogits<'a> {
+    link: &'a RefCell<Link>,
+    vocab_size: usize,
+}
+
+impl RemoteLogits<'_> {
+    fn read(&self, rows: Range<usize>) -> Result<Vec<f32>, StageError> {
+        let mut link = self.link.borrow_mut();
+        link.request(&Request::ReadLogits { start: rows.start, end: rows.end }, &[])?;
+        let mut values = Vec::new();
+        to_values(&link.payload, &mut values);
+        match values.len() == rows.len() * self.vocab_size {
+            true => Ok(values),
+            false => Err(link.failed("it returned another number of logits".to_owned())),
+        }
+    }
+}
+
+impl LogitSource for RemoteLogits<'_> {
+    fn read_logits(&self, rows: Range<usize>) -> Result<Vec<f32>, BackendError> {
+        self.read(rows).map_err(|error| BackendError::Device { reason: error.to_string() })
     }
 }
 
@@ -211,10 +263,10 @@ impl Link {
     }
 
     /// Sends a request and waits until it has succeeded.
-    fn request(&mut self, request: &Request, payload: &[u8]) -> Result<(), EngineError> {
+    fn request(&mut self, request: &Request, payload: &[u8]) -> Result<(), StageError> {
         self.send(request, payload)?;
         self.flush()?;
-        Ok(self.result()?)
+        self.result()
     }
 
     /// Appends the result of a request to `bytes`.

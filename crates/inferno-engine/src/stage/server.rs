@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use inferno_backend::Backend;
+use inferno_backend::{Backend, MAX_CANDIDATES};
 use inferno_gguf::FileWatch;
 use inferno_model::{BatchLimits, CacheLayout, Model, ModelSpec};
 use parking_lot::Mutex;
 
 use super::connection::{Connection, StageKey};
 use super::lane::Lane;
-use super::message::{Reply, Request, RowsMessage};
+use super::message::{self, Reply, Request, RowsMessage};
 use super::{Stage, StageError};
 use crate::{EngineError, Fingerprint};
 
@@ -101,6 +101,14 @@ impl StageModel {
 
     /// Checks that the stage computes these rows: only the last one has the output head.
     pub(super) fn check_rows(&self, rows: RowsMessage) -> Result<(), StageError> {
+        if let RowsMessage::Candidates { count, vocab_size } = rows {
+            message::check_below("the number of logits", vocab_size, self.spec.vocab_size + 1)?;
+            let limit = MAX_CANDIDATES.min(vocab_size);
+            message::check_below("the number of candidates", count, limit + 1)?;
+            if count == 0 {
+                return Err(StageError::Message { what: "no candidates are requested" });
+            }
+        }
         let is_last = self.layers.end == self.spec.num_layers();
         match (rows == RowsMessage::Residual) != is_last {
             true => Ok(()),

@@ -118,13 +118,20 @@ fn stage_model() -> (StageModel, OpenMessage) {
 
 fn requests() -> impl Strategy<Value = Request> {
     let sequences = prop::collection::vec((1usize..9, 0usize..20, 0u8..6), 0..3);
-    let rows =
-        prop::sample::select(vec![RowsMessage::Logits, RowsMessage::Hidden, RowsMessage::Residual]);
+    let candidates = (0usize..300, 0usize..300)
+        .prop_map(|(count, vocab_size)| RowsMessage::Candidates { count, vocab_size });
+    let rows = prop_oneof![
+        Just(RowsMessage::Logits),
+        Just(RowsMessage::Hidden),
+        Just(RowsMessage::Residual),
+        candidates
+    ];
     let id = 0u32..40;
     prop_oneof![
         (sequences, any::<bool>(), rows).prop_map(|(sequences, has_state, rows)| {
             Request::Pass { chunks: to_chunks(&batch(&sequences, has_state)), rows }
         }),
+        (0usize..6, 0usize..6).prop_map(|(start, end)| Request::ReadLogits { start, end }),
         prop::collection::vec((id.clone(), prop::option::of(id.clone())), 0..4)
             .prop_map(Request::UpdateWindows),
         (id.clone(), id.clone()).prop_map(|(from, to)| Request::CopyState { from, to }),

@@ -1,106 +1,35 @@
 //! The largest logits of rows, and logits that one kernel cannot bind.
 
-use inferno_backend::{
-    CandidateRows, CandidateShape, DeviceMemory, EXP_SUM_ERROR, Function, MAX_CANDIDATES, Pass,
-    ReferenceBackend,
-};
+use inferno_backend::{CandidateShape, DeviceMemory, Function, Pass};
+use inferno_conformance::candidates;
 use inferno_conformance::cases::{Random, bits, matrix, read, run};
-use inferno_conformance::elementwise::select_candidates;
-use inferno_gpu::GpuBackend;
 use inferno_tensor::DType;
 
 use crate::device::adapter;
 
-/// Checks candidates of `logits`, in rows of `cols`, against the reference.
-fn check(backend: &GpuBackend, cols: usize, shape: CandidateShape, logits: &[f32]) {
-    let found = select_candidates(backend, cols, shape, logits);
-    let expected = select_candidates(&ReferenceBackend::new(), cols, shape, logits);
-    let [found, expected] = [&found, &expected].map(|words| CandidateRows::new(shape, words));
-    assert_eq!((found.len(), expected.len()), (logits.len() / cols, logits.len() / cols));
-    for row in 0..found.len() {
-        let (found, expected) = (found.row(row), expected.row(row));
-        assert_eq!(found.is_finite(), expected.is_finite());
-        if !expected.is_finite() {
-            continue;
-        }
-        assert!(found.iter().eq(expected.iter()), "{shape:?}: row {row}");
-        let error = found.exp_sum() / expected.exp_sum() - 1.0;
-        assert!(error.abs() < EXP_SUM_ERROR, "{shape:?}: row {row}: {error}");
-    }
-}
-
 #[test]
 fn candidates_of_any_number_of_logits_agree() {
-    let Some(backend) = adapter() else { return };
-    let mut random = Random::new(31);
-    for (rows, cols, vocab_size) in
-        [(3, 1, 1), (2, 7, 5), (70, 300, 300), (1, 1024, 1024), (3, 1030, 1025), (5, 5000, 4999)]
-    {
-        for scale in [1.0, 30.0] {
-            let logits = random.values(rows * cols);
-            let logits: Vec<f32> = logits.into_iter().map(|logit| scale * logit).collect();
-            for count in [1, 2, 20, 64, MAX_CANDIDATES] {
-                let count = count.min(vocab_size);
-                check(backend, cols, CandidateShape { count, vocab_size }, &logits);
-            }
-        }
-    }
+    adapter().into_iter().for_each(candidates::any_number_of_logits);
 }
 
 #[test]
 fn candidates_of_large_vocabularies_agree() {
-    let Some(backend) = adapter() else { return };
-    for (vocab_size, count) in [(70_001, 100), (262_144, 1), (262_144, 20)] {
-        let logits = Random::new(36).values(vocab_size);
-        check(backend, vocab_size, CandidateShape { count, vocab_size }, &logits);
-    }
+    adapter().into_iter().for_each(candidates::large_vocabularies);
 }
 
 #[test]
 fn equal_logits_are_in_the_order_of_their_ids() {
-    let Some(backend) = adapter() else { return };
-    let mut random = Random::new(32);
-    let levels = [-0.0, 0.0, 1.5, -2.0, f32::MIN, f32::MAX, f32::MIN_POSITIVE];
-    let logits: Vec<f32> =
-        (0..2 * 4000).map(|_| levels[random.bits() as usize % levels.len()]).collect();
-    for (count, vocab_size) in [(1, 4000), (200, 4000), (256, 300), (37, 3001)] {
-        check(backend, 4000, CandidateShape { count, vocab_size }, &logits);
-    }
+    adapter().into_iter().for_each(candidates::equal_logits);
 }
 
 #[test]
 fn logits_that_are_not_finite_are_detected_anywhere() {
-    let Some(backend) = adapter() else { return };
-    let shape = CandidateShape { count: 3, vocab_size: 5000 };
-    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        for place in [0, 1500, 4999, 5000] {
-            let mut logits = Random::new(33).values(5001);
-            logits[place] = value;
-            check(backend, 5001, shape, &logits);
-        }
-    }
+    adapter().into_iter().for_each(candidates::not_finite);
 }
 
 #[test]
 fn a_row_has_the_same_candidates_in_every_batch_and_for_every_count() {
-    let Some(backend) = adapter() else { return };
-    let (rows, cols) = (40, 3000);
-    let logits = Random::new(34).values(rows * cols);
-    let shape = |count| CandidateShape { count, vocab_size: cols };
-    let together = select_candidates(backend, cols, shape(256), &logits);
-    let together = CandidateRows::new(shape(256), &together);
-    for row in [0, 17, rows - 1] {
-        for count in [1, 30, 256] {
-            let logits = &logits[row * cols..][..cols];
-            let alone = select_candidates(backend, cols, shape(count), logits);
-            let alone = CandidateRows::new(shape(count), &alone).row(0);
-            let expected = together.row(row);
-            assert!(alone.iter().eq(expected.iter().take(count)));
-            if count == 256 {
-                assert_eq!(alone.exp_sum(), expected.exp_sum());
-            }
-        }
-    }
+    adapter().into_iter().for_each(candidates::batches_and_counts);
 }
 
 /// Rows whose logits are larger than a kernel can bind are computed in parts, with the same bits.

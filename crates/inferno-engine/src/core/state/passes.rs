@@ -16,7 +16,7 @@ const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
 
 /// Whole rows of logits from which on a pass copies them from the device together: with the candidates of rows between
 /// them, which cost less than waiting for the device once per row.
-const MIN_ROWS_TO_COPY: usize = 3;
+const MIN_ROWS_TO_COPY: usize = 2;
 
 impl CoreState {
     /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
@@ -34,10 +34,12 @@ impl CoreState {
                 Ok(taken) => {
                     num_tokens += self.batch.num_tokens();
                     duration += taken;
+                    let unread = std::mem::take(&mut self.unread);
+                    self.withdraw(plan, |chunk| unread.contains(&chunk.id));
                 }
                 Err(_) if self.may_retry() => {
                     self.counters.failed_steps += 1;
-                    self.withdraw(plan, kind);
+                    self.withdraw_passes(plan, kind);
                     break;
                 }
                 Err(error) => self.fail_pass(plan, kind, error),
@@ -166,7 +168,7 @@ impl CoreState {
                         model.record_accepted(chunk.id, num_accepted, is_rejected);
                     }
                 }
-                Err(error) => failed.push((chunk.id, error)),
+                Err(error) => failed.push((chunk, error)),
             }
             if task.is_held() {
                 self.scheduler.hold(chunk.id);
@@ -183,11 +185,18 @@ impl CoreState {
         }
         drop(rows);
         self.show_hidden_rows(plan, kind);
-        for (id, error) in failed {
-            self.fail(id, Arc::new(error));
+        let may_retry = !failed.is_empty() && self.may_retry();
+        for (chunk, error) in failed {
+            // Rows of a part of the runner that is lost. The first of several rows may have been sampled from already.
+            match may_retry && chunk.num_rows == 1 {
+                true => self.unread.push(chunk.id),
+                false => self.fail(chunk.id, Arc::new(error)),
+            }
         }
         self.counters.steps += 1;
-        self.num_losses = 0;
+        if self.unread.is_empty() {
+            self.num_losses = 0;
+        }
         Ok(duration)
     }
 }

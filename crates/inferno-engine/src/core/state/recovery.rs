@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::CoreState;
 use crate::forward::RowKind;
-use crate::scheduler::Plan;
+use crate::scheduler::{Plan, PlannedChunk};
 
 /// Passes in a row that may be lost. Requests whose pass crashes a stage every time fail then.
 const MAX_LOSSES: usize = 3;
@@ -26,16 +26,25 @@ impl CoreState {
     }
 
     /// Removes the chunks from `plan` that the pass for `kind` and later ones would have computed.
-    pub(super) fn withdraw(&mut self, plan: &mut Plan, kind: RowKind) {
+    pub(super) fn withdraw_passes(&mut self, plan: &mut Plan, kind: RowKind) {
+        // Passes for logits are first.
+        self.withdraw(plan, |chunk| chunk.output == RowKind::Hidden || kind == RowKind::Logits);
+    }
+
+    /// Removes chunks from `plan`, which are computed again later.
+    pub(super) fn withdraw(
+        &mut self,
+        plan: &mut Plan,
+        is_withdrawn: impl Fn(&PlannedChunk) -> bool,
+    ) {
         let chunks = std::mem::take(&mut plan.chunks);
         let continuations = std::mem::take(&mut self.continuations);
         for (chunk, continuation) in chunks.into_iter().zip(continuations) {
-            // Passes for logits are first.
-            if chunk.output == RowKind::Logits && kind == RowKind::Hidden {
+            if is_withdrawn(&chunk) {
+                self.scheduler.withdraw_drafts(&chunk);
+            } else {
                 plan.chunks.push(chunk);
                 self.continuations.push(continuation);
-            } else {
-                self.scheduler.withdraw_drafts(&chunk);
             }
         }
     }

@@ -3,9 +3,10 @@
 
     stages.py MODEL.gguf [--stages 1 2 4] [--threads 2] [--sequences 16] [-p 32] [-n 64] [--rounds 3] [--limit-mib 3000]
 
-Requires the package inferno-llm, built with `maturin build --release`. Every configuration has the same number of cores in
-total: --threads is that of one process, and is divided between the stages (at least one each). The configurations
-alternate, so that a slowdown of the machine affects all. Outputs are compared token by token.
+Requires the package inferno-llm, built with `maturin build --release`. Every configuration uses the same cores in total. Either
+the stages divide them (--threads is that of one process, of which each stage has its part, at least one; several lanes keep
+all stages busy), or they take turns (one lane; every stage has all threads). The configurations alternate, so
+that a slowdown of the machine affects all. Outputs are compared token by token.
 
 With one sequence, the difference in the time per token divided by the number of stages is the overhead of a hop. --limit-mib
 limits the private memory of each process (RLIMIT_DATA), and reports which configurations cannot load the model.
@@ -37,7 +38,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="GGUF file")
     parser.add_argument("--stages", type=int, nargs="+", default=[2, 4])
-    parser.add_argument("--lanes", type=int, help="default: one more than there are stages")
+    parser.add_argument("--lanes", type=int, help="lanes of stages that divide the cores; default: one more than there are stages")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--sequences", type=int, default=16)
     parser.add_argument("-p", "--prompt-tokens", type=int, default=32)
@@ -53,11 +54,12 @@ def limit_memory(mib):
 
 
 class Divided:
-    """A model on stages in processes of their own."""
+    """A model on stages in processes of their own, which divide the cores or take turns."""
 
-    def __init__(self, arguments, num_stages):
+    def __init__(self, arguments, num_stages, takes_turns):
         key = secrets.token_hex()
-        threads = max(1, arguments.threads // num_stages)
+        threads = arguments.threads if takes_turns else max(1, arguments.threads // num_stages)
+        num_lanes = 1 if takes_turns else arguments.lanes
         self.processes = []
         for layers in inferno.divide(arguments.model, num_stages):
             values = [arguments.model, layers.start, layers.stop, key, threads]
@@ -75,7 +77,7 @@ class Divided:
             raise MemoryError(f"{num_stages} stages do not fit in {arguments.limit_mib} MiB each")
         stages = inferno.StageAddresses(addresses, key=key)
         self.model = inferno.Model.from_stages(
-            arguments.model, stages, num_lanes=arguments.lanes, **load_options(arguments)
+            arguments.model, stages, num_lanes=num_lanes, **load_options(arguments)
         )
 
     def close(self):
@@ -137,9 +139,14 @@ def one_process(arguments):
 def main():
     arguments = parse_arguments()
     whole = one_process(arguments)
-    divided = {number: Divided(arguments, number) for number in arguments.stages}
+    divided = {
+        (number, takes_turns): Divided(arguments, number, takes_turns)
+        for number in arguments.stages
+        for takes_turns in (False, True)
+    }
     models = {"one process": (0, whole)} if whole else {}
-    models |= {f"{number} stages": (number, of.model) for number, of in divided.items()}
+    for (number, takes_turns), of in divided.items():
+        models[f"{number} stages, {'in turns' if takes_turns else 'divided cores'}"] = (number, of.model)
     times, expected = {}, {}
     for _ in range(arguments.rounds):
         for name, (_, model) in models.items():

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use inferno::{
-    BackendChoice, BatchLimits, EngineOptions, Error, KvDType, LoadOptions, LocalServer, Model,
-    ModelSource, Requantize, ServerOptions, gpu_named,
+    BackendChoice, BatchLimits, DraftOptions, EngineOptions, Error, KvDType, LoadOptions,
+    LocalServer, Model, ModelSource, Requantize, ServerOptions, gpu_named,
 };
 use pyo3::prelude::*;
 
@@ -19,6 +19,8 @@ const DEFAULT_CONTEXTS: usize = 4;
 const DEFAULT_SEQUENCES: usize = 64;
 /// Tokens per forward pass by default.
 const DEFAULT_BATCHED_TOKENS: usize = 256;
+/// Maximum number of tokens drafted per step by a draft model. Each needs a row of logits.
+const MAX_NUM_DRAFTS: usize = 64;
 /// Maximum number of sequences in a batch. Each needs a row of logits.
 const MAX_SEQUENCES: usize = 1 << 16;
 
@@ -36,6 +38,11 @@ keyword_arguments! {
         max_num_waiting: usize,
         prefix_cache: bool,
         speculate: usize,
+        draft_model: String,
+        draft_head: bool,
+        draft_max: usize,
+        draft_min: usize,
+        draft_p_min: f32,
         requantize: String,
         name: String,
     }
@@ -75,6 +82,7 @@ impl LoadArguments {
         }
         let batched_tokens = self.max_num_batched_tokens.unwrap_or(DEFAULT_BATCHED_TOKENS);
         let drafts = self.speculate.unwrap_or_default();
+        let drafted = self.drafting()?.map_or(0, |options| options.max_num_drafts);
         Ok(LoadOptions {
             backend,
             gpu,
@@ -87,13 +95,54 @@ impl LoadArguments {
             // One more token keeps a prompt progressing while all sequences decode.
             limits: BatchLimits {
                 max_num_tokens: batched_tokens.max(max_num_seqs + 1),
-                max_num_logit_rows: max_num_seqs.max(drafts.saturating_add(1).min(MAX_SEQUENCES)),
+                max_num_logit_rows: max_num_seqs
+                    .max(drafts.max(drafted).saturating_add(1).min(MAX_SEQUENCES)),
             },
             max_num_sequences: Some(max_num_seqs),
             prefix_cache: self.prefix_cache.unwrap_or(true),
-            speculation: drafts > 0,
+            speculation: drafts > 0 || drafted > 0,
             ..LoadOptions::default()
         })
+    }
+
+    /// The options of a draft model or a prediction head; `None` without either.
+    ///
+    /// **Errors**: both, or options without either; a number out of range.
+    pub fn drafting(&self) -> PyResult<Option<DraftOptions>> {
+        let has_head = self.draft_head.unwrap_or_default();
+        match (&self.draft_model, has_head) {
+            (Some(_), true) => {
+                return Err(invalid("pass draft_model or draft_head, not both"));
+            }
+            (None, false) => {
+                let is_set =
+                    self.draft_max.or(self.draft_min).is_some() || self.draft_p_min.is_some();
+                return match is_set {
+                    true => Err(invalid(
+                        "draft_max, draft_min and draft_p_min require draft_model or draft_head",
+                    )),
+                    false => Ok(None),
+                };
+            }
+            _ => {}
+        }
+        let default = DraftOptions::default();
+        let options = DraftOptions {
+            max_num_drafts: self.draft_max.unwrap_or(default.max_num_drafts),
+            min_num_drafts: self.draft_min.unwrap_or(default.min_num_drafts),
+            min_probability: self.draft_p_min.unwrap_or(default.min_probability),
+        };
+        if !(1..=MAX_NUM_DRAFTS).contains(&options.max_num_drafts) {
+            let found = options.max_num_drafts;
+            return Err(invalid(format!(
+                "draft_max must be between 1 and {MAX_NUM_DRAFTS}, but is {found}"
+            )));
+        }
+        if !(0.0..=1.0).contains(&options.min_probability) {
+            let found = options.min_probability;
+            return Err(invalid(format!("draft_p_min must be between 0 and 1, but is {found}")));
+        }
+        Ok(Some(options))
     }
 
     fn device(&self) -> PyResult<(BackendChoice, Option<usize>)> {
@@ -113,13 +162,14 @@ impl LoadArguments {
         }
     }
 
-    /// Opens a model, loads it with `load` and starts its engine.
+    /// Opens a model, loads it with `load` and starts its engine. The options are those of [`options`](Self::options) and
+    /// [`drafting`](Self::drafting).
     ///
     /// **Errors**: those of [`open`] and `load`.
     pub fn load(
         self,
         source: Option<String>,
-        options: LoadOptions,
+        (options, drafting): (LoadOptions, Option<DraftOptions>),
         load: impl FnOnce(&Model) -> Result<inferno::LoadedModel, Error>,
     ) -> Result<Loaded, Error> {
         let (model, name) = open(source)?;
@@ -127,6 +177,13 @@ impl LoadArguments {
         let one_context = model.context_length()?;
         let cache_tokens = options.cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one_context);
         let model = model.with_options(LoadOptions { cache_tokens: Some(cache_tokens), ..options });
+        let model = match (drafting, self.draft_model) {
+            (None, _) => model,
+            (Some(drafting), Some(draft)) => {
+                model.with_draft_model(open(Some(draft))?.0, drafting)?
+            }
+            (Some(drafting), None) => model.with_prediction_head(drafting)?,
+        };
         let defaults = EngineOptions::default();
         let engine_options = EngineOptions {
             max_num_waiting: self.max_num_waiting.unwrap_or(defaults.max_num_waiting),

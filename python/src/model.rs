@@ -32,7 +32,7 @@ impl LoadedModel {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let arguments = LoadArguments::read(options)?;
-        let options = arguments.options()?;
+        let options = (arguments.options()?, arguments.drafting()?);
         let loaded = run_interruptible(py, move || arguments.load(source, options, Model::load))?;
         Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
     }
@@ -48,7 +48,8 @@ impl LoadedModel {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let arguments = LoadArguments::read(options)?;
-        let (options, addresses) = (arguments.options()?, stages.0.clone());
+        let options = (arguments.options()?, arguments.drafting()?);
+        let addresses = stages.0.clone();
         let loaded = run_interruptible(py, move || {
             arguments.load(source, options, |model| model.load_from_stages(&addresses, num_lanes))
         })?;

@@ -136,6 +136,19 @@ def test_arrays_need_no_numpy(model, monkeypatch):
     assert rows.tolist() == expected.tolist()
 
 
+def test_drafts_change_no_output(model):
+    drafting = inferno.Model(device="cpu", context=256, draft_model="ember", draft_max=4, draft_min=3)
+    for temperature in (0, 0.8):
+        options = {"max_tokens": 60, "temperature": temperature, "seed": 5, "ignore_eos": True}
+        assert drafting.generate(PROMPT, **options).text == model.generate(PROMPT, **options).text
+    with pytest.raises(inferno.InvalidRequestError, match="require draft_model or draft_head"):
+        inferno.Model(draft_max=4)
+    with pytest.raises(inferno.InvalidRequestError, match="not both"):
+        inferno.Model(draft_model="ember", draft_head=True)
+    with pytest.raises(inferno.InfernoError, match="no prediction head"):
+        inferno.Model(draft_head=True)
+
+
 def test_perplexity_is_that_of_the_command(model, tmp_path):
     text = " ".join(model.generate(PROMPT, max_tokens=100, seed=seed).text for seed in range(2))
     (tmp_path / "text").write_text(text)

@@ -3,16 +3,14 @@
 //! The text is cut into windows, each computed from an empty context, and the second half of each is
 //! scored, so that every scored token has at least half a window before it.
 //!
-//! With adjacent windows this is the rule of llama.cpp's `perplexity` tool for models without a BOS. For
-//! models with one, that tool writes it over the first token of each window. Here every window is computed
-//! unchanged, so that figures of all models, and of overlapping windows, are comparable; for such models
-//! they differ slightly from that tool's.
+//! With adjacent windows this is the rule of llama.cpp's `perplexity` tool, which replaces the first token of each window
+//! by BOS if the vocabulary adds one.
 
 pub(crate) mod windows;
 
 use crate::sampler::Softmax;
 use crate::{EngineError, Runner};
-use windows::{WindowRunner, check_windows, scored};
+use windows::{WindowRunner, beginning_with, check_windows, scored};
 
 /// Configures [`perplexity`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +19,13 @@ pub struct PerplexityOptions {
     pub window: usize,
     /// Tokens from the start of one window to the start of the next; `None` for adjacent windows.
     pub stride: Option<usize>,
+    /// Token that replaces the first one of each window: BOS, for vocabularies that add it to texts.
+    pub bos: Option<u32>,
 }
 
 impl Default for PerplexityOptions {
     fn default() -> Self {
-        Self { window: 512, stride: None }
+        Self { window: 512, stride: None, bos: None }
     }
 }
 
@@ -83,7 +83,7 @@ impl Perplexity {
 /// A remainder that does not fill a window is ignored.
 ///
 /// **Errors**: [`EngineError::Window`] for a window below 3 tokens, longer than the context or a
-/// stride of 0, [`EngineError::TextTooShort`] when not one window is full,
+/// stride of 0, [`EngineError::TextTooShort`] when not one window is full, [`EngineError::TokenOutOfRange`],
 /// [`EngineError::NonFiniteLogit`], and a runner that fails.
 ///
 /// **Source**: Jelinek et al., Perplexity: a measure of the difficulty of speech recognition tasks.
@@ -93,14 +93,15 @@ pub fn perplexity(
     options: PerplexityOptions,
     on_window: &mut dyn FnMut(&Perplexity),
 ) -> Result<Perplexity, EngineError> {
-    let PerplexityOptions { window, stride } = options;
+    let PerplexityOptions { window, stride, bos } = options;
     let stride = stride.unwrap_or(window);
     check_windows(runner, tokens, window, stride)?;
     let mut result = Perplexity::of_windows((tokens.len() - window) / stride + 1);
     let mut forward = WindowRunner::new(runner);
     for window in tokens.windows(window).step_by(stride) {
-        forward.begin(window)?;
-        let mut successors = scored(window).iter();
+        let window = beginning_with(bos, window);
+        forward.begin(&window)?;
+        let mut successors = scored(&window).iter();
         while let Some(output) = forward.next_rows()? {
             for (row, &next) in output.rows().zip(&mut successors) {
                 let row = row.values()?;

@@ -2,8 +2,9 @@
 //!
 //! [`bench()`] measures one configuration: reading a prompt ([`BenchReport::prefill`]), generating tokens one by one
 //! ([`BenchReport::decode`]), and generating with several sequences at once ([`BenchReport::batches`]). Only forward passes
-//! are timed. The tokens are a fixed pseudo-random sequence, because their values do not affect the speed. [`climb`]
-//! measures one optimization after another. [`serving`] measures a server.
+//! are timed. The tokens are a fixed pseudo-random sequence, because their values do not affect the speed. If tokens are
+//! drafted, text is generated as well, with and without drafts ([`BenchReport::speculation`]). [`climb`] measures one
+//! optimization after another. [`serving`] measures a server.
 
 mod json;
 mod ladder;
@@ -13,6 +14,7 @@ mod measure;
 mod processor;
 mod report;
 pub mod serving;
+mod speculation;
 mod spread;
 mod workload;
 
@@ -23,11 +25,12 @@ pub use limits::{DeviceRoofs, GpuPhase, GpuWork};
 pub use report::{
     BenchReport, DecodeReached, PhaseReport, PrefillReached, PrefillReport, RoofReport,
 };
+pub use speculation::SpeculationReport;
 pub use spread::Spread;
 pub use workload::Workload;
 
 use crate::free_memory::free_bytes;
-use crate::{Error, LoadProgress, Model};
+use crate::{Error, LoadOptions, LoadProgress, Model};
 use measure::Measurement;
 
 /// The progress of a benchmark.
@@ -73,6 +76,9 @@ pub fn bench(
     workload: &Workload,
     on_progress: &mut dyn FnMut(BenchProgress<'_>),
 ) -> Result<BenchReport, Error> {
+    let generating = *model.options();
+    // Hidden states are not captured for a prediction head in what is compared with the machine.
+    let model = model.with_options(LoadOptions { prediction_head: false, ..generating });
     let model = fitted(model, workload)?;
     let estimate = model.estimate()?;
     let (needed_bytes, free_bytes) = (estimate.footprint.total_bytes() as u64, free_bytes());
@@ -104,6 +110,9 @@ pub fn bench(
         measurement.announce(&workload.batch_name(num_sequences), batch.as_ref());
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
+    drop(measurement);
+    drop(runner);
+    let speculation = speculation::measure(&model, generating, workload, on_progress)?;
     let roof = roofs.map(|roofs| {
         let (prefill, decode) = (prefill.as_ref(), decode.as_ref());
         RoofReport::new(roofs, &estimate.token_cost, workload, prefill, decode, &batches)
@@ -124,6 +133,7 @@ pub fn bench(
         prefill,
         decode,
         batches,
+        speculation,
         roof,
     })
 }

@@ -26,7 +26,7 @@ enum DraftSource {
 
 impl Model {
     /// Lets a smaller model with the same vocabulary draft tokens, which this model verifies (speculative decoding). It is
-    /// loaded with this model, on the same device. Outputs are the same with any draft model.
+    /// loaded with this model, on the same device; of `draft`, only the file is used. Outputs are the same with any draft model.
     ///
     /// ```
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
@@ -47,12 +47,18 @@ impl Model {
     /// ```
     ///
     /// **Errors**: [`Error::DraftVocabulary`]; a file whose tokenizer is missing or unknown.
-    pub fn with_draft_model(self, draft: Gguf, options: DraftOptions) -> Result<Self, Error> {
+    pub fn with_draft_model(
+        self,
+        draft: impl Into<Self>,
+        options: DraftOptions,
+    ) -> Result<Self, Error> {
+        let draft: Self = draft.into();
+        let draft = draft.shared_checkpoint();
         let tokenizer = Tokenizer::from_metadata(draft.metadata())?;
         if let Some(difference) = self.tokenizer()?.first_difference(&tokenizer) {
             return Err(Error::DraftVocabulary { difference });
         }
-        let source = DraftSource::Model(Arc::new(draft));
+        let source = DraftSource::Model(draft);
         Ok(self.with_drafting(Drafting { source, options }))
     }
 

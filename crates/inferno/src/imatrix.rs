@@ -8,15 +8,28 @@ mod collection;
 mod error;
 mod file;
 mod legacy_file;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use collection::{ImatrixOptions, ImatrixProgress, OnChunk, collect};
 pub use error::ImatrixError;
+pub use summary::{LayerSummary, TensorSummary};
 
 /// The default length of a chunk, in tokens: that of llama.cpp.
 pub const DEFAULT_CHUNK_SIZE: usize = 512;
+
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImatrixFormat {
+    /// GGUF.
+    #[default]
+    Gguf,
+    /// What llama.cpp wrote before (`.dat`). It has means instead of sums, so that matrices of experts with few inputs count
+    /// as much as others when files are combined, and the name of only one text.
+    Legacy,
+}
 
 /// Statistics of the inputs of products, per tensor.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,13 +116,17 @@ impl ImportanceMatrix {
         Ok(Self { path: Some(path.to_owned()), ..matrix })
     }
 
-    /// Writes a GGUF file, which replaces `path` when it is complete.
+    /// Writes a file, which replaces `path` when it is complete.
     ///
     /// **Errors**: [`Error::Imatrix`](crate::Error::Imatrix) for a matrix without entries and for tensors with too long
     /// names; a failed write.
-    pub fn write(&self, path: &Path) -> Result<(), crate::Error> {
+    pub fn write(&self, path: &Path, format: ImatrixFormat) -> Result<(), crate::Error> {
         let failed = |problem| crate::Error::Imatrix { path: path.to_owned(), problem };
-        file::write(self, path).map_err(failed)
+        let written = match format {
+            ImatrixFormat::Gguf => file::write(self, path),
+            ImatrixFormat::Legacy => legacy_file::write(self, path),
+        };
+        written.map_err(failed)
     }
 
     /// Adds the statistics of `other`, as if they had been collected together.
@@ -233,9 +250,19 @@ mod tests {
             matrix.add_dataset("a text");
             let folder = tempfile::tempdir().expect("a temporary folder");
             let path = folder.path().join("file");
-            matrix.write(&path).expect("the folder is writable");
+            matrix.write(&path, ImatrixFormat::Gguf).expect("the folder is writable");
             let found = ImportanceMatrix::open(&path, 1).expect("a valid file");
-            prop_assert_eq!(found, ImportanceMatrix { path: Some(path), ..matrix });
+            prop_assert_eq!(found, ImportanceMatrix { path: Some(path.clone()), ..matrix.clone() });
+
+            matrix.write(&path, ImatrixFormat::Legacy).expect("the folder is writable");
+            let found = ImportanceMatrix::open(&path, chunk_size).expect("a valid file");
+            prop_assert_eq!(found.datasets(), matrix.datasets());
+            for (tensor, entry) in found.entries() {
+                let expected = matrix.entry(tensor).expect("a tensor of the matrix").mean_squares();
+                for (found, expected) in entry.mean_squares().iter().zip(expected) {
+                    prop_assert!((found - expected).abs() <= 1e-5 * expected + 1e-30, "{found} {expected}");
+                }
+            }
         }
     }
 

@@ -59,8 +59,9 @@ pub use hub::{
     CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
 };
 pub use imatrix::{
-    DEFAULT_CHUNK_SIZE, ImatrixError, ImatrixOptions, ImatrixProgress, ImportanceMatrix,
-    InputStatistics, OnChunk, collect as collect_importance,
+    DEFAULT_CHUNK_SIZE, ImatrixError, ImatrixFormat, ImatrixOptions, ImatrixProgress,
+    ImportanceMatrix, InputStatistics, LayerSummary, OnChunk, TensorSummary,
+    collect as collect_importance,
 };
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};

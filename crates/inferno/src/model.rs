@@ -88,6 +88,12 @@ impl Model {
         Self { drafting: Some(drafting), ..self }
     }
 
+    /// Returns the model of the same files with other options, and with what drafts tokens if `is_drafting`.
+    pub(crate) fn reopened(&self, options: LoadOptions, is_drafting: bool) -> Self {
+        let drafting = self.drafting.clone().filter(|_| is_drafting);
+        Self { checkpoint: self.shared_checkpoint(), options, drafting, device: OnceLock::new() }
+    }
+
     /// Returns what drafts tokens.
     pub(crate) fn drafting(&self) -> Option<&Drafting> {
         self.drafting.as_ref()

@@ -273,13 +273,18 @@ class Model:
 
         The text is split into windows of `window` tokens (default: 512, or the maximum, the context length less one), each
         `stride` tokens after the previous one (default: `window`). The second half of each window is scored, so that every
-        scored token has at least half a window of context.
+        scored token has at least half a window of context. Of a string, BOS replaces the first token of each window if the
+        vocabulary adds one, as in llama.cpp; tokens are scored unchanged.
 
         >>> import inferno
         >>> inferno.Model().perplexity("Once upon a time there was a little girl. " * 10, window=32) < 100
         True
         """
-        tokens = self.tokenize(text) if isinstance(text, str) else list(text)
+        if isinstance(text, str):
+            tokens = self.tokenize(text, add_special=True, parse_special=False)
+            bos = [token for token in self.tokenize("", add_special=True)[:1] if token == self.bos_token_id]
+        else:
+            tokens, bos = list(text), []
         limit = self.context_length - 1
         window = min(512, limit) if window is None else window
         stride = window if stride is None else stride
@@ -298,7 +303,8 @@ class Model:
                 {"found": len(tokens), "window": window},
             )
         starts = range(0, len(tokens) - window + 1, stride)
-        scores = [score for start in starts for score in self._scores(tokens[start : start + window])]
+        windows = (bos + tokens[start + len(bos) : start + window] for start in starts)
+        scores = [score for each in windows for score in self._scores(each)]
         return math.exp(-math.fsum(scores) / len(scores))
 
     def _scores(self, window: list[int]) -> list[float]:

@@ -31,7 +31,17 @@ class LoadOptions(TypedDict, total=False):
     prefix_cache: bool
     """Reuse cached prompt prefixes (default: true)."""
     speculate: int
-    """Maximum number of tokens drafted per step (default: 0); outputs are unchanged."""
+    """Maximum number of tokens drafted from earlier text per step (default: 0); outputs are unchanged."""
+    draft_model: str
+    """A smaller model with the same vocabulary, which drafts tokens; outputs are unchanged."""
+    draft_head: bool
+    """Draft tokens with the prediction head (MTP, nextn) in the model's file."""
+    draft_max: int
+    """Maximum number of tokens that a draft model or a prediction head drafts per step (default: 8)."""
+    draft_min: int
+    """Number of tokens drafted in each step even if fewer would be faster (default: 0)."""
+    draft_p_min: float
+    """End a draft at tokens to which the draft model assigns a lower probability (default: 0)."""
     requantize: str
     """Quantize floating-point weights to this format while loading."""
     name: str

@@ -1,5 +1,7 @@
 //! A text in windows.
 
+use crate::perplexity::windows::beginning_with;
+
 /// A text in adjacent windows. Tokens that do not fill a window are not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextWindows {
@@ -37,12 +39,7 @@ impl TextWindows {
 
     /// Returns the windows as they are computed.
     pub(super) fn windows(&self) -> impl Iterator<Item = Vec<u32>> {
-        self.tokens.chunks_exact(self.window.max(1)).map(|window| {
-            let mut window = window.to_vec();
-            if let Some(bos) = self.bos {
-                window[0] = bos;
-            }
-            window
-        })
+        let windows = self.tokens.chunks_exact(self.window.max(1));
+        windows.map(|window| beginning_with(self.bos, window))
     }
 }

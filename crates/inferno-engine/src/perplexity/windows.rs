@@ -28,6 +28,15 @@ pub(crate) fn check_windows(
     check_tokens("the text", tokens.iter().copied(), runner.vocab_size())
 }
 
+/// Returns a window whose first token is replaced by `bos`, if there is one.
+pub(crate) fn beginning_with(bos: Option<u32>, window: &[u32]) -> Vec<u32> {
+    let mut window = window.to_vec();
+    if let (Some(bos), Some(first)) = (bos, window.first_mut()) {
+        *first = bos;
+    }
+    window
+}
+
 /// Returns the tokens of a window that are scored: each is predicted by one row.
 pub(crate) fn scored(window: &[u32]) -> &[u32] {
     &window[window.len() / 2 + 1..]

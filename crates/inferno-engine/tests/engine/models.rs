@@ -188,7 +188,7 @@ fn check_perplexity(folder: &Path) {
 
         // The frequencies of LongRoPE depend on the context length, in transformers on that of the sequence.
         let mut runner = runner(&checkpoint, KvDType::F32, 7, Some(window));
-        let options = PerplexityOptions { window, stride: None };
+        let options = PerplexityOptions { window, stride: None, bos: None };
         let found = perplexity(&mut runner, &answer.tokens, options, &mut |_| ());
         let found = found.expect("a sound model").value();
         assert!((found / expected - 1.0).abs() < 1e-4, "{}: {found} {expected}", path.display());

@@ -40,7 +40,7 @@ fn the_second_half_of_each_window_matches_torch() {
     let fixture = fixture();
     let mut runner = table_runner(fixture.table);
     for case in &fixture.cases {
-        let options = PerplexityOptions { window: case.window, stride: case.stride };
+        let options = PerplexityOptions { window: case.window, stride: case.stride, bos: None };
         let mut seen = 0;
         let result = perplexity(&mut runner, &fixture.tokens, options, &mut |so_far| {
             seen += 1;
@@ -58,10 +58,27 @@ fn the_second_half_of_each_window_matches_torch() {
 }
 
 #[test]
+fn bos_replaces_the_first_token_of_each_window() {
+    let Fixture { table, tokens, .. } = fixture();
+    // Each token depends on the first one of its window.
+    let mut runner = FakeRunner::new(150, 8)
+        .with_vocab_size(table.len())
+        .with_logits(move |history, token| table[history[0] as usize][token]);
+    let mut score = |tokens: &[u32], bos| {
+        let options = PerplexityOptions { window: 4, stride: None, bos };
+        perplexity(&mut runner, tokens, options, &mut |_| ()).expect("a sound runner").value()
+    };
+    let replaced: Vec<u32> =
+        tokens.iter().enumerate().map(|(at, &token)| if at % 4 == 0 { 1 } else { token }).collect();
+    assert_eq!(score(&tokens, Some(1)), score(&replaced, None));
+    assert_ne!(score(&tokens, Some(1)), score(&tokens, None));
+}
+
+#[test]
 fn invalid_windows_are_rejected() {
     let mut runner = FakeRunner::new(20, 8);
     let mut score = |tokens: &[u32], window, stride| {
-        let options = PerplexityOptions { window, stride };
+        let options = PerplexityOptions { window, stride, bos: None };
         perplexity(&mut runner, tokens, options, &mut |_| ()).expect_err("refused")
     };
     for (window, stride) in [(2, None), (21, None), (20, Some(0))] {
@@ -77,7 +94,7 @@ fn invalid_windows_are_rejected() {
 #[test]
 fn a_nan_logit_is_an_error() {
     let mut runner = FakeRunner::new(20, 8).with_hook(|_| Outcome::GivesNan);
-    let options = PerplexityOptions { window: 4, stride: None };
+    let options = PerplexityOptions { window: 4, stride: None, bos: None };
     let error = perplexity(&mut runner, &[2; 10], options, &mut |_| ()).expect_err("NaN");
     assert!(matches!(error, EngineError::NonFiniteLogit { token: 0, .. }), "{error}");
 }

@@ -110,14 +110,24 @@ fn check<B: Backend>(checkpoint: &Gguf, backend: &Arc<B>, answer: &Answer, name:
 fn heads_predict_what_transformers_does() {
     let Some(folder) = oracle() else { return };
     for name in ["qwen35-mtp", "glm4moe"] {
-        let path = folder.join(format!("logits/{name}.gguf"));
-        let checkpoint = Gguf::open(path).expect("the folder holds it");
-        let answer = Answer::read(name);
-        check(&checkpoint, &Arc::new(ReferenceBackend::new()), &answer, name);
-        for isa in Isa::available() {
-            check(&checkpoint, &cpu(isa), &answer, name);
-        }
+        check_file(&folder.join("logits"), name);
     }
+}
+
+/// Compares a head on all backends and instruction sets.
+fn check_file(folder: &Path, name: &str) {
+    let path = folder.join(format!("{name}.gguf"));
+    let checkpoint = Gguf::open(path).expect("the folder holds it");
+    let answer = Answer::read(name);
+    check(&checkpoint, &Arc::new(ReferenceBackend::new()), &answer, name);
+    for isa in Isa::available() {
+        check(&checkpoint, &cpu(isa), &answer, name);
+    }
+}
+
+#[test]
+fn heads_with_latent_attention_and_grouped_experts_predict_what_transformers_does() {
+    check_file(&fixtures(), "deepseek2-mtp");
 }
 
 #[test]

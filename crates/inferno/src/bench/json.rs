@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BenchReport, PhaseReport, RoofReport, Spread};
+use super::{BenchReport, PhaseReport, RoofReport, SpeculationReport, Spread};
 
 impl BenchReport {
     /// Returns everything as JSON. The medians are at the top level: `prefill_tps`, `decode_tps`, `batch` by number of
@@ -46,6 +46,7 @@ impl BenchReport {
                 "decode": self.decode.as_ref().map(|phase| &phase.passes),
                 "batch": self.by_batch_size(|batch| json!(batch.passes)),
             },
+            "speculation": self.speculation.as_ref().map(SpeculationReport::json),
             "gpu_work": self.decode.as_ref().and_then(|phase| phase.gpu).map(|gpu| gpu.json()),
             "roof": self.roof.as_ref().map(RoofReport::json),
         })

@@ -13,6 +13,7 @@ impl fmt::Display for BenchReport {
         self.write_speeds(f)?;
         self.write_passes(f)?;
         self.write_gpu_work(f)?;
+        self.write_speculation(f)?;
         match &self.roof {
             Some(roof) => roof.write(f, &self.workload),
             None => Ok(()),
@@ -98,6 +99,30 @@ impl BenchReport {
 }
 
 impl BenchReport {
+    /// Writes the speed of generating text with and without drafts.
+    fn write_speculation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(speculation) = &self.speculation else { return Ok(()) };
+        let tokens = count(self.workload.decode_tokens, "token");
+        writeln!(f, "\n| {tokens} of text | tokens/s | min | max |")?;
+        writeln!(f, "|---|---:|---:|---:|")?;
+        for (name, rate) in [
+            ("without drafts", speculation.plain_tokens_per_second),
+            ("with drafts", speculation.tokens_per_second),
+        ] {
+            writeln!(f, "| {name} | {:.2} | {:.2} | {:.2} |", rate.median, rate.min, rate.max)?;
+        }
+        writeln!(
+            f,
+            "\nGeneration with drafts is {:.2} times as fast: {} of {} drafted tokens were accepted ({:.1} %), {:.2} tokens \
+             per pass.",
+            speculation.speedup(),
+            speculation.accepted_tokens,
+            speculation.drafted_tokens,
+            100.0 * speculation.acceptance_rate(),
+            speculation.tokens_per_pass
+        )
+    }
+
     /// Writes what the GPU does for a decoded token.
     fn write_gpu_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(gpu) = self.decode.as_ref().and_then(|decode| decode.gpu) else { return Ok(()) };

@@ -8,7 +8,7 @@ use inferno_cpu::Isa;
 use inferno_engine::Passes;
 use inferno_model::{Requantize, TokenCost};
 
-use super::{DeviceRoofs, GpuPhase, Spread, Workload};
+use super::{DeviceRoofs, GpuPhase, SpeculationReport, Spread, Workload};
 use crate::BackendChoice;
 
 /// The speed of a model in one configuration.
@@ -46,6 +46,8 @@ pub struct BenchReport {
     pub decode: Option<PhaseReport>,
     /// Generating tokens in several sequences at once, by number of sequences.
     pub batches: Vec<(usize, PhaseReport)>,
+    /// Generating text with and without drafts, if tokens are drafted.
+    pub speculation: Option<SpeculationReport>,
     /// The limits of the machine and the share of them reached; `None` if they do not apply to the backend.
     pub roof: Option<RoofReport>,
 }

@@ -19,6 +19,8 @@ pub struct Workload {
     pub repetitions: usize,
     /// Maximum number of prompt tokens per forward pass; `None` for the default of a session.
     pub pass_tokens: Option<usize>,
+    /// Maximum number of tokens drafted from earlier text per step, when text is generated; 0 for none.
+    pub lookup_drafts: usize,
 }
 
 impl Default for Workload {
@@ -30,6 +32,7 @@ impl Default for Workload {
             batch_sizes: Vec::new(),
             repetitions: 3,
             pass_tokens: None,
+            lookup_drafts: 0,
         }
     }
 }

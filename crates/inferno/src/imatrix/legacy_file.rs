@@ -7,9 +7,12 @@
 //! **Source**: llama.cpp's `imatrix.cpp`.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
 
 use super::file::checked;
 use super::{ImatrixError, ImportanceMatrix, InputStatistics};
+use crate::output_file::temporary_beside;
 
 /// The longest name of a tensor or a text.
 const MAX_NAME_BYTES: usize = 4096;
@@ -48,6 +51,42 @@ pub(super) fn parse(bytes: &[u8], chunk_size: usize) -> Result<ImportanceMatrix,
     }
     datasets.retain(|name| !name.is_empty());
     Ok(ImportanceMatrix { entries, datasets, chunk_size, path: None })
+}
+
+/// Writes a file, which replaces `path` when it is complete. Matrices without inputs have means of 1; tensors without any are
+/// left out.
+///
+/// **Errors**: [`ImatrixError::Empty`], [`ImatrixError::Io`].
+pub(super) fn write(matrix: &ImportanceMatrix, path: &Path) -> Result<(), ImatrixError> {
+    let entries = matrix.entries.iter().filter(|(_, entry)| entry.counts.iter().any(|&n| n > 0));
+    let entries: Vec<_> = entries.collect();
+    if entries.is_empty() {
+        return Err(ImatrixError::Empty);
+    }
+    let mut bytes = Vec::new();
+    let number = |bytes: &mut Vec<u8>, number: u64| {
+        bytes.extend(i32::try_from(number).unwrap_or(i32::MAX).to_le_bytes());
+    };
+    number(&mut bytes, entries.len() as u64);
+    for (tensor, entry) in entries {
+        // Rounded up, because files without chunks have no sums.
+        let num_rows = entry.counts.iter().copied().max().unwrap_or(0);
+        let num_chunks = num_rows.div_ceil(matrix.chunk_size as u64);
+        number(&mut bytes, tensor.len() as u64);
+        bytes.extend(tensor.as_bytes());
+        number(&mut bytes, num_chunks);
+        number(&mut bytes, entry.sums.len() as u64);
+        let means = entry.mean_squares().into_iter();
+        bytes.extend(means.flat_map(|mean| (mean * num_chunks as f32).to_le_bytes()));
+    }
+    let dataset = matrix.datasets.last().map_or("", String::as_str);
+    number(&mut bytes, matrix.num_chunks());
+    number(&mut bytes, dataset.len() as u64);
+    bytes.extend(dataset.as_bytes());
+    let mut file = temporary_beside(path).map_err(ImatrixError::Io)?;
+    file.write_all(&bytes).map_err(ImatrixError::Io)?;
+    file.persist(path).map_err(|error| ImatrixError::Io(error.error))?;
+    Ok(())
 }
 
 /// The rest of a file.

@@ -22,8 +22,11 @@ pub(super) struct FormatSelection {
     num_experts: usize,
     /// Number of query heads per value head.
     heads_per_kv_head: usize,
-    /// The layers with a value projection, also as a part of another tensor.
-    value_layers: Vec<u64>,
+    /// Value projections, also as parts of other tensors.
+    values: TensorOrder,
+    feed_forward_downs: TensorOrder,
+    feed_forward_gates: TensorOrder,
+    feed_forward_ups: TensorOrder,
 }
 
 /// The role of a tensor in the model.
@@ -31,18 +34,22 @@ pub(super) struct FormatSelection {
 enum TensorRole {
     OutputHead,
     Embedding,
-    /// A value projection, alone or together with others.
+    /// A value projection, alone or together with others, and its position among them.
     Value {
-        layer: u64,
+        position: u64,
     },
     Key,
     Query,
     AttentionOutput,
+    /// A down projection.
     FeedForwardDown {
+        position: u64,
+        /// Its layer in a mixture of experts, otherwise its position.
         layer: u64,
     },
     /// A gate or up projection.
     FeedForwardUp {
+        /// Its layer in a mixture of experts, otherwise its position among those of its kind.
         layer: u64,
     },
     Other,
@@ -76,7 +83,10 @@ impl FormatSelection {
                 .map_or(0, |last| last + 1),
             num_experts: number("expert_count"),
             heads_per_kv_head: num_heads.checked_div(num_kv_heads).unwrap_or(1).max(1),
-            value_layers: value_layers(gguf),
+            values: TensorOrder::new(gguf, has_values),
+            feed_forward_downs: TensorOrder::new(gguf, |name| name.contains(DOWN)),
+            feed_forward_gates: TensorOrder::new(gguf, |name| name.contains(GATE)),
+            feed_forward_ups: TensorOrder::new(gguf, |name| name.contains(UP)),
         }
     }
 
@@ -115,13 +125,13 @@ impl FormatSelection {
             (TensorRole::Embedding, _) => self.embedding(),
             (role, _) if self.is_below_three_bits() => self.below_three_bits(role),
             (TensorRole::Value { .. } | TensorRole::Key, _) if self.num_experts == 8 => DType::Q8_0,
-            (TensorRole::Value { layer }, _) => self.value(layer),
+            (TensorRole::Value { position }, _) => self.value(position),
             (TensorRole::Key | TensorRole::Query, Recipe::Iq3Xs) => DType::Iq3Xxs,
             (TensorRole::Key | TensorRole::Query, Recipe::Iq3Xxs) if self.has_importance => {
                 DType::Iq2S
             }
             (TensorRole::AttentionOutput, _) => self.attention_output(),
-            (TensorRole::FeedForwardDown { layer }, _) => self.feed_forward_down(layer),
+            (TensorRole::FeedForwardDown { layer, .. }, _) => self.feed_forward_down(layer),
             (TensorRole::FeedForwardUp { layer }, Recipe::Iq3Xs) if !self.is_outer(layer) => {
                 DType::Iq3Xxs
             }
@@ -160,7 +170,9 @@ impl FormatSelection {
             }
             TensorRole::Value { .. } => self.finer(),
             TensorRole::Key if self.num_experts == 8 => DType::Q4K,
-            TensorRole::FeedForwardDown { layer } if layer < self.num_layers / 8 => self.finer(),
+            TensorRole::FeedForwardDown { position, .. } if position < self.num_layers / 8 => {
+                self.finer()
+            }
             TensorRole::AttentionOutput if self.num_experts == 8 => DType::Q5K,
             TensorRole::AttentionOutput => match self.recipe {
                 Recipe::Iq1S | Recipe::Iq1M => DType::Iq2Xxs,
@@ -171,20 +183,18 @@ impl FormatSelection {
         }
     }
 
-    fn value(&self, layer: u64) -> DType {
+    fn value(&self, position: u64) -> DType {
         let is_shared = self.heads_per_kv_head >= 4;
-        // Layers without a value projection do not count.
-        let index = self.value_layers.partition_point(|&other| other < layer) as u64;
-        let num_layers = self.value_layers.len() as u64;
+        let num_values = self.values.0.len() as u64;
         let chosen = match self.recipe {
             Recipe::Q2K if is_shared => DType::Q4K,
             Recipe::Q2K => DType::Q3K,
             Recipe::Q2KS if is_shared => DType::Q4K,
-            Recipe::Q3KM if index < 2 => DType::Q5K,
+            Recipe::Q3KM if position < 2 => DType::Q5K,
             Recipe::Q3KM => DType::Q4K,
             Recipe::Q3KL => DType::Q5K,
-            Recipe::Q4KS if index < 4 => DType::Q5K,
-            Recipe::Q4KM | Recipe::Q5KM if is_sensitive(index, num_layers) => DType::Q6K,
+            Recipe::Q4KS if position < 4 => DType::Q5K,
+            Recipe::Q4KM | Recipe::Q5KM if is_sensitive(position, num_values) => DType::Q6K,
             Recipe::Iq4Nl | Recipe::Iq4Xs if is_shared => DType::Q5K,
             Recipe::Iq3Xxs | Recipe::Iq3Xs | Recipe::Iq3S if is_shared => DType::Q4K,
             Recipe::Iq3Xxs if !self.has_importance => DType::Iq3S,
@@ -271,15 +281,24 @@ impl FormatSelection {
         let Some(layer) = layer(name) else {
             return TensorRole::Other;
         };
+        let position = |order: &TensorOrder| order.position(layer, name);
+        let layer_or_position =
+            |order: &TensorOrder| if self.num_experts > 1 { layer } else { position(order) };
         match name {
-            _ if has_values(name) => TensorRole::Value { layer },
+            _ if has_values(name) => TensorRole::Value { position: position(&self.values) },
             _ if name.contains("attn_k.weight") => TensorRole::Key,
             _ if name.contains("attn_q.weight") => TensorRole::Query,
             _ if name.contains("attn_output.weight") => TensorRole::AttentionOutput,
-            _ if name.contains("ffn_up") || name.contains("ffn_gate") => {
-                TensorRole::FeedForwardUp { layer }
+            _ if name.contains(UP) => {
+                TensorRole::FeedForwardUp { layer: layer_or_position(&self.feed_forward_ups) }
             }
-            _ if name.contains("ffn_down") => TensorRole::FeedForwardDown { layer },
+            _ if name.contains(GATE) => {
+                TensorRole::FeedForwardUp { layer: layer_or_position(&self.feed_forward_gates) }
+            }
+            _ if name.contains(DOWN) => TensorRole::FeedForwardDown {
+                position: position(&self.feed_forward_downs),
+                layer: layer_or_position(&self.feed_forward_downs),
+            },
             _ => TensorRole::Other,
         }
     }
@@ -288,23 +307,39 @@ impl FormatSelection {
 /// Tensors that are looked up by token.
 const EMBEDDINGS: [&str; 2] = ["token_embd.weight", "per_layer_token_embd.weight"];
 
+/// Parts of the names of feed-forward matrices, also those of experts and shared experts.
+const DOWN: &str = "ffn_down";
+const GATE: &str = "ffn_gate";
+const UP: &str = "ffn_up";
+
+/// The quantizable tensors with one role, by layer and name. In a dense model, layers without such a tensor do not count.
+struct TensorOrder(Vec<(u64, String)>);
+
+impl TensorOrder {
+    fn new(gguf: &Gguf, has_role: impl Fn(&str) -> bool) -> Self {
+        let tensors = gguf.tensors().iter().filter(|info| is_quantizable(info));
+        let names = tensors.map(TensorInfo::name).filter(|name| has_role(name));
+        let mut tensors: Vec<_> =
+            names.filter_map(|name| Some((layer(name)?, name.to_owned()))).collect();
+        tensors.sort_unstable();
+        Self(tensors)
+    }
+
+    /// Returns the number of tensors before this one.
+    fn position(&self, layer: u64, name: &str) -> u64 {
+        self.0.partition_point(|(other, known)| (*other, known.as_str()) < (layer, name)) as u64
+    }
+}
+
 /// Returns whether a tensor of a layer contains the value projection.
 fn has_values(name: &str) -> bool {
     ["attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight"].iter().any(|part| name.contains(part))
 }
 
-/// Returns the layers with a value projection, in order.
-fn value_layers(gguf: &Gguf) -> Vec<u64> {
-    let names = gguf.tensors().iter().map(TensorInfo::name).filter(|name| has_values(name));
-    let mut layers: Vec<u64> = names.filter_map(layer).collect();
-    layers.sort_unstable();
-    layers
-}
-
-/// Returns whether a layer is in the first or last eighth, or every third in between.
-fn is_sensitive(layer: u64, num_layers: u64) -> bool {
-    let eighth = num_layers / 8;
-    layer < eighth || layer >= 7 * num_layers / 8 || (layer - eighth) % 3 == 2
+/// Returns whether a position, such as that of a layer among all, is in the first or last eighth, or every third in between.
+fn is_sensitive(position: u64, count: u64) -> bool {
+    let eighth = count / 8;
+    position < eighth || position >= 7 * count / 8 || (position - eighth) % 3 == 2
 }
 
 /// Returns the layer of a tensor named `blk.LAYER.…`.

@@ -63,6 +63,29 @@ fn the_prompt_is_split_into_passes() {
 }
 
 #[test]
+fn speculative_decoding_is_measured_on_text() {
+    let draft = model().display().to_string();
+    let flags = ["-p", "0", "-n", "24", "-r", "2", "--draft-model", &draft, "--draft-min", "4"];
+    let report = measured(&flags)["speculation"].take();
+    for key in ["plain_tps", "tps", "speedup"] {
+        positive(&report[key]);
+    }
+    // A model accepts all of its own drafts.
+    assert_eq!(report["acceptance_rate"], 1.0);
+    assert_eq!(report["drafted_tokens"], report["accepted_tokens"]);
+    assert!(positive(&report["tokens_per_pass"]) > 2.0, "{report}");
+    assert_eq!(measured(&["-p", "0", "-n", "2", "-r", "1"])["speculation"], Value::Null);
+
+    let run = Run::inferno().args(["bench", "-p", "0", "-n", "8", "-r", "1", "--speculate", "4"]);
+    let table = run.args(["-m"]).args([model()]).success().stdout;
+    assert!(table.contains("| 8 tokens of text | tokens/s | min | max |"), "{table}");
+    assert!(table.contains("drafted tokens were accepted"), "{table}");
+    let run = Run::inferno().args(["bench", "--ladder", "--speculate", "4", "-m"]);
+    let refused = run.args([model()]).failure(2).stderr;
+    assert!(refused.contains("cannot be used with"), "{refused}");
+}
+
+#[test]
 fn the_limits_of_the_machine_are_measured() {
     // 2 layers, 2 key/value heads of 16: see make_fixtures.py.
     let roof =

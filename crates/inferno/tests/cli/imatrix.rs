@@ -103,6 +103,71 @@ fn the_keys_and_tensors_of_the_file_are_those_of_llama_cpp() {
 }
 
 #[test]
+fn the_former_format_of_llama_cpp_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::inferno().args(["imatrix", "-c", CHUNK, "--output-format", "dat", "--in-file"]);
+    run.args([statistics("llama-cpp.gguf")]).current_dir(folder.path()).success();
+    let [found, expected] = [folder.path().join("imatrix.dat"), statistics("llama-cpp.dat")]
+        .map(|path| fs::read(path).expect("a file"));
+    assert_eq!(found.len(), expected.len());
+    // All but the values are equal, and those are within the rounding of a division.
+    for (found, expected) in found.as_chunks::<4>().0.iter().zip(expected.as_chunks::<4>().0) {
+        let [found, expected] = [found, expected].map(|bytes| i32::from_le_bytes(*bytes));
+        assert!((found - expected).abs() <= 2, "{found:x} {expected:x}");
+    }
+
+    // Experts without inputs get ones.
+    let run = Run::inferno().args(["imatrix", "-c", CHUNK, "--output-format", "dat", "--in-file"]);
+    run.args([statistics("qwen3moe.gguf")]).args(["--force"]).current_dir(folder.path()).success();
+    let [found, expected] =
+        [folder.path().join("imatrix.dat"), statistics("qwen3moe.gguf")].map(|path| open(&path));
+    for (name, entry) in expected.entries() {
+        let (found, expected) = (found.entry(name).unwrap().mean_squares(), entry.mean_squares());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() <= 1e-6 * expected, "{name}: {found} {expected}");
+        }
+    }
+}
+
+/// The cells of each row of tables that begins with a number, without units.
+fn cells(table: &str, separator: char) -> Vec<Vec<String>> {
+    let rows = table.lines().map(|line| {
+        let cells = line.trim_matches('|').split(separator);
+        cells.map(|cell| cell.trim().trim_end_matches('%').to_owned()).collect::<Vec<_>>()
+    });
+    rows.filter(|cells| cells.len() > 1 && cells[0].parse::<u32>().is_ok()).collect()
+}
+
+#[test]
+fn the_statistics_shown_are_those_of_llama_cpp() {
+    for model in ["llama-cpp", "qwen3moe"] {
+        let expected =
+            fs::read_to_string(statistics(&format!("{model}-statistics.txt"))).expect("a fixture");
+        let run = Run::inferno().args(["imatrix", "--show-statistics", "--in-file"]);
+        let outcome = run.args([statistics(&format!("{model}.gguf"))]).success();
+        let (found, expected) = (cells(&outcome.stdout, '|'), cells(&expected, '\t'));
+        assert!(expected.len() > 15);
+        assert_eq!(found.len(), expected.len(), "{}", outcome.stdout);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found.len(), expected.len(), "{found:?} {expected:?}");
+            for (found, expected) in found.iter().zip(expected) {
+                let Ok(number) = expected.parse::<f64>() else {
+                    assert_eq!(found, expected);
+                    continue;
+                };
+                // Both are rounded, the expected ones of single-precision sums.
+                let decimals = expected.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+                let step = 0.1f64.powi(decimals as i32);
+                let difference = (found.parse::<f64>().expect("a number") - number).abs();
+                assert!(difference < 1.5 * step + 1e-5 * number, "{found} {expected}");
+            }
+        }
+    }
+    let run = Run::inferno().args(["imatrix", "--show-statistics"]).failure(2);
+    assert!(run.stderr.contains("--in-file"), "{}", run.stderr);
+}
+
+#[test]
 fn matrices_are_combined() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("both.gguf");

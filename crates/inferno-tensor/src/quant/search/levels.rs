@@ -1,6 +1,6 @@
 //! The levels that symmetric formats round to.
 
-use super::round_within;
+use super::{error_weights, relative_importance, round_within};
 use crate::quant::iq4_levels::IQ4_LEVELS;
 
 /// The levels of a format's codes, ascending.
@@ -16,6 +16,15 @@ pub(in crate::quant) trait LevelSet {
 
     /// The code of a level.
     fn code(&self, level: f32) -> u8;
+
+    /// The weight of each squared error.
+    fn error_weights<const N: usize>(
+        &self,
+        values: &[f32; N],
+        importance: Option<&[f32; N]>,
+    ) -> [f32; N] {
+        error_weights(values, importance)
+    }
 }
 
 /// The integers from `-half` to `half - 1`.
@@ -72,5 +81,14 @@ impl LevelSet for Iq4Levels {
 
     fn code(&self, level: f32) -> u8 {
         IQ4_LEVELS.iter().filter(|&&lower| f32::from(lower) < level).count() as u8
+    }
+
+    /// The importance alone: levels that are closer near zero already favor small weights, and models diverge less.
+    fn error_weights<const N: usize>(
+        &self,
+        values: &[f32; N],
+        importance: Option<&[f32; N]>,
+    ) -> [f32; N] {
+        importance.map_or_else(|| error_weights(values, None), relative_importance)
     }
 }

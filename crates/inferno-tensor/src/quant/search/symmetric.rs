@@ -1,7 +1,7 @@
 //! Scales of weights of the form `scale * level`.
 
 use super::levels::LevelSet;
-use super::{MAX_NUM_REFITS, common_step, error_weights, round_within, sums};
+use super::{MAX_NUM_REFITS, common_step, round_within, sums};
 use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::{extreme, inverse};
@@ -23,7 +23,8 @@ pub(in crate::quant) fn block<const N: usize>(
     importance: Option<&[f32; N]>,
     levels: &impl LevelSet,
 ) -> (HalfBytes, [u8; N]) {
-    let group = SymmetricGroup { values, weights: &error_weights(values, importance), levels };
+    let group =
+        SymmetricGroup { values, weights: &levels.error_weights(values, importance), levels };
     let scale = HalfBytes::new(group.fit());
     (scale, group.codes(scale.get()))
 }
@@ -37,7 +38,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     levels: &impl LevelSet,
     sub_half: f32,
 ) -> SymmetricSuperBlock<GROUPS> {
-    let weights = error_weights(values, importance);
+    let weights = levels.error_weights(values, importance);
     let groups: [SymmetricGroup<N, _>; GROUPS] = std::array::from_fn(|i| SymmetricGroup {
         values: block_of(&values[i * N..][..N]),
         weights: block_of(&weights[i * N..][..N]),

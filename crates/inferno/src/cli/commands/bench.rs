@@ -11,19 +11,23 @@ use crate::bench::{BenchProgress, LadderOptions, Workload, bench, climb, fitted}
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::model::SourceArgs;
 use crate::cli::arguments::report_format::ReportFormat;
+use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::arguments::values::{positive, whole};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::output_file::{ensure_not_input, ensure_writable};
-use crate::{Error, LoadOptions, LoadProgress, Model};
+use crate::{Error, LoadProgress, Model};
 
 /// Measure how fast a model runs on this machine
 ///
 /// Measures reading a prompt (prefill) and generating tokens one by one (decode), and compares both with the memory
 /// bandwidth and the arithmetic throughput of the machine, measured with the same threads. Each result is the median of
 /// several runs, with minimum and maximum. Loading and sampling are excluded. Run it on an otherwise idle machine.
+///
+/// With --draft-model, --draft-head or --speculate, text of -n tokens is also generated with greedy sampling, with and without
+/// drafts, and their acceptance is reported. Use a few hundred tokens.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,6 +35,7 @@ Examples:
   inferno bench -m model.gguf -p 512 -n 64 --batch 1,4,16
   inferno bench -m model.gguf -p 0 -n 64 -d 2048
   inferno bench -m model.gguf --threads 2 --isa avx2 -o json
+  inferno bench -m model.gguf --draft-model small.gguf -n 256
   inferno bench --ladder --svg ladder.svg
   inferno bench serve --concurrency 1,16")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -62,6 +67,7 @@ pub(crate) struct BenchArgs {
     /// Measure one optimization after another, starting from scalar code in FP32 without a KV cache: KV cache, SIMD,
     /// threads, and weights in Q8_0, Q4_K and INT8
     #[arg(long, conflicts_with_all = ["depth", "batch", "backend", "requantize", "dry_run"])]
+    #[arg(conflicts_with_all = ["speculate", "drafting"])]
     ladder: bool,
     /// Draw the ladder as an SVG file
     #[arg(long, value_name = "FILE", requires = "ladder")]
@@ -69,6 +75,8 @@ pub(crate) struct BenchArgs {
     /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Md)]
     output: ReportFormat,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
     #[command(flatten)]
     compute: ComputeArgs,
 }
@@ -85,8 +93,9 @@ impl BenchArgs {
             return args.run();
         }
         let checkpoint = self.source.open()?;
-        let options = self.compute.options(&checkpoint, None, LoadOptions::default().limits);
+        let options = self.compute.options(&checkpoint, None, self.speculate.limits());
         let model = Model::from(checkpoint).with_options(options);
+        let model = self.speculate.with_draft_model(model)?;
         if self.ladder {
             return self.climb(model);
         }
@@ -110,6 +119,7 @@ impl BenchArgs {
             batch_sizes: self.batch.clone(),
             repetitions: self.repetitions,
             pass_tokens: self.batch_tokens,
+            lookup_drafts: self.speculate.num_drafts(),
         }
     }
 

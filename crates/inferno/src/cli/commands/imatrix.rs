@@ -1,8 +1,11 @@
 //! `inferno imatrix`: computes an importance matrix.
 
+mod summary;
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use inferno_model::ModelSpec;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
@@ -13,13 +16,16 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::output_file::{ensure_creatable, replaceable};
 use crate::plural::count;
 use crate::{
-    BatchLimits, Error, ImatrixOptions, ImportanceMatrix, LoadOptions, Model, collect_importance,
+    BatchLimits, Error, ImatrixFormat, ImatrixOptions, ImportanceMatrix, LoadOptions, Model,
+    collect_importance,
 };
+use summary::Summary;
 
 /// Compute an importance matrix, which makes quantized models more accurate
 ///
@@ -34,6 +40,7 @@ Examples:
   inferno imatrix -m model-f16.gguf -f calibration.txt
   inferno imatrix -m model-f16.gguf -f more.txt --in-file imatrix.gguf -o both.gguf
   inferno imatrix --in-file first.gguf --in-file second.dat -o both.gguf
+  inferno imatrix --in-file imatrix.gguf --show-statistics
   inferno quantize --imatrix imatrix.gguf model-f16.gguf model-iq2_m.gguf iq2_m")]
 pub(crate) struct ImatrixArgs {
     #[command(flatten)]
@@ -41,12 +48,21 @@ pub(crate) struct ImatrixArgs {
     /// Calibration text; - reads standard input
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// File to write
-    #[arg(short, long, value_name = "FILE", default_value = "imatrix.gguf")]
-    output: PathBuf,
+    /// File to write [default: imatrix.gguf, or imatrix.dat with --output-format dat]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Format of the output
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = MatrixFormat::Gguf)]
+    output_format: MatrixFormat,
     /// Matrix to combine with, in GGUF or in llama.cpp's former format; may be repeated
     #[arg(long, value_name = "FILE")]
     in_file: Vec<PathBuf>,
+    /// Print figures of the matrices in --in-file per tensor and per layer, and write nothing: the sum (Σx²), minimum,
+    /// maximum, mean and standard deviation (σ) of the mean squares of the inputs, the share of active columns, the number of
+    /// columns (N), the entropy in bits and relative to equal columns, the share of columns more than σ above the mean (ZD),
+    /// and the cosine similarity with the previous layer
+    #[arg(long, requires = "in_file", conflicts_with_all = ["file", "output"])]
+    show_statistics: bool,
     /// Length of a chunk in tokens; not set by the context of other commands in the environment or in inferno.toml
     #[arg(short, long, value_name = "N", value_parser = positive, default_value = "512")]
     context: usize,
@@ -75,6 +91,24 @@ pub(crate) struct ImatrixArgs {
     compute: ComputeArgs,
 }
 
+/// Names of file formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MatrixFormat {
+    /// GGUF
+    Gguf,
+    /// llama.cpp's former format, for older programs
+    Dat,
+}
+
+impl From<MatrixFormat> for ImatrixFormat {
+    fn from(format: MatrixFormat) -> Self {
+        match format {
+            MatrixFormat::Gguf => Self::Gguf,
+            MatrixFormat::Dat => Self::Legacy,
+        }
+    }
+}
+
 impl ImatrixArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if self.file.is_none() && self.in_file.is_empty() {
@@ -86,22 +120,37 @@ impl ImatrixArgs {
         if self.compute.dry_run {
             return dry_run::report(&self.model()?, dry_run::REDUCE_CONTEXT);
         }
-        let output = replaceable(&self.output, self.force)?;
-        ensure_creatable(&output)?;
-        let mut matrix = ImportanceMatrix::new(self.context);
-        for path in &self.in_file {
-            matrix.merge(&ImportanceMatrix::open(path, self.context)?)?;
+        if self.show_statistics {
+            let mut stdout = Output::new();
+            stdout.write(Summary(&self.inputs()?))?;
+            return Ok(stdout.flush()?);
         }
+        let named = self.output.as_deref().unwrap_or(Path::new(match self.output_format {
+            MatrixFormat::Gguf => "imatrix.gguf",
+            MatrixFormat::Dat => "imatrix.dat",
+        }));
+        let output = replaceable(named, self.force)?;
+        ensure_creatable(&output)?;
+        let mut matrix = self.inputs()?;
         let is_interrupted = match &self.file {
             Some(text) => self.collect(text, &output, &mut matrix)?,
             None => false,
         };
-        matrix.write(&output)?;
-        report(&matrix, &self.output);
+        matrix.write(&output, self.output_format.into())?;
+        report(&matrix, named);
         match is_interrupted {
             true => Err(Failure::Interrupted),
             false => Ok(()),
         }
+    }
+
+    /// Returns the sum of the matrices to combine.
+    fn inputs(&self) -> Result<ImportanceMatrix, Error> {
+        let mut matrix = ImportanceMatrix::new(self.context);
+        for path in &self.in_file {
+            matrix.merge(&ImportanceMatrix::open(path, self.context)?)?;
+        }
+        Ok(matrix)
     }
 
     fn model(&self) -> Result<Model, Error> {
@@ -150,10 +199,11 @@ impl ImatrixArgs {
                 bar.show(progress.done_chunks as u64, progress.total_chunks as u64);
                 let is_due = |every: usize| every > 0 && progress.done_chunks.is_multiple_of(every);
                 if is_due(self.output_frequency) {
-                    so_far.write(output)?;
+                    so_far.write(output, self.output_format.into())?;
                 }
                 if is_due(self.save_frequency) {
-                    so_far.write(&numbered(output, so_far.num_chunks()))?;
+                    let copy = numbered(output, so_far.num_chunks());
+                    so_far.write(&copy, self.output_format.into())?;
                 }
                 Ok(match interrupt.is_requested() {
                     true => ControlFlow::Break(()),

@@ -30,15 +30,18 @@ const MIN_WINDOW: usize = 3;
 /// The default window length, in tokens.
 const DEFAULT_WINDOW: usize = 512;
 
+/// How special tokens are encoded, as by llama.cpp.
+const ENCODING: EncodeOptions = EncodeOptions { add_special: true, parse_special: false };
+
 /// Measure the perplexity of a model on a text, or its divergence from another model
 ///
-/// The text is split into windows of --context tokens, without BOS. The second half of each window is scored, so every
-/// scored token has at least half a window of context. Lower is better. Prints one JSON object.
+/// The text is split into windows of --context tokens. As in llama.cpp, BOS replaces the first token of each if the
+/// vocabulary adds one. The second half of each window is scored, so every scored token has at least half a window of
+/// context. Lower is better. Prints one JSON object.
 ///
 /// With --kl-divergence, the model is compared with a base model: the mean, the maximum and the percentiles of the
 /// Kullback-Leibler divergence per token, how often both models have the same most probable token, and the ratio of
-/// their perplexities. The base is a model, or a file that --kl-divergence-base wrote, which has llama.cpp's format. Windows
-/// are then those of llama.cpp: BOS replaces the first token of each if the vocabulary adds one.
+/// their perplexities. The base is a model, or a file that --kl-divergence-base wrote, which has llama.cpp's format.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -112,12 +115,11 @@ impl PerplexityArgs {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
         let text = read_file(self.text()?)?;
-        let tokens = model
-            .tokenizer()?
-            .encode(&text, EncodeOptions { add_special: false, parse_special: true });
+        let tokenizer = model.tokenizer()?;
+        let tokens = tokenizer.encode(&text, ENCODING);
         let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
         let bar = DelayedBar::steps("scoring");
-        let options = PerplexityOptions { window, stride: self.stride };
+        let options = PerplexityOptions { window, stride: self.stride, bos: tokenizer.added_bos() };
         let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
             bar.show(so_far.num_windows as u64, so_far.total_windows as u64);
         });

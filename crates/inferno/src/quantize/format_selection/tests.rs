@@ -142,13 +142,15 @@ fn embeddings_that_are_the_output_head_too_are_stored_finer() {
 }
 
 /// The models of `make_recipes.py`: architecture, layers, query heads, key/value heads, experts.
-const MODELS: [(&str, &str, u32, u32, u32, u32); 6] = [
+const MODELS: [(&str, &str, u32, u32, u32, u32); 8] = [
     ("tied", "qwen3", 19, 4, 2, 0),
     ("shared", "llama", 32, 8, 2, 0),
     ("fused", "phi3", 16, 4, 4, 0),
     ("falcon", "falcon", 32, 8, 1, 0),
     ("eight", "llama", 32, 8, 2, 8),
     ("many", "qwen3moe", 16, 4, 4, 16),
+    ("sharing", "qwen2moe", 24, 4, 4, 16),
+    ("gaps", "llama", 32, 8, 2, 0),
 ];
 
 /// A model of `make_recipes.py` with tensors of these names.
@@ -174,22 +176,23 @@ fn every_recipe_is_that_of_llama_cpp_with_and_without_an_importance_matrix() {
             line.splitn(5, ' ').collect::<Vec<_>>().try_into().unwrap();
         let formats = runs.split(' ').flat_map(|run| {
             let (count, dtype) = run.split_once('*').unwrap();
-            std::iter::repeat_n(dtype.parse::<DType>().unwrap(), count.parse().unwrap())
+            let dtype = (dtype != "-").then(|| dtype.parse::<DType>().unwrap());
+            std::iter::repeat_n(dtype, count.parse().unwrap())
         });
-        let formats: Vec<DType> = formats.collect();
+        let formats: Vec<Option<DType>> = formats.collect();
         let tensors = files.entry((model, recipe, which)).or_default();
         for part in parts.split(',') {
             match part {
-                "token_embd" | "output" => tensors.push((format!("{part}.weight"), formats[0])),
-                part => tensors.extend(
-                    (0..)
-                        .zip(&formats)
-                        .map(|(layer, &dtype)| (format!("blk.{layer}.{part}.weight"), dtype)),
-                ),
+                "token_embd" | "output" => {
+                    tensors.extend(formats[0].map(|dtype| (format!("{part}.weight"), dtype)));
+                }
+                part => tensors.extend((0..).zip(&formats).filter_map(|(layer, dtype)| {
+                    Some((format!("blk.{layer}.{part}.weight"), (*dtype)?))
+                })),
             }
         }
     }
-    assert!(files.len() > 250);
+    assert!(files.len() > 340);
     let matrix = ImportanceMatrix::new(512);
     let mut wrong = Vec::new();
     for ((model, recipe, which), tensors) in files {

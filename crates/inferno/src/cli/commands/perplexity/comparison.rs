@@ -7,11 +7,10 @@ use inferno_engine::{
     EngineError, KlBase, KlDivergence, Runner, StoredLogits, TextWindows, kl_divergence,
     store_logits,
 };
-use inferno_tokenizer::{EncodeOptions, Tokenizer};
-use tempfile::NamedTempFile;
+use inferno_tokenizer::Tokenizer;
 
 use super::report::KlReport;
-use super::{DEFAULT_WINDOW, PerplexityArgs};
+use super::{DEFAULT_WINDOW, ENCODING, PerplexityArgs};
 use crate::cli::arguments::model::{open, with_loading_bar};
 use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::dry_run;
@@ -19,11 +18,8 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::free_memory::free_bytes;
-use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
+use crate::output_file::{ensure_creatable, ensure_not_input, replaceable, temporary_beside};
 use crate::{Error, Model, ModelSource};
-
-/// How special tokens are encoded, as by llama.cpp.
-const ENCODING: EncodeOptions = EncodeOptions { add_special: true, parse_special: false };
 
 /// A comparison with a base, or the preparation of one.
 pub(super) struct Comparison<'a> {
@@ -45,9 +41,7 @@ impl<'a> Comparison<'a> {
         ensure_not_input(model.checkpoint(), path)?;
         let path = replaceable(path, self.args.force)?;
         ensure_creatable(&path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let failed = |error| Error::io(&path, error);
-        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+        let file = temporary_beside(&path).map_err(|error| Error::io(&path, error))?;
         let tokenizer = model.tokenizer()?;
         let text = read_file(self.args.text()?)?;
         let text = windows(&tokenizer, &text, self.window);

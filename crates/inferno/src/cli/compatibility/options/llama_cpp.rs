@@ -360,12 +360,6 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: "inferno perplexity computes the perplexity", has_value: false },
     ),
     (
-        &["--output-format"],
-        &["imatrix"],
-        AdviceUnless(&["gguf"], "matrices are written as GGUF; both formats are read"),
-    ),
-    (&["--show-statistics"], &["imatrix"], Advice("use inferno inspect --tensors FILE")),
-    (
         &["-p", "--prompt"],
         &["imatrix"],
         Advice("pass a text with --file, or - to read standard input"),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use inferno_gguf::{GgufError, Metadata};
+use inferno_tokenizer::{EncodeOptions, PairLimits, Tokenizer};
 
 /// The key of files: a text with the placeholders `{query}` and `{document}`.
 const KEY: &str = "tokenizer.chat_template.rerank";
@@ -33,6 +34,43 @@ impl RerankTemplate {
     /// **Errors**: a key of another type.
     pub fn from_metadata(metadata: &Metadata) -> Result<Option<Self>, GgufError> {
         Ok(metadata.optional::<&str>(KEY)?.map(Self::new))
+    }
+
+    /// Inserts a query and a document, and encodes the text. If there are more tokens than `limits` allow, the end of the
+    /// document is omitted, as far as there is one.
+    pub fn encode(
+        &self,
+        tokenizer: &Tokenizer,
+        query: &str,
+        document: &str,
+        limits: PairLimits,
+    ) -> Vec<u32> {
+        let encode = |document: &str| {
+            let (text, plain) = self.render(query, document);
+            let options = EncodeOptions { add_special: false, parse_special: true };
+            tokenizer.encode_with_plain(&text, options, &plain)
+        };
+        if limits == PairLimits::default() {
+            return encode(document);
+        }
+        let all = tokenizer.encode(document, EncodeOptions::default());
+        let mut num_kept = limits.second.unwrap_or(usize::MAX).min(all.len());
+        loop {
+            let ids = match num_kept == all.len() {
+                true => encode(document),
+                false => {
+                    let bytes = tokenizer.decode_bytes(&all[..num_kept], false);
+                    let kept = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+                    // A character may be cut.
+                    encode(kept.trim_end_matches(char::REPLACEMENT_CHARACTER))
+                }
+            };
+            let excess = ids.len().saturating_sub(limits.whole.unwrap_or(usize::MAX));
+            if excess == 0 || num_kept == 0 {
+                return ids;
+            }
+            num_kept = num_kept.saturating_sub(excess);
+        }
     }
 
     /// Inserts a query and a document. Returns the text, and the byte ranges that they have in it, in which control tokens are

@@ -26,13 +26,13 @@ pub struct ForwardOutput<'a> {
     pub duration: Duration,
     rows: Rows<'a>,
     num_rows: usize,
-    vocab_size: usize,
+    row_len: usize,
 }
 
 impl ForwardOutput<'_> {
-    /// Returns the rows of logits, in the order of the batch.
+    /// Returns the rows of logits or hidden states, in the order of the batch.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        (0..self.num_rows).map(|index| self.rows.row(index, self.vocab_size))
+        (0..self.num_rows).map(|index| self.rows.row(index, self.row_len))
     }
 }
 
@@ -117,6 +117,11 @@ impl<'r> SequenceRunner<'r> {
         Self { pass_rows: PassRows::Candidates(CandidateShape { count, vocab_size }), ..self }
     }
 
+    /// Requests hidden states instead of logits. A batch may have one of them per token.
+    pub fn with_hidden_states(self) -> Self {
+        Self { pass_rows: PassRows::Hidden, ..self }
+    }
+
     /// Returns the runner.
     pub fn runner(&self) -> &dyn Runner {
         self.runner
@@ -184,7 +189,10 @@ impl<'r> SequenceRunner<'r> {
             };
             (chunk, sequence.state_slot().map(SequenceState::from))
         });
-        let vocab_size = self.runner.vocab_size();
+        let row_len = match self.pass_rows {
+            PassRows::Hidden => self.runner.hidden_size(),
+            PassRows::Logits | PassRows::Candidates(_) => self.runner.vocab_size(),
+        };
         let output = run_chunks(self.runner, &mut self.batch, self.pass_rows, None, chunks);
         for sequence in sequences {
             match &output {
@@ -195,6 +203,6 @@ impl<'r> SequenceRunner<'r> {
         }
         let (rows, duration) = output?;
         let (num_tokens, num_rows) = (self.batch.num_tokens(), self.batch.logit_rows().len());
-        Ok(Some(ForwardOutput { num_tokens, duration, rows, num_rows, vocab_size }))
+        Ok(Some(ForwardOutput { num_tokens, duration, rows, num_rows, row_len }))
     }
 }

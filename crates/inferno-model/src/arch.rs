@@ -94,6 +94,7 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &encoders::MODERN_BERT,
     &encoders::NEO_BERT,
     &encoders::EUROBERT,
+    &encoders::LLAMA_EMBED,
     &encoders::GEMMA_EMBEDDING,
 ];
 

@@ -11,6 +11,7 @@ mod linear;
 mod mlp;
 mod norm;
 mod output;
+mod part_norms;
 mod recurrent;
 mod residual;
 mod routed_experts;

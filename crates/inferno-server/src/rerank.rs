@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use inferno_engine::Pooling;
-use inferno_tokenizer::{EncodeOptions, TokenPair};
+use inferno_tokenizer::{PairLimits, TokenPair};
 
 use crate::ServedModel;
 use crate::embedding::{
@@ -27,7 +27,7 @@ pub(crate) struct Score {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScoreSettings {
     /// Truncates the second text of longer pairs.
-    pub max_len: Option<usize>,
+    pub limits: PairLimits,
     /// Maps scores to values between 0 and 1 by a sigmoid, unless they are probabilities.
     pub activate: bool,
     pub priority: i32,
@@ -60,25 +60,17 @@ pub(crate) fn check_reranker(model: &ServedModel) -> Result<(), ApiError> {
 pub(crate) fn encode_pairs<'t>(
     pairs: impl Iterator<Item = (&'t str, &'t str)>,
     field: &str,
-    max_len: Option<usize>,
+    limits: PairLimits,
     model: &ServedModel,
 ) -> Result<Vec<EmbeddingInput>, ApiError> {
     let tokenizer = model.tokenizer();
-    if max_len.is_some() && model.rerank_template.is_some() {
-        let reason = "this model has a template for pairs, which are not truncated; shorten them";
-        return Err(ApiError::unsupported("truncate_prompt_tokens", reason));
-    }
     let inputs: Vec<EmbeddingInput> = pairs
         .take(MAX_NUM_INPUTS + 1)
         .map(|(first, second)| match &model.rerank_template {
-            Some(template) => {
-                let (text, plain) = template.render(first, second);
-                let options = EncodeOptions { add_special: false, parse_special: true };
-                tokenizer.encode_with_plain(&text, options, &plain).into()
-            }
+            Some(template) => template.encode(tokenizer, first, second, limits).into(),
             None => {
                 let TokenPair { ids, second_segment } =
-                    tokenizer.encode_pair(first, second, max_len);
+                    tokenizer.encode_pair(first, second, limits);
                 EmbeddingInput { tokens: ids, second_segment }
             }
         })

@@ -42,4 +42,4 @@ pub use error::TokenizerError;
 pub use metadata::special_token_texts;
 pub use pre_tokenizer::{PreTokenizerDescription, pre_tokenizers};
 pub use special_tokens::SpecialTokens;
-pub use tokenizer::{EncodeOptions, TokenPair, Tokenizer};
+pub use tokenizer::{EncodeOptions, PairLimits, TokenPair, Tokenizer};

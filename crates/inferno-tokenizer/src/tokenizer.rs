@@ -24,6 +24,15 @@ pub struct EncodeOptions {
     pub parse_special: bool,
 }
 
+/// The tokens that remain of two segments, of which the end of the second is omitted. There are no limits by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PairLimits {
+    /// Maximum number of tokens of the whole input, with special tokens.
+    pub whole: Option<usize>,
+    /// Maximum number of tokens of the second segment, without special tokens.
+    pub second: Option<usize>,
+}
+
 /// Two segments as one input, such as a query and a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TokenPair {
@@ -127,9 +136,9 @@ impl Tokenizer {
     }
 
     /// Encodes two segments as one input: `[CLS] first [SEP] second [SEP]`, or with the separators of RoBERTa,
-    /// `<s> first </s></s> second </s>`. Control tokens in them are text. If there are more than `max_len` tokens, the end of
-    /// `second` is omitted.
-    pub fn encode_pair(&self, first: &str, second: &str, max_len: Option<usize>) -> TokenPair {
+    /// `<s> first </s></s> second </s>`. Control tokens in them are text. If there are more tokens than `limits`
+    /// allow, the end of `second` is omitted.
+    pub fn encode_pair(&self, first: &str, second: &str, limits: PairLimits) -> TokenPair {
         let special = self.special_tokens();
         let end = special.separator.or(self.affixes.after).or(special.eos);
         let is_doubled = end.is_some_and(|id| self.vocabulary.text(id) == "</s>");
@@ -139,8 +148,9 @@ impl Tokenizer {
         ids.extend(end.filter(|_| is_doubled));
         let start = ids.len();
         ids.extend(self.encode(second, EncodeOptions::default()));
-        let max_len = max_len.unwrap_or(usize::MAX).saturating_sub(usize::from(end.is_some()));
-        ids.truncate(max_len.max(start));
+        let whole = limits.whole.unwrap_or(usize::MAX).saturating_sub(usize::from(end.is_some()));
+        let second = start.saturating_add(limits.second.unwrap_or(usize::MAX));
+        ids.truncate(whole.min(second).max(start));
         ids.extend(end);
         let has_types = matches!(self.model, TokenizerModel::WordPiece(_));
         TokenPair { ids, second_segment: has_types.then_some(start) }

@@ -22,6 +22,13 @@ use crate::{Error, LoadEstimate, LoadOptions};
 pub use choice::BackendChoice;
 pub use description::{GpuDescription, gpu_named, gpus};
 
+/// A draft model, which shares a device with the model that it drafts for.
+#[derive(Clone, Copy)]
+pub(crate) struct DraftFile<'a> {
+    pub(crate) checkpoint: &'a Gguf,
+    pub(crate) options: LoadOptions,
+}
+
 /// An open backend of this build. Clones share it.
 #[derive(Clone)]
 pub(crate) enum Device {
@@ -110,15 +117,18 @@ impl Device {
         Err(Error::BackendNotBuilt { backend: options.backend.name() })
     }
 
-    /// Loads the weights of `checkpoint` and allocates the KV cache and buffers.
+    /// Loads the weights of `checkpoint` and allocates the KV cache and buffers. A GPU keeps room for a `draft` model.
     ///
     /// **Errors**: as [`Model::load`].
     pub(crate) fn runner(
         &self,
         checkpoint: &Gguf,
         options: &LoadOptions,
+        draft: Option<DraftFile<'_>>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
+        #[cfg(not(feature = "gpu"))]
+        let _ = draft;
         match self {
             Self::Cpu { backend, .. } => {
                 runner_on(Arc::clone(backend), checkpoint, options, on_progress)
@@ -127,7 +137,22 @@ impl Device {
                 runner_on(Arc::clone(backend), checkpoint, options, on_progress)
             }
             #[cfg(feature = "gpu")]
-            Self::Gpu(device) => device.runner(checkpoint, options, on_progress),
+            Self::Gpu(device) => device.runner(checkpoint, options, draft, on_progress),
+        }
+    }
+
+    /// Loads a draft model, in the memory that the model leaves.
+    ///
+    /// **Errors**: as [`runner`](Self::runner).
+    pub(crate) fn draft_runner(
+        &self,
+        draft: DraftFile<'_>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => device.draft_runner(draft, on_progress),
+            _ => self.runner(draft.checkpoint, &draft.options, None, on_progress),
         }
     }
 
@@ -211,14 +236,18 @@ impl Device {
         }
     }
 
-    /// Estimates the memory that [`runner`](Self::runner) would need, without loading anything.
+    /// Estimates the memory that [`runner`](Self::runner) would need, without loading anything. That of the `draft` model is
+    /// not part of it.
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub(crate) fn estimate(
         &self,
         checkpoint: &Gguf,
         options: &LoadOptions,
+        draft: Option<DraftFile<'_>>,
     ) -> Result<LoadEstimate, Error> {
+        #[cfg(not(feature = "gpu"))]
+        let _ = draft;
         let spec = ModelSpec::from_checkpoint(checkpoint)?;
         let part = Part { checkpoint, spec: &spec, options };
         match self {
@@ -233,7 +262,29 @@ impl Device {
             }
             Self::Reference(backend) => part.estimate(&**backend),
             #[cfg(feature = "gpu")]
-            Self::Gpu(device) => device.estimate(checkpoint, options),
+            Self::Gpu(device) => device.estimate(checkpoint, options, draft),
+        }
+    }
+
+    /// Estimates the memory of a draft model next to a model of which `model` is the estimate.
+    ///
+    /// **Errors**: as [`estimate`](Self::estimate).
+    pub(crate) fn estimate_draft(
+        &self,
+        draft: DraftFile<'_>,
+        model: &LoadEstimate,
+    ) -> Result<LoadEstimate, Error> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self::Gpu(device) => {
+                let gpu = model.gpu.as_ref();
+                let model_bytes = gpu.map_or(0, |gpu| gpu.footprint.device_bytes());
+                device.estimate_draft(draft, model_bytes)
+            }
+            _ => {
+                let _ = model;
+                self.estimate(draft.checkpoint, &draft.options, None)
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
+use crate::device::DraftFile;
 use crate::{Error, LoadEstimate, LoadOptions, Model};
 
 /// What drafts tokens for a model.
@@ -83,33 +84,40 @@ impl Model {
         runner: &mut dyn Runner,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Option<DraftModel>, Error> {
-        let Some(Drafting { source, options }) = self.drafting() else { return Ok(None) };
-        let runner = match source {
-            DraftSource::Model(checkpoint) => {
-                let load = self.draft_load_options(checkpoint)?;
-                self.device()?.runner(checkpoint, &load, on_progress)?
-            }
-            DraftSource::Head => runner.take_prediction_head().ok_or(Error::NoPredictionHead)?,
+        let Some(Drafting { options, .. }) = self.drafting() else { return Ok(None) };
+        let runner = match self.draft_file()? {
+            Some(draft) => self.device()?.draft_runner(draft, on_progress)?,
+            None => runner.take_prediction_head().ok_or(Error::NoPredictionHead)?,
         };
         Ok(Some(DraftModel { runner, options: *options }))
     }
 
-    /// Estimates the memory of a draft model. That of a prediction head is part of the model's.
+    /// Estimates the memory of a draft model next to this one, of which `model` is the estimate. That of a prediction head is
+    /// part of the model's.
     ///
     /// **Errors**: as [`estimate`](Self::estimate).
-    pub(crate) fn estimate_draft(&self) -> Result<Option<LoadEstimate>, Error> {
-        match self.drafting() {
-            Some(Drafting { source: DraftSource::Model(checkpoint), .. }) => {
-                let load = self.draft_load_options(checkpoint)?;
-                self.device()?.estimate(checkpoint, &load).map(Some)
-            }
-            _ => Ok(None),
+    pub(crate) fn estimate_draft(
+        &self,
+        model: &LoadEstimate,
+    ) -> Result<Option<LoadEstimate>, Error> {
+        match self.draft_file()? {
+            Some(draft) => self.device()?.estimate_draft(draft, model).map(Some),
+            None => Ok(None),
         }
     }
 
-    fn draft_load_options(&self, checkpoint: &Gguf) -> Result<LoadOptions, Error> {
+    /// The draft model, unless the prediction head drafts, and how it is loaded.
+    ///
+    /// **Errors**: an unknown architecture, invalid metadata.
+    pub(crate) fn draft_file(&self) -> Result<Option<DraftFile<'_>>, Error> {
+        let Some(Drafting { source: DraftSource::Model(checkpoint), .. }) = self.drafting() else {
+            return Ok(None);
+        };
         let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
         let options = self.options().of_draft(self.context_length()?, limit);
-        Ok(LoadOptions { prediction_head: false, ..options })
+        Ok(Some(DraftFile {
+            checkpoint,
+            options: LoadOptions { prediction_head: false, ..options },
+        }))
     }
 }

@@ -139,9 +139,9 @@ impl Model {
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub fn estimate(&self) -> Result<LoadEstimate, Error> {
-        let draft = self.estimate_draft()?.map(Box::new);
         let options = self.options.for_model(&self.spec()?);
-        let estimate = self.device()?.estimate(&self.checkpoint, &options)?;
+        let estimate = self.device()?.estimate(&self.checkpoint, &options, self.draft_file()?)?;
+        let draft = self.estimate_draft(&estimate)?.map(Box::new);
         Ok(LoadEstimate { draft, ..estimate })
     }
 
@@ -168,7 +168,7 @@ impl Model {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         let options = self.options.for_model(&self.spec()?);
-        self.device()?.runner(&self.checkpoint, &options, on_progress)
+        self.device()?.runner(&self.checkpoint, &options, self.draft_file()?, on_progress)
     }
 
     /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use inferno_backend::{KvDType, ReferenceBackend};
+use inferno_backend::{Backend, KvDType, ReferenceBackend};
+use inferno_conformance::gpu::adapter;
 use inferno_engine::{
     Completion, CoreOptions, DraftModel, DraftOptions, Engine, EngineError, EngineOptions,
     Fingerprint, GenerationCore, GenerationParams, ModelRunner, Request, Runner, RunnerOptions,
@@ -169,8 +170,8 @@ fn a_session_without_a_cache_has_no_draft_model() {
 }
 
 /// A runner with the prediction head of the file, if there is one.
-fn runner(checkpoint: &Gguf) -> ModelRunner {
-    let backend = Arc::new(ReferenceBackend::new());
+fn runner<B: Backend>(checkpoint: &Gguf, backend: &Arc<B>) -> ModelRunner {
+    let backend = Arc::clone(backend);
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let head = model.load_prediction_head(checkpoint, None, &mut |_| ()).expect("a sound head");
     let options = RunnerOptions {
@@ -190,6 +191,18 @@ fn runner(checkpoint: &Gguf) -> ModelRunner {
 
 /// Two requests of a model for which `draft` drafts, or its prediction head, have the bits that they have without.
 fn check_model(model: &Gguf, draft: Option<&Gguf>, name: &str) -> u64 {
+    let reference = Arc::new(ReferenceBackend::new());
+    check_model_on(&reference, model, &reference, draft, name)
+}
+
+/// As [`check_model`], with the model on one device and what drafts on another one.
+fn check_model_on<B: Backend, D: Backend>(
+    device: &Arc<B>,
+    model: &Gguf,
+    draft_device: &Arc<D>,
+    draft: Option<&Gguf>,
+    name: &str,
+) -> u64 {
     let generate = |core: GenerationCore| {
         let engine = Engine::start(&core, EngineOptions::default()).expect("a sound core");
         let answers = [0.0, 0.8].map(|temperature| {
@@ -207,11 +220,11 @@ fn check_model(model: &Gguf, draft: Option<&Gguf>, name: &str) -> u64 {
         engine.shut_down();
         (answers, core.snapshot())
     };
-    let (expected, _) = generate(core(runner(model)));
-    let mut target = runner(model);
+    let (expected, _) = generate(core(runner(model, device)));
+    let mut target = runner(model, device);
     let head = target.take_prediction_head();
     let draft: Box<dyn Runner> = match draft {
-        Some(draft) => Box::new(runner(draft)),
+        Some(draft) => Box::new(runner(draft, draft_device)),
         None => head.expect("the file has one"),
     };
     let model = DraftModel { runner: draft, options: ALWAYS };
@@ -246,6 +259,25 @@ fn every_architecture_answers_with_a_draft_model_as_without() {
     check_models(&small_models());
     if let Some(folder) = oracle() {
         check_models(&folder.join("logits"));
+    }
+}
+
+#[test]
+fn a_draft_model_on_a_gpu_changes_no_answer_of_a_model_on_any_device() {
+    let Some(gpu) = adapter() else { return };
+    let cpu = Arc::new(ReferenceBackend::new());
+    let open = |name: &str| Gguf::open(small_models().join(name)).expect("a sound file");
+    for name in ["qwen3.gguf", "mistral-window.gguf", "nemotron-h-latent.gguf"] {
+        let (model, other) = (open(name), open("qwen3.gguf"));
+        let num_accepted = check_model_on(gpu, &model, gpu, Some(&model), name);
+        assert!(num_accepted > 0, "{name}: a model agrees with itself");
+        check_model_on(gpu, &model, gpu, Some(&other), name);
+        check_model_on(&cpu, &model, gpu, Some(&model), name);
+        check_model_on(gpu, &model, &cpu, Some(&model), name);
+    }
+    if let Some(folder) = oracle() {
+        let model = Gguf::open(folder.join("logits/qwen35-mtp.gguf")).expect("the folder holds it");
+        check_model_on(gpu, &model, gpu, None, "qwen35-mtp");
     }
 }
 

@@ -4,6 +4,7 @@ mod cache_events;
 mod cores;
 mod devices;
 mod draft_models;
+mod encoders;
 mod fake_runner;
 mod kl_divergence;
 mod losses;

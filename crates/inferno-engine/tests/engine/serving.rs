@@ -68,7 +68,7 @@ fn put_together(events: &[Event], choice: usize) -> (Completion, Finished) {
     (Completion { tokens, text, logprobs, finish_reason: end.reason }, end)
 }
 
-fn events(mut stream: EventStream) -> Vec<Event> {
+pub fn events(mut stream: EventStream) -> Vec<Event> {
     std::iter::from_fn(|| stream.blocking_next()).collect()
 }
 

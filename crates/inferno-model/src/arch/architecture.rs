@@ -146,6 +146,9 @@ pub(crate) struct AttentionFacts {
     pub(crate) pairing: RopePairing,
     /// The biases of query, key and value.
     pub(crate) bias: Presence,
+    /// Whether rows of a fused projection are the query, key and value of one head after those of another, instead of all
+    /// queries, all keys and all values.
+    pub(crate) fuses_by_head: bool,
     pub(crate) qk_norm: QkNormKind,
     /// Layers with the sliding window, if there is one.
     pub(crate) windows: Windows,
@@ -188,6 +191,9 @@ pub(crate) enum QkNormKind {
     OwnWeights,
     /// `PerHead` if the file has the weights.
     PerHeadIfPresent,
+    /// All queries as one row and all keys as another, by norms of the architecture's kind with biases, if the file has
+    /// them.
+    WholeIfPresent,
     /// Each rotated head after rotation, without a weight.
     Unweighted {
         /// Number of experts of the variant without norms.
@@ -364,6 +370,7 @@ pub(crate) const BASE: Architecture = Architecture {
     attention: AttentionFacts {
         pairing: RopePairing::Halves,
         bias: Presence::Optional,
+        fuses_by_head: false,
         qk_norm: QkNormKind::None,
         windows: Windows::All,
         unrotated: Unrotated::None,

@@ -4,15 +4,18 @@
 //! **Source**: Devlin et al., BERT, section 3; Nussbaum et al., Nomic Embed, section 3; Nussbaum and Duderstadt, Training
 //! Sparse Mixture of Experts Text Embedding Models, section 3; Günther et al., Jina Embeddings 2, section 3; Sturua et al.,
 //! jina-embeddings-v3, section 3; Warner et al., Smarter, Better, Faster, Longer (ModernBERT), section 2; Le Breton et al.,
-//! NeoBERT, section 3; Boizard et al., EuroBERT, section 2; Vera et al., EmbeddingGemma, section 2.
+//! NeoBERT, section 3; Boizard et al., EuroBERT, section 2; Babakhin et al., Llama-Embed-Nemotron-8B, section 2; Vera et al.,
+//! EmbeddingGemma, section 2.
 
 use inferno_backend::{Function, RopePairing};
 
 use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, ClassifierActivation, ClassifierFacts,
-    ClassifierPooling, ExpertFacts, LAYER_NORMS, NormNames, Unrotated, WindowedRotary, Windows,
+    ClassifierPooling, ExpertFacts, LAYER_NORMS, NormNames, QkNormKind, Unrotated, WindowedRotary,
+    Windows,
 };
 use super::gemma::GEMMA3;
+use super::llama::LLAMA;
 
 /// Embeddings of positions instead of rotary embedding, norms of sums.
 pub(super) const BERT: Architecture = Architecture {
@@ -44,10 +47,14 @@ pub(super) const NOMIC_BERT_MOE: Architecture = Architecture {
     ..NOMIC_BERT
 };
 
-/// Distances lower the scores.
+/// Distances lower the scores. The model for code normalizes queries and keys.
 pub(super) const JINA_BERT_V2: Architecture = Architecture {
     name: "jina-bert-v2",
-    attention: AttentionFacts { max_distance_bias: Some(8.0), ..BERT.attention },
+    attention: AttentionFacts {
+        max_distance_bias: Some(8.0),
+        qk_norm: QkNormKind::WholeIfPresent,
+        ..BERT.attention
+    },
     activation: Activation::GatedIfPresent(Function::Gelu),
     has_position_embeddings: false,
     ..BERT
@@ -77,11 +84,16 @@ pub(super) const MODERN_BERT: Architecture = Architecture {
     ..LAYER_NORMS
 };
 
-/// A decoder's layers without a causal mask.
+/// A decoder's layers without a causal mask. The converter of llama.cpp leaves the rows of heads in the order of the model,
+/// which llama.cpp itself reads as another one.
 pub(super) const NEO_BERT: Architecture = Architecture {
     name: "neo-bert",
     is_causal: false,
-    attention: AttentionFacts { pairing: RopePairing::Interleaved, ..BASE.attention },
+    attention: AttentionFacts {
+        pairing: RopePairing::Interleaved,
+        fuses_by_head: true,
+        ..BASE.attention
+    },
     output_norm: Some("enc.output_norm"),
     ..BASE
 };
@@ -89,6 +101,10 @@ pub(super) const NEO_BERT: Architecture = Architecture {
 /// As [`NEO_BERT`], with another order of rotated components.
 pub(super) const EUROBERT: Architecture =
     Architecture { name: "eurobert", is_causal: false, ..BASE };
+
+/// Llama without a causal mask.
+pub(super) const LLAMA_EMBED: Architecture =
+    Architecture { name: "llama-embed", is_causal: false, ..LLAMA };
 
 /// Gemma 3 without a causal mask.
 pub(super) const GEMMA_EMBEDDING: Architecture =

@@ -9,6 +9,7 @@ use super::context::ForwardContext;
 use super::latent::LatentProjection;
 use super::linear::Linear;
 use super::norm::{NormWeights, input_rows};
+use super::part_norms::PartNorms;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
@@ -26,6 +27,7 @@ pub(super) struct SelfAttention<B: Backend> {
     rotary: Option<usize>,
     has_temperature: bool,
     qk_norm: Option<QkNormWeights<B>>,
+    part_norms: Option<PartNorms<B>>,
     qkv: Projection<B>,
     output: Linear<B>,
     sinks: Option<B::Buffer>,
@@ -108,6 +110,11 @@ impl<B: Backend> SelfAttention<B> {
             rotary,
             has_temperature,
             qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm, &heads)).transpose()?,
+            part_norms: spec
+                .part_norms
+                .as_ref()
+                .map(|it| PartNorms::load(loader, it))
+                .transpose()?,
             qkv: Projection::load(loader, &spec.qkv)?,
             output: Linear::load(loader, &spec.output)?,
             sinks: loader.optional_vector(spec.sinks.as_ref())?,
@@ -124,8 +131,9 @@ impl<B: Backend> SelfAttention<B> {
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let (rows, rotaries) = (context.rows, context.rotaries);
-        let Workspace { batch, angles, query_factors, x, qkv, attended, gates, latent, .. } =
-            workspace;
+        let Workspace {
+            batch, angles, query_factors, x, normed, qkv, attended, gates, latent, ..
+        } = workspace;
         let heads = &self.heads;
         let qkv = qkv.get(heads.row_len());
         let input = || input_rows(norm, x);
@@ -137,6 +145,9 @@ impl<B: Backend> SelfAttention<B> {
                 let buffers = latent.as_mut().expect("the workspace was created for this model");
                 projection.project(context, heads, input, buffers, qkv)?;
             }
+        }
+        if let Some(norms) = &self.part_norms {
+            norms.apply(context, heads, qkv, [attended.get(heads.out_len()), normed]);
         }
         let query_factors = query_factors.as_ref().filter(|_| self.has_temperature);
         let is_changed = self.rotary.is_some() || query_factors.is_some();

@@ -107,6 +107,8 @@ pub(crate) struct AttentionSpec {
     /// Whether queries are multiplied by the factors of [`ModelSpec::temperature`](super::ModelSpec::temperature).
     pub(crate) has_temperature: bool,
     pub(crate) qk_norm: Option<QkNormSpec>,
+    /// Norms of all queries and of all keys of a token, before `qk_norm`.
+    pub(crate) part_norms: Option<[NormSpec; 2]>,
     pub(crate) qkv: ProjectionSpec,
     pub(crate) output: LinearSpec,
     /// A score for each query head, of a position without a value.
@@ -295,6 +297,8 @@ impl MixerSpec {
             Self::Attention(attention) => {
                 let norms = attention.qk_norm.iter().filter_map(|norm| norm.weights.as_ref());
                 let norms = norms.flat_map(|(q, k)| std::iter::once(q).chain(k));
+                let part_norms = attention.part_norms.iter().flatten().flat_map(NormSpec::vectors);
+                let norms = norms.chain(part_norms);
                 norms.chain(&attention.sinks).chain(attention.qkv.vectors()).collect()
             }
             Self::Recurrent(recurrent) => recurrent.vectors(),

@@ -122,6 +122,8 @@ pub(crate) const RESPONSES: FieldTable = &[
 pub(crate) const EMBEDDINGS: FieldTable = &[
     rejected("messages", "input must be strings or tokens"),
     rejected("pooling", "start the server with --pooling"),
+    only("embed_dtype", &[Text("float32")], "embeddings are 32-bit floats"),
+    only("endianness", &[Text("native"), Text("little")], "embeddings are little-endian"),
     anything("user", IDENTIFIER),
     anything("request_id", "send the header x-request-id"),
 ];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_tokenizer::PairLimits;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -33,8 +34,10 @@ pub(crate) struct RerankRequest {
     /// Truncates documents so that a pair has at most this number of tokens; -1 stands for the context length (default: longer
     /// pairs are an error).
     truncate_prompt_tokens: Option<i64>,
-    /// As `truncate_prompt_tokens`, under Cohere's name.
-    max_tokens_per_doc: Option<i64>,
+    /// Truncates documents to this number of tokens, and so that pairs fit in the context (default: longer pairs are an
+    /// error).
+    #[schema(minimum = 1)]
+    max_tokens_per_doc: Option<usize>,
     /// Maps scores to values between 0 and 1 by a sigmoid (default: false, the output of the model's classifier).
     use_activation: Option<bool>,
     /// Scheduling priority; lower values are scheduled first. Ignored unless the server runs with `--allow-priority`.
@@ -105,16 +108,23 @@ pub(crate) async fn create(
     if request.top_n == Some(0) {
         return Err(ApiError::invalid("top_n", "top_n must be 1 or more"));
     }
-    let requested = request.truncate_prompt_tokens.or(request.max_tokens_per_doc);
+    if request.max_tokens_per_doc == Some(0) {
+        let message = "max_tokens_per_doc must be 1 or more";
+        return Err(ApiError::invalid("max_tokens_per_doc", message));
+    }
+    let room = request.max_tokens_per_doc.map(|_| model.handle.context_length());
     let settings = ScoreSettings {
-        max_len: truncation(requested, &model)?,
+        limits: PairLimits {
+            whole: truncation(request.truncate_prompt_tokens, &model)?.or(room),
+            second: request.max_tokens_per_doc,
+        },
         activate: request.use_activation.unwrap_or(false),
         priority: request.priority.unwrap_or(0),
     };
     let reader = Arc::clone(&model);
     let prepared = preparation.run(move || {
         let pairs = request.documents.iter().map(|it| (request.query.as_str(), it.text()));
-        let inputs = encode_pairs(pairs, "documents", settings.max_len, &reader)?;
+        let inputs = encode_pairs(pairs, "documents", settings.limits, &reader)?;
         Ok((request, inputs))
     });
     let (request, inputs) = prepared.await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_tokenizer::PairLimits;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -103,7 +104,10 @@ pub(crate) async fn create(
         return Err(ApiError::invalid("text_1", message));
     }
     let settings = ScoreSettings {
-        max_len: truncation(request.truncate_prompt_tokens, &model)?,
+        limits: PairLimits {
+            whole: truncation(request.truncate_prompt_tokens, &model)?,
+            second: None,
+        },
         activate: request.use_activation.unwrap_or(false),
         priority: request.priority.unwrap_or(0),
     };
@@ -111,7 +115,7 @@ pub(crate) async fn create(
     let inputs = preparation.run(move || {
         let first = request.text_1.all().iter().cycle();
         let pairs = first.zip(request.text_2.all()).map(|(a, b)| (a.as_str(), b.as_str()));
-        encode_pairs(pairs, "text_2", settings.max_len, &reader)
+        encode_pairs(pairs, "text_2", settings.limits, &reader)
     });
     let inputs = inputs.await?;
     drop(preparation);

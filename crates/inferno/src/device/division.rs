@@ -5,7 +5,7 @@ use inferno_gguf::Gguf;
 use inferno_gpu::GpuBackend;
 use inferno_model::ModelSpec;
 
-use super::Part;
+use super::{DraftFile, Part};
 use crate::{Error, LoadOptions};
 
 /// What a GPU computes of a model, and what the CPU does.
@@ -90,6 +90,28 @@ impl Division {
         let (split, gpu_bytes) = chosen.expect("a model can be on one device");
         let gpu_bytes = gpu_bytes?;
         Ok(Self { spec, split, options, gpu_bytes, obstacle })
+    }
+
+    /// Divides as [`new`](Self::new) does, and leaves room for a `draft` model, unless all layers of the model fit without
+    /// that room alone: the draft model then has what they leave.
+    ///
+    /// **Errors**: as [`new`](Self::new), for both models.
+    pub(super) fn with_draft(
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+        gpu: &GpuBackend,
+        usable_bytes: Option<usize>,
+        draft: Option<DraftFile<'_>>,
+    ) -> Result<Self, Error> {
+        let alone = || Self::new(checkpoint, options, gpu, usable_bytes);
+        let (Some(bytes), Some(draft)) = (usable_bytes, draft) else { return alone() };
+        let draft = Self::new(draft.checkpoint, &draft.options, gpu, usable_bytes)?;
+        let rest = bytes.saturating_sub(draft.gpu_bytes);
+        let with_room = Self::new(checkpoint, options, gpu, Some(rest))?;
+        match with_room.has_all_layers_on_gpu() {
+            true => Ok(with_room),
+            false => Ok(Some(alone()?).filter(Self::has_all_layers_on_gpu).unwrap_or(with_room)),
+        }
     }
 
     /// Whether the GPU computes all layers, except for experts.

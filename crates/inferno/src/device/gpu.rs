@@ -12,7 +12,7 @@ use inferno_model::{
 };
 
 use super::division::{Division, Fallback, Parts};
-use super::{Part, prediction_head, runner_on};
+use super::{DraftFile, Part, prediction_head, runner_on};
 use crate::bench::GpuWork;
 use crate::load::context_length;
 use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
@@ -69,7 +69,7 @@ impl GpuDevice {
     ) -> Result<Option<Self>, Error> {
         for adapter in GpuAdapter::all_preferred() {
             let device = Self::on(adapter)?;
-            if device.division(checkpoint, options)?.has_all_layers_on_gpu() {
+            if device.division(checkpoint, options, None)?.has_all_layers_on_gpu() {
                 return Ok(Some(device));
             }
         }
@@ -91,19 +91,42 @@ impl GpuDevice {
         self.loaded.get().map_or(0, |loaded| loaded.gpu_bytes)
     }
 
-    /// Loads the weights and allocates the KV cache and buffers. If the memory of a GPU that no option names turns out to
-    /// be too small, fewer layers or none are loaded there.
+    /// Loads the weights and allocates the KV cache and buffers, and leaves room for a `draft` model. If the memory of a GPU
+    /// that no option names turns out to be too small, fewer layers or none are loaded there.
     ///
     /// **Errors**: as [`Model::load`]; a device that was named and computes wrong results.
     pub(super) fn runner(
         &self,
         checkpoint: &Gguf,
         options: &LoadOptions,
+        draft: Option<DraftFile<'_>>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        let division = self.division(checkpoint, options, draft)?;
+        self.divided_runner(division, checkpoint, options, on_progress)
+    }
+
+    /// Loads a draft model as [`runner`](Self::runner) does, in the memory that the model leaves.
+    ///
+    /// **Errors**: as [`runner`](Self::runner).
+    pub(super) fn draft_runner(
+        &self,
+        draft: DraftFile<'_>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        let division = self.draft_division(draft, self.gpu_bytes())?;
+        self.divided_runner(division, draft.checkpoint, &draft.options, on_progress)
+    }
+
+    fn divided_runner(
+        &self,
+        mut division: Division,
+        checkpoint: &Gguf,
+        options: &LoadOptions,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         let is_chosen = options.gpu.is_some() || options.gpu_layers.is_some();
         let is_automatic = options.backend == BackendChoice::Auto;
-        let mut division = self.division(checkpoint, options)?;
         if !division.is_on_cpu()
             && let Err(error) = self.gpu.verify()
         {
@@ -205,15 +228,35 @@ impl GpuDevice {
         Ok(Box::new(runner))
     }
 
-    /// Estimates the memory of [`runner`](Self::runner).
+    /// Estimates the memory of [`runner`](Self::runner), without that of the `draft` model.
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub(super) fn estimate(
         &self,
         checkpoint: &Gguf,
         options: &LoadOptions,
+        draft: Option<DraftFile<'_>>,
     ) -> Result<LoadEstimate, Error> {
-        let Division { spec, split, options, .. } = self.division(checkpoint, options)?;
+        self.divided_estimate(self.division(checkpoint, options, draft)?, checkpoint)
+    }
+
+    /// Estimates the memory of a draft model next to a model that needs `model_bytes` of the GPU's memory.
+    ///
+    /// **Errors**: as [`estimate`](Self::estimate).
+    pub(super) fn estimate_draft(
+        &self,
+        draft: DraftFile<'_>,
+        model_bytes: usize,
+    ) -> Result<LoadEstimate, Error> {
+        self.divided_estimate(self.draft_division(draft, model_bytes)?, draft.checkpoint)
+    }
+
+    fn divided_estimate(
+        &self,
+        division: Division,
+        checkpoint: &Gguf,
+    ) -> Result<LoadEstimate, Error> {
+        let Division { spec, split, options, .. } = division;
         let parts = split.parts(&spec)?;
         let part = Part { checkpoint, spec: &spec, options: &options };
         let mut estimate = part.estimate(&*self.gpu)?;
@@ -260,8 +303,19 @@ impl GpuDevice {
         GpuWork { dispatches, submissions, weight_bytes, busy }
     }
 
-    fn division(&self, checkpoint: &Gguf, options: &LoadOptions) -> Result<Division, Error> {
-        Division::new(checkpoint, options, &self.gpu, self.usable_bytes())
+    fn division(
+        &self,
+        checkpoint: &Gguf,
+        options: &LoadOptions,
+        draft: Option<DraftFile<'_>>,
+    ) -> Result<Division, Error> {
+        Division::with_draft(checkpoint, options, &self.gpu, self.usable_bytes(), draft)
+    }
+
+    /// The division of a draft model next to a model that needs `model_bytes` of the GPU's memory.
+    fn draft_division(&self, draft: DraftFile<'_>, model_bytes: usize) -> Result<Division, Error> {
+        let usable_bytes = self.usable_bytes().map(|bytes| bytes.saturating_sub(model_bytes));
+        Division::new(draft.checkpoint, &draft.options, &self.gpu, usable_bytes)
     }
 
     /// The memory of the GPU that a model may occupy, in bytes, if its size is known.
@@ -348,12 +402,13 @@ mod tests {
         let num_blocks = 4 * (max_binding_bytes / block_bytes) + 1;
         let cache_tokens = Some(num_blocks * layout.block_tokens);
         let options = LoadOptions { cache_tokens, ..LoadOptions::default() };
-        let division = device.division(&checkpoint, &options).expect("a sound model");
+        let division = device.division(&checkpoint, &options, None).expect("a sound model");
         if !division.has_all_layers_on_gpu() {
             println!("skipped: the memory is smaller than two layers' largest caches");
             return;
         }
-        let runner = device.runner(&checkpoint, &options, &mut |_| ()).expect("room on the CPU");
+        let runner = device.runner(&checkpoint, &options, None, &mut |_| ());
+        let runner = runner.expect("room on the CPU");
         assert!(runner.devices().iter().all(|device| device.starts_with("cpu")));
         let fallback = device.fallback().expect("a reason");
         assert!(fallback.contains("not enough memory for the KV cache"), "{fallback}");
@@ -361,8 +416,50 @@ mod tests {
         assert_eq!(device.gpu_bytes(), 0);
 
         let chosen = LoadOptions { gpu: Some(device.gpu.adapter().index()), ..options };
-        let error = device.runner(&checkpoint, &chosen, &mut |_| ()).err().expect("no room");
+        let error = device.runner(&checkpoint, &chosen, None, &mut |_| ()).err().expect("no room");
         assert!(is_gpu_failure(&error), "{error}");
+    }
+
+    #[test]
+    fn a_model_leaves_room_for_its_draft_model_unless_it_would_be_divided() {
+        let Some(device) = device() else { return };
+        let (model, draft) = (checkpoint("qwen3moe.gguf"), checkpoint("qwen3.gguf"));
+        let options = LoadOptions { cpu_experts: Some(0), ..LoadOptions::default() };
+        let file = DraftFile { checkpoint: &draft, options: LoadOptions::default() };
+        let divided = |usable_bytes, file| {
+            Division::with_draft(&model, &options, &device.gpu, usable_bytes, file)
+                .expect("sound models")
+        };
+        let whole = divided(None, Some(file)).gpu_bytes;
+        let draft_bytes = Division::new(&draft, &file.options, &device.gpu, None);
+        let draft_bytes = draft_bytes.expect("a sound model").gpu_bytes;
+        for usable_bytes in [whole + draft_bytes, whole + draft_bytes - 1, whole] {
+            let division = divided(Some(usable_bytes), Some(file));
+            assert!(division.has_all_layers_on_gpu());
+            assert_eq!(division.gpu_bytes, whole);
+        }
+        let with_draft = divided(Some(whole - 1), Some(file));
+        let alone = divided(Some(whole - 1), None);
+        assert_eq!(alone.split.first_on_gpu, 1);
+        assert!(with_draft.split.first_on_gpu >= 1);
+        assert!(with_draft.gpu_bytes <= (whole - 1).saturating_sub(draft_bytes));
+    }
+
+    #[test]
+    fn a_draft_model_is_loaded_on_a_gpu_next_to_a_model_on_either_device() {
+        let Some(device) = device() else { return };
+        let (model, draft) = (checkpoint("qwen3moe.gguf"), checkpoint("qwen3.gguf"));
+        let gpu = LoadOptions { backend: BackendChoice::Gpu, ..LoadOptions::default() };
+        let file = DraftFile { checkpoint: &draft, options: gpu };
+        for (gpu_layers, is_on_gpu) in [(None, true), (Some(0), false)] {
+            let device = GpuDevice::on(device.gpu.adapter()).expect("a device");
+            let options = LoadOptions { gpu_layers, ..gpu };
+            let runner = device.runner(&model, &options, Some(file), &mut |_| ());
+            let runner = runner.expect("room for it");
+            assert_eq!(!runner.devices()[0].starts_with("cpu"), is_on_gpu);
+            let draft = device.draft_runner(file, &mut |_| ()).expect("room for it");
+            assert!(draft.devices().iter().all(|device| !device.starts_with("cpu")));
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use inferno::{EngineOptions, LocalRequest, LocalServer, Model, ResponsePart, ServerOptions};
+use inferno::{
+    EngineOptions, KvDType, LoadOptions, LocalRequest, LocalServer, Model, ResponsePart,
+    ServerOptions,
+};
 use serde_json::{Value, json};
 
 use crate::support::Run;
@@ -104,9 +107,11 @@ fn encoders_and_rerankers_generate_no_text() {
     assert!(error.contains("no classifier"), "{error}");
 }
 
-/// A server with a fixture.
+/// A server with a fixture, whose keys and values are exact.
 fn server(model: &str) -> LocalServer {
-    let model = Model::open(encoder(model)).and_then(|model| model.load()).expect("a model");
+    let options = LoadOptions { kv_dtype: Some(KvDType::F32), ..LoadOptions::default() };
+    let model = Model::open(encoder(model)).map(|model| model.with_options(options));
+    let model = model.and_then(|model| model.load()).expect("a model");
     let served = model.served(EngineOptions::default(), vec!["m".to_owned()]).expect("an engine");
     LocalServer::start(ServerOptions::default(), served).expect("a server")
 }
@@ -129,6 +134,77 @@ fn post(server: &LocalServer, path: &str, body: &Value) -> (u16, Value) {
         }
     }
     (found, serde_json::from_slice(&bytes).expect("the answer is JSON"))
+}
+
+/// The names of the fixtures whose answers have `key`.
+fn fixtures_with(key: &str) -> Vec<String> {
+    let folder = std::fs::read_dir(encoder("")).expect("the folder of fixtures");
+    let names = folder.map(|entry| entry.expect("an entry").file_name().into_string());
+    let names = names.map(|name| name.expect("a name in UTF-8"));
+    let mut names: Vec<_> =
+        names.filter_map(|name| Some(name.strip_suffix(".json")?.to_owned())).collect();
+    names.retain(|name| answers(&format!("{name}.json"))[key].is_array());
+    names
+}
+
+/// Scales a vector to length 1.
+fn normalized(values: &[f64]) -> Vec<f64> {
+    let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+    values.iter().map(|x| x / length).collect()
+}
+
+#[test]
+fn texts_have_the_embeddings_of_transformers() {
+    let names = fixtures_with("texts");
+    assert!(names.len() >= 7, "{names:?}");
+    for name in names {
+        let server = server(&format!("{name}.gguf"));
+        let expected = answers(&format!("{name}.json"));
+        let texts = expected["texts"].as_array().expect("texts");
+        let all = |key: &str| texts.iter().map(|text| text[key].clone()).collect::<Vec<_>>();
+        let tokenize = |text: &Value| {
+            let request = json!({"content": text, "add_special": true});
+            post(&server, "/tokenize", &request).1["tokens"].clone()
+        };
+        let found: Vec<_> = all("text").iter().map(tokenize).collect();
+        assert_eq!(found, all("tokens"), "{name}");
+        for input in [all("text"), all("tokens")] {
+            let (status, answer) = post(&server, "/v1/embeddings", &json!({"input": input}));
+            assert_eq!(status, 200, "{name}: {answer}");
+            for (index, pooled) in all("pooled").iter().enumerate() {
+                let found = numbers(&answer["data"][index]["embedding"]);
+                assert_close(&found, &normalized(&numbers(pooled)));
+            }
+            let num_tokens: usize =
+                all("tokens").iter().map(|it| it.as_array().expect("tokens").len()).sum();
+            assert_eq!(answer["usage"]["prompt_tokens"], num_tokens, "{name}");
+        }
+    }
+}
+
+#[test]
+fn pairs_have_the_scores_of_transformers() {
+    let names = fixtures_with("pairs");
+    assert!(names.len() >= 6, "{names:?}");
+    for name in names {
+        let expected = answers(&format!("{name}.json"));
+        if expected["pooling"] != "rank" {
+            continue;
+        }
+        let server = server(&format!("{name}.gguf"));
+        let pairs = expected["pairs"].as_array().expect("pairs");
+        let all = |key: &str| pairs.iter().map(|pair| pair[key].clone()).collect::<Vec<_>>();
+        let request = json!({"text_1": all("query"), "text_2": all("document")});
+        let (status, answer) = post(&server, "/v1/score", &request);
+        assert_eq!(status, 200, "{name}: {answer}");
+        let num_tokens: usize =
+            pairs.iter().map(|pair| pair["tokens"].as_array().expect("tokens").len()).sum();
+        assert_eq!(answer["usage"]["prompt_tokens"], num_tokens, "{name}");
+        for (index, case) in (0..pairs.len()).map(|index| (index, &expected["cases"][index])) {
+            let found = answer["data"][index]["score"].as_f64().expect("a score");
+            assert_close(&[found], &numbers(&case["scores"])[..1]);
+        }
+    }
 }
 
 #[test]
@@ -166,14 +242,43 @@ fn the_server_ranks_documents_and_scores_pairs() {
     for (path, request) in [
         ("/v1/rerank", json!({"query": "a", "documents": []})),
         ("/v1/rerank", json!({"query": "a", "documents": ["b"], "top_n": 0})),
+        ("/v2/rerank", json!({"query": "a", "documents": ["b"], "max_tokens_per_doc": 0})),
         ("/v1/score", json!({"text_1": ["a", "b"], "text_2": ["c"]})),
         ("/v1/rerank", json!({"query": "a", "documents": ["cat ".repeat(100)]})),
     ] {
         assert_eq!(post(&server, path, &request).0, 400, "{request}");
     }
-    let request = json!({"query": "a", "documents": ["cat ".repeat(100)],
-        "truncate_prompt_tokens": -1});
-    assert_eq!(post(&server, "/v1/rerank", &request).0, 200);
+    let rank = |more: (&str, i64)| {
+        let request = json!({"query": "a", "documents": ["cat ".repeat(100)], more.0: more.1});
+        let (status, answer) = post(&server, "/v1/rerank", &request);
+        assert_eq!(status, 200, "{answer}");
+        answer["usage"]["prompt_tokens"].as_u64().expect("a number")
+    };
+    assert_eq!(rank(("truncate_prompt_tokens", -1)), 64);
+    assert_eq!(rank(("truncate_prompt_tokens", 20)), 20);
+    assert_eq!(rank(("max_tokens_per_doc", 4096)), 64);
+    // <s> a </s></s> and </s>.
+    let num_special = rank(("max_tokens_per_doc", 5)) - 5;
+    assert_eq!(rank(("max_tokens_per_doc", 9)), num_special + 9);
+}
+
+#[test]
+fn documents_in_a_template_are_truncated() {
+    let server = server("qwen3-judge.gguf");
+    let ask = |more: Value| {
+        let mut request = json!({"query": "a", "documents": ["ä cat ".repeat(300)]});
+        request.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap());
+        post(&server, "/v1/rerank", &request)
+    };
+    assert_eq!(ask(json!({})).0, 400);
+    let num_tokens = |more: Value| {
+        let (status, answer) = ask(more);
+        assert_eq!(status, 200, "{answer}");
+        answer["usage"]["prompt_tokens"].as_u64().expect("a number")
+    };
+    let whole = num_tokens(json!({"truncate_prompt_tokens": -1}));
+    assert!((1000..=1024).contains(&whole), "{whole}");
+    assert!(num_tokens(json!({"max_tokens_per_doc": 30})) < whole - 300);
 }
 
 #[test]

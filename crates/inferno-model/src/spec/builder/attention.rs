@@ -5,7 +5,7 @@ use inferno_backend::{AttentionMask, AttentionWindow, NormKind, QkvLayout};
 use super::SpecBuilder;
 use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated, Windows};
 use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
-use crate::spec::layer::{AttentionSpec, ProjectionSpec, QkNormSpec};
+use crate::spec::layer::{AttentionSpec, NormSpec, ProjectionSpec, QkNormSpec};
 use crate::spec::rotary::rotary_dim;
 use crate::spec::tensors::{LinearSpec, TensorFinder, TensorRows};
 use crate::{Architecture, ModelError};
@@ -146,6 +146,7 @@ impl SpecBuilder<'_> {
             rotary,
             has_temperature: self.has_temperature(rotary),
             qk_norm: self.qk_norm(tensors, &heads, rotary.is_some())?,
+            part_norms: self.part_norms(tensors, &heads)?,
             qkv: ProjectionSpec::Stacked(qkv),
             output: tensors.linear("attn_output", self.hidden_size, out_len)?,
             sinks,
@@ -165,6 +166,16 @@ impl SpecBuilder<'_> {
         let parts = [("attn_q", q_rows), ("attn_k", k_rows), (value, v_rows)];
         let parts = if heads.has_kv { &parts[..] } else { &parts[..1] };
         let fused = tensors.contains("attn_qkv.weight").then_some("attn_qkv");
+        if let (Some(name), true) = (fused, facts.fuses_by_head) {
+            if k_rows != q_rows {
+                let QkvLayout { num_heads, num_kv_heads, .. } = *heads;
+                let expected = format!("attention.head_count ({num_heads})");
+                return Err(self.keys.invalid("attention.head_count_kv", expected, num_kv_heads));
+            }
+            let (rows, len) = (q_rows + k_rows + v_rows, heads.head_dim);
+            let part = |index| TensorRows::periodic(name, rows, 3 * len, index * len, len);
+            return tensors.rows_of_tensors(&[part(0), part(1), part(2)], self.hidden_size);
+        }
         tensors.stacked(parts, fused, [1, self.hidden_size], facts.bias)
     }
 
@@ -287,6 +298,26 @@ impl SpecBuilder<'_> {
         self.attention_scale.unwrap_or(head_scale)
     }
 
+    /// The norms of all queries and of all keys, which are as wide as the residual stream.
+    fn part_norms(
+        &self,
+        tensors: TensorFinder<'_>,
+        heads: &QkvLayout,
+    ) -> Result<Option<[NormSpec; 2]>, ModelError> {
+        let is_present = tensors.contains("attn_q_norm.weight");
+        if self.facts.attention.qk_norm != QkNormKind::WholeIfPresent || !is_present {
+            return Ok(None);
+        }
+        let hidden_size = self.hidden_size;
+        let [query_len, key_len, _] = heads.part_lens();
+        if query_len != hidden_size || key_len != hidden_size {
+            let expected = format!("heads of {hidden_size} values together, which are normalized");
+            return Err(self.keys.invalid("attention.head_count_kv", expected, key_len));
+        }
+        let norm = |name| self.norm(tensors, name, hidden_size);
+        Ok(Some([norm("attn_q_norm")?, norm("attn_k_norm")?]))
+    }
+
     fn qk_norm(
         &self,
         tensors: TensorFinder<'_>,
@@ -302,7 +333,7 @@ impl SpecBuilder<'_> {
             }
             _ => is_optional && !tensors.contains("attn_q_norm.weight"),
         };
-        if kind == QkNormKind::None || is_absent {
+        if matches!(kind, QkNormKind::None | QkNormKind::WholeIfPresent) || is_absent {
             return Ok(None);
         }
         let vector = |name, num_heads| match kind {

@@ -72,6 +72,7 @@ impl SpecBuilder<'_> {
             qk_norm: None,
             qkv: ProjectionSpec::Latent(Box::new(latent)),
             output: tensors.linear("attn_output", self.hidden_size, num_heads * value_dim)?,
+            part_norms: None,
             sinks: None,
             gate: None,
         })

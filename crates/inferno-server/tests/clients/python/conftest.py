@@ -31,6 +31,18 @@ def narrow_url():
 
 
 @pytest.fixture(scope="session")
+def encoder_url():
+    """Of a server with an encoder, without a key."""
+    return os.environ["INFERNO_ENCODER_URL"]
+
+
+@pytest.fixture(scope="session")
+def reranker_url():
+    """Of a server with a reranker, without a key."""
+    return os.environ["INFERNO_RERANKER_URL"]
+
+
+@pytest.fixture(scope="session")
 def client(url, key):
     return openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
 

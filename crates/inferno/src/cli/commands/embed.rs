@@ -10,7 +10,7 @@ use inferno_engine::{
     EmbeddingForm, EmbeddingRequest, EngineError, EngineHandle, EngineOptions, Event, EventStream,
     Pooling, SubmitError,
 };
-use inferno_tokenizer::{EncodeOptions, TokenPair};
+use inferno_tokenizer::{EncodeOptions, PairLimits, TokenPair};
 
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::limits::ContextArgs;
@@ -50,7 +50,8 @@ pub(crate) struct EmbedArgs {
     /// File with one text per line; can be repeated, and - reads standard input
     #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Score each text by its relevance to this query, with the classifier of a reranker
+    /// Score each text by its relevance to this query. Scores are the outputs of the model's classifier, which are not between 0
+    /// and 1 in general
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
     /// Pooling of hidden states [default: from the model file, else that of the kind of model]
@@ -139,32 +140,20 @@ impl EmbedArgs {
         check_pooling(pooling, model)?;
         let form = EmbeddingForm { normalize: !self.no_normalize, dimensions: self.dimensions };
         let template = RerankTemplate::from_metadata(model.checkpoint().metadata())?;
-        let max_len = match self.truncate {
-            true => Some(room),
-            false => None,
-        };
+        let limits = PairLimits { whole: self.truncate.then_some(room), second: None };
         let request = |text: &String| {
             let TokenPair { ids, second_segment } = match (&self.query, &template) {
-                (Some(query), Some(template)) => of_template(template, query, text, model),
-                (Some(query), None) => model.tokenizer().encode_pair(query, text, max_len),
-                (None, _) => of_text(text, max_len, model),
+                (Some(query), Some(template)) => TokenPair {
+                    ids: template.encode(model.tokenizer(), query, text, limits),
+                    second_segment: None,
+                },
+                (Some(query), None) => model.tokenizer().encode_pair(query, text, limits),
+                (None, _) => of_text(text, limits.whole, model),
             };
             EmbeddingRequest { second_segment, form, ..EmbeddingRequest::new(ids, pooling) }
         };
         Ok(texts.iter().map(request).collect())
     }
-}
-
-fn of_template(
-    template: &RerankTemplate,
-    query: &str,
-    document: &str,
-    model: &LoadedModel,
-) -> TokenPair {
-    let (text, plain) = template.render(query, document);
-    let options = EncodeOptions { add_special: false, parse_special: true };
-    let ids = model.tokenizer().encode_with_plain(&text, options, &plain);
-    TokenPair { ids, second_segment: None }
 }
 
 /// Encodes a text, and removes what exceeds `max_len` before the special token at its end.

@@ -106,6 +106,7 @@ pub fn climb(
         batch_sizes: Vec::new(),
         repetitions,
         pass_tokens,
+        profile: false,
     };
     let fastest =
         LoadOptions { backend: BackendChoice::Parallel, requantize: None, ..*model.options() };

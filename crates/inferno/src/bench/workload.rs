@@ -19,6 +19,9 @@ pub struct Workload {
     pub repetitions: usize,
     /// Maximum number of prompt tokens per forward pass; `None` for the default of a session.
     pub pass_tokens: Option<usize>,
+    /// Whether to record the operations of the measured passes, which then take slightly longer, and to measure
+    /// products on their own.
+    pub profile: bool,
 }
 
 impl Default for Workload {
@@ -30,6 +33,7 @@ impl Default for Workload {
             batch_sizes: Vec::new(),
             repetitions: 3,
             pass_tokens: None,
+            profile: false,
         }
     }
 }

@@ -56,8 +56,9 @@ pub use kv_row::{LARGEST_I16, MAX_I16_ROW_LEN, largest_i16};
 pub use kv_window::{KvWindow, KvWindowMap};
 pub use memory::DeviceMemory;
 pub use observed::{
-    ObservedBackend, ObservedMatrices, ObservedPass, ObservedProduct, ObservedRouting,
-    ObservedWeight, ProductObserver,
+    AttentionOperation, ObservedBackend, ObservedBatch, ObservedMatrices, ObservedPass,
+    ObservedProduct, ObservedRouting, ObservedWeight, Operation, PassObserver, ProductOperation,
+    WeightTensor,
 };
 pub use params::{
     AttentionMask, AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex,

@@ -1,27 +1,40 @@
-//! A backend that shows the inputs of products to an observer.
+//! A backend that shows operations, and the inputs of products, to an observer.
 //!
 //! It wraps another backend and forwards every operation, so that models need no code for it, and models on other backends
-//! cost nothing. Weights carry the names of their tensors. Before a product, its input rows are downloaded: those of
+//! cost nothing. Weights carry their tensors. Before a product whose input is of interest, its rows are downloaded: those of
 //! a fused norm are computed once more, separately.
 
 mod memory;
+mod operation;
 mod pass;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use memory::{ObservedRouting, ObservedWeight};
+pub use memory::{ObservedBatch, ObservedRouting, ObservedWeight};
+pub use operation::{AttentionOperation, Operation, ProductOperation, WeightTensor};
 pub use pass::ObservedPass;
 
 use crate::{Backend, Requirement};
 
-/// Receives the inputs of products.
-pub trait ProductObserver: Send + Sync + 'static {
-    /// Returns whether the inputs of products with a tensor are of interest.
-    fn wants(&self, tensor: &str) -> bool;
+/// Receives what a pass does.
+pub trait PassObserver: Send + Sync + 'static {
+    /// Whether operations are observed. Otherwise, [`begin`](Self::begin) and [`end`](Self::end) are not called.
+    const OBSERVES_OPERATIONS: bool = false;
+
+    /// Returns whether the inputs of products with a tensor are of interest (default: none).
+    fn wants(&self, _tensor: &str) -> bool {
+        false
+    }
 
     /// Receives the inputs of a product with tensors of interest.
-    fn observe(&self, product: &ObservedProduct<'_>);
+    fn observe(&self, _product: &ObservedProduct<'_>) {}
+
+    /// The next operation is about to be issued. Operations of a pass do not overlap.
+    fn begin(&self) {}
+
+    /// The operation has been issued. Backends that execute operations at once have completed it.
+    fn end(&self, _operation: &Operation<'_>) {}
 }
 
 /// The inputs of a product.
@@ -58,7 +71,7 @@ pub enum ObservedMatrices<'a> {
     },
 }
 
-/// The backend `B` with an observer of its products.
+/// The backend `B` with an observer of its passes.
 pub struct ObservedBackend<B, O> {
     inner: Arc<B>,
     observer: Arc<O>,
@@ -66,8 +79,8 @@ pub struct ObservedBackend<B, O> {
     observed: Mutex<HashSet<String>>,
 }
 
-impl<B: Backend, O: ProductObserver> ObservedBackend<B, O> {
-    /// Shows the inputs of products with weights that are loaded from now on to `observer`.
+impl<B: Backend, O: PassObserver> ObservedBackend<B, O> {
+    /// Shows operations, and the inputs of products with weights that are loaded from now on, to `observer`.
     pub fn new(inner: Arc<B>, observer: Arc<O>) -> Self {
         Self { inner, observer, observed: Mutex::default() }
     }
@@ -82,7 +95,7 @@ impl<B: Backend, O: ProductObserver> ObservedBackend<B, O> {
     }
 }
 
-impl<B: Backend, O: ProductObserver> Backend for ObservedBackend<B, O> {
+impl<B: Backend, O: PassObserver> Backend for ObservedBackend<B, O> {
     type Pass<'a> = ObservedPass<'a, B, O>;
 
     fn describe(&self) -> String {

@@ -13,7 +13,7 @@ use crate::memory::Arena;
 use crate::ops::attention::AttentionWorkspace;
 use crate::ops::candidates::CandidateWorkspace;
 use crate::ops::workspace::ProductWorkspace;
-use crate::threads::{self, ThreadPool};
+use crate::threads::{self, ThreadPool, ThreadUsage};
 pub use operations::CpuPass;
 
 /// Settings of a [`CpuBackend`].
@@ -96,6 +96,16 @@ impl CpuBackend {
     /// between two of them.
     pub fn num_parallel_steps(&self) -> usize {
         self.pool.num_steps()
+    }
+
+    /// Starts or stops measuring [`usage`](Self::usage). Operations take slightly longer while it is measured.
+    pub fn measure_usage(&self, is_on: bool) {
+        self.pool.usage_meter().set_on(is_on);
+    }
+
+    /// What the threads did while it was [measured](Self::measure_usage).
+    pub fn usage(&self) -> ThreadUsage {
+        self.pool.usage_meter().usage()
     }
 
     /// Bytes of scratch memory that operations have allocated so far. They keep it for later calls.

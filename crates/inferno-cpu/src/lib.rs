@@ -60,3 +60,4 @@ pub use ops::routing::CpuRouting;
 pub use pack::CpuWeight;
 pub use recurrent_state::CpuState;
 pub use roof::Roofs;
+pub use threads::ThreadUsage;

@@ -4,6 +4,7 @@
 //! independently of the backend's instruction set. Arithmetic is timed with the backend's instruction set, with loops
 //! that keep their sums in registers and their inputs in the first-level cache. Both use all threads of the backend.
 
+mod clock;
 mod peak;
 mod sweep;
 
@@ -34,6 +35,11 @@ pub struct Roofs {
     pub int8_ops_per_second: f64,
     /// Multiplications and additions in single precision per second.
     pub f32_ops_per_second: f64,
+    /// Multiplications and additions of 16-bit integers per second, as attention uses them with a cache of I16: on a matrix
+    /// unit, each takes four of 8-bit integers.
+    pub int16_ops_per_second: f64,
+    /// Clock rate of a busy core; `None` if it is not known how to measure it on this kind of processor.
+    pub cycles_per_second: Option<f64>,
     /// Overhead of a parallel step, in seconds: starting it on all threads, and waiting for the last one.
     pub step_seconds: f64,
 }
@@ -44,11 +50,14 @@ impl CpuBackend {
     ///
     /// **Errors**: [`BackendError::OutOfMemory`] if `sweep_bytes` cannot be allocated.
     pub fn measure_roofs(&self, sweep_bytes: usize) -> Result<Roofs, BackendError> {
+        let int8 = self.int8_rates();
         Ok(Roofs {
             sweep_bytes,
             read_bytes_per_second: self.read_rate(sweep_bytes)?,
-            int8_ops_per_second: self.int8_rate(),
+            int8_ops_per_second: int8.vectors.max(int8.matrices),
             f32_ops_per_second: self.f32_rate(),
+            int16_ops_per_second: self.int16_rate().max(int8.matrices / 4.0),
+            cycles_per_second: clock::cycles_per_second(),
             step_seconds: self.step_seconds(),
         })
     }
@@ -100,6 +109,7 @@ mod tests {
                     roofs.read_bytes_per_second,
                     roofs.int8_ops_per_second,
                     roofs.f32_ops_per_second,
+                    roofs.int16_ops_per_second,
                 ] {
                     // No machine that runs this does fewer, and none with two threads does more.
                     assert!((1e6..1e15).contains(&mark), "{isa}: {roofs:?}");

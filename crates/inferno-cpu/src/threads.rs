@@ -20,6 +20,7 @@
 
 mod share;
 mod sync;
+mod usage;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -32,6 +33,8 @@ use share::{End, Share};
 use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sync::thread::{self, JoinHandle, Thread};
 use sync::{Arc, Mutex, MutexGuard, SPINS, UnsafeCell, spin_loop, thread_local};
+pub use usage::ThreadUsage;
+use usage::UsageMeter;
 
 /// The function of a step. It is called with a range of items and the number of the thread.
 type StepFn<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
@@ -47,6 +50,7 @@ pub(crate) struct ThreadPool {
     workers: Vec<JoinHandle<()>>,
     /// Held by the thread whose step is running.
     turn: Mutex<()>,
+    usage: UsageMeter,
 }
 
 struct PoolShared {
@@ -126,7 +130,12 @@ impl ThreadPool {
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
-        let mut pool = Self { shared, workers: Vec::new(), turn: Mutex::new(()) };
+        let mut pool = Self {
+            shared,
+            workers: Vec::new(),
+            turn: Mutex::new(()),
+            usage: UsageMeter::default(),
+        };
         for number in 1..num_threads {
             let shared = Arc::clone(&pool.shared);
             let worker = thread::Builder::new()
@@ -145,6 +154,11 @@ impl ThreadPool {
     /// Number of steps so far that ran on several threads.
     pub(crate) fn num_steps(&self) -> usize {
         StepState(self.shared.state.load(Ordering::Relaxed)).number()
+    }
+
+    /// What measures the threads' time.
+    pub(crate) fn usage_meter(&self) -> &UsageMeter {
+        &self.usage
     }
 
     /// Calls `task(number, thread)` once for each number below `num_tasks`, as
@@ -170,6 +184,14 @@ impl ThreadPool {
             }
             return;
         }
+        match self.usage.is_on() {
+            true => self.usage.step(task, |task| self.distribute(num_items, task)),
+            false => self.distribute(num_items, task),
+        }
+    }
+
+    /// Distributes the items of a step over the threads.
+    fn distribute(&self, num_items: usize, task: &StepFn<'_>) {
         let _turn = lock(&self.turn);
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes. The pointer is not used after this function returns: it waits below,

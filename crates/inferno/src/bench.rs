@@ -3,8 +3,8 @@
 //! [`bench()`] measures one configuration: reading a prompt ([`BenchReport::prefill`]), generating tokens one by one
 //! ([`BenchReport::decode`]), and generating with several sequences at once ([`BenchReport::batches`]). Only forward passes
 //! are timed. The tokens are a fixed pseudo-random sequence, because their values do not affect the speed. If tokens are
-//! drafted, text is generated as well, with and without drafts ([`BenchReport::speculation`]). [`climb`] measures one
-//! optimization after another. [`serving`] measures a server.
+//! drafted, text is generated as well, with and without drafts ([`BenchReport::speculation`]). With [`Workload::profile`],
+//! each measurement has a [`PhaseProfile`]. [`climb`] measures one optimization after another. [`serving`] measures a server.
 
 mod json;
 mod ladder;
@@ -12,16 +12,20 @@ mod limits;
 mod markdown;
 mod measure;
 mod processor;
+mod profile;
 mod report;
 pub mod serving;
 mod speculation;
 mod spread;
 mod workload;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use ladder::{Ladder, LadderOptions, Rung, climb};
 pub use limits::{DeviceRoofs, GpuPhase, GpuWork};
+pub(crate) use profile::Recorder;
+pub use profile::{OperationProfile, PhaseProfile, ProductProfile, ProductSpeed, Work};
 pub use report::{
     BenchReport, DecodeReached, PhaseReport, PrefillReached, PrefillReport, RoofReport,
 };
@@ -32,6 +36,7 @@ pub use workload::Workload;
 use crate::free_memory::free_bytes;
 use crate::{Error, LoadOptions, LoadProgress, Model};
 use measure::Measurement;
+use profile::profile_products;
 
 /// The progress of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +75,8 @@ pub enum BenchProgress<'a> {
 /// # Ok::<(), inferno::Error>(())
 /// ```
 ///
-/// **Errors**: see [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`].
+/// **Errors**: see [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`];
+/// [`Error::BackendOption`] for a profile of a backend other than the CPU's.
 pub fn bench(
     model: Model,
     workload: &Workload,
@@ -85,6 +91,10 @@ pub fn bench(
     if needed_bytes > free_bytes {
         return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
     }
+    let recorder = match workload.profile {
+        true => Some(model.recorder(estimate.cache.kv.dtype)?),
+        false => None,
+    };
     on_progress(BenchProgress::Starting("measuring the limits of the machine"));
     // No single device limits a divided model.
     let is_divided = estimate.gpu.as_ref().is_some_and(|gpu| gpu.layers.start > 0);
@@ -94,11 +104,18 @@ pub fn bench(
     };
 
     let started = Instant::now();
-    let mut runner = model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
+    let mut on_load = |progress| on_progress(BenchProgress::Loading(progress));
+    let mut runner = match &recorder {
+        Some(recorder) => model.observed_runner(Arc::clone(recorder), &mut on_load)?,
+        None => model.runner(&mut on_load)?,
+    };
     let load_time = started.elapsed();
     let mut measurement = Measurement::new(&mut *runner, workload, on_progress);
     let gpu_work = || model.gpu_work();
     measurement.count_gpu_work(&gpu_work);
+    if let Some(recorder) = &recorder {
+        measurement.record_operations(recorder);
+    }
     measurement.warm_up()?;
     let prefill = measurement.prefill()?;
     measurement.announce(&workload.prefill_name(), prefill.as_ref().map(|prefill| &prefill.phase));
@@ -110,6 +127,13 @@ pub fn bench(
         measurement.announce(&workload.batch_name(num_sequences), batch.as_ref());
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
+    let products = match (&recorder, roofs.as_ref().and_then(DeviceRoofs::cpu)) {
+        (Some(recorder), Some(roofs)) => {
+            on_progress(BenchProgress::Starting("measuring products"));
+            Some(profile_products(recorder.backend(), model.checkpoint(), roofs)?)
+        }
+        _ => None,
+    };
     drop(measurement);
     drop(runner);
     let speculation = speculation::measure(&model, generating, workload, on_progress)?;
@@ -135,6 +159,7 @@ pub fn bench(
         batches,
         speculation,
         roof,
+        products,
     })
 }
 

@@ -10,7 +10,7 @@ mod gpu;
 use std::ops::Range;
 use std::sync::Arc;
 
-use inferno_backend::{Backend, ObservedBackend, ProductObserver, ReferenceBackend};
+use inferno_backend::{Backend, ObservedBackend, PassObserver, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{Fingerprint, ModelRunner, Runner, StageModel};
 use inferno_gguf::Gguf;
@@ -156,11 +156,11 @@ impl Device {
         }
     }
 
-    /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`. The whole model is on one
+    /// Loads as [`runner`](Self::runner) does, and shows passes to `observer`. The whole model is on one
     /// device.
     ///
     /// **Errors**: as [`runner`](Self::runner); [`Error::BackendOption`] for options that divide the model.
-    pub(crate) fn observed_runner<O: ProductObserver>(
+    pub(crate) fn observed_runner<O: PassObserver>(
         &self,
         checkpoint: &Gguf,
         options: &LoadOptions,
@@ -214,6 +214,16 @@ impl Device {
             Self::Gpu(device) => {
                 stage_on(device.backend(), checkpoint, options, layers, on_progress)
             }
+        }
+    }
+
+    /// Returns the backend that was chosen.
+    pub(crate) fn choice(&self) -> BackendChoice {
+        match self {
+            Self::Cpu { .. } => BackendChoice::Parallel,
+            Self::Reference(_) => BackendChoice::Reference,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => BackendChoice::Gpu,
         }
     }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use inferno_backend::ProductObserver;
+use inferno_backend::{KvDType, PassObserver};
 use inferno_engine::{Runner, Session};
 use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
-use crate::bench::{DeviceRoofs, GpuWork};
+use crate::bench::{DeviceRoofs, GpuWork, Recorder};
 use crate::device::Device;
 use crate::draft::Drafting;
 use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, checkpoint, embedded, load};
@@ -171,16 +171,30 @@ impl Model {
         self.device()?.runner(&self.checkpoint, &options, self.draft_file()?, on_progress)
     }
 
-    /// Loads as [`runner`](Self::runner) does, and shows the inputs of products to `observer`.
+    /// Loads as [`runner`](Self::runner) does, and shows passes to `observer`.
     ///
     /// **Errors**: as [`runner`](Self::runner); options that divide the model between devices.
-    pub(crate) fn observed_runner<O: ProductObserver>(
+    pub(crate) fn observed_runner<O: PassObserver>(
         &self,
         observer: Arc<O>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         let options = self.options.for_model(&self.spec()?);
         self.device()?.observed_runner(&self.checkpoint, &options, observer, on_progress)
+    }
+
+    /// Returns what records the operations of [`observed_runner`](Self::observed_runner), with keys and values in a format.
+    ///
+    /// **Errors**: [`Error::BackendOption`] for a backend other than the CPU's.
+    pub(crate) fn recorder(&self, kv_dtype: KvDType) -> Result<Arc<Recorder>, Error> {
+        match self.device()? {
+            Device::Cpu { backend, .. } => {
+                Ok(Arc::new(Recorder::new(Arc::clone(backend), kv_dtype)))
+            }
+            other => {
+                Err(Error::BackendOption { option: "--profile", backend: other.choice().name() })
+            }
+        }
     }
 
     /// Returns why the model was loaded on another device than planned; `None` before it is loaded and if it was not.

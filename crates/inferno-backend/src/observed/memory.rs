@@ -1,10 +1,10 @@
-//! The memory of an observed backend: that of the backend, with the names of tensors.
+//! The memory of an observed backend: that of the backend, with the tensors of weights and the positions of batches.
 
 use std::ops::Range;
 
 use inferno_tensor::DType;
 
-use super::{ObservedBackend, ProductObserver};
+use super::{ObservedBackend, PassObserver, WeightTensor};
 use crate::{
     Backend, BackendError, Batch, BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvLayout,
     PassShape, StateLayout, StateSlot, WeightPart,
@@ -13,9 +13,18 @@ use crate::{
 /// A weight of the backend `B`, and the tensors whose products are observed.
 pub struct ObservedWeight<B: Backend> {
     pub(super) inner: B::Weight,
+    /// All tensors.
+    pub(super) parts: Vec<WeightTensor>,
     /// Empty if none of the weight's tensors are of interest, or if they are observed with another weight.
     pub(super) tensors: Vec<String>,
     pub(super) cols: usize,
+}
+
+/// A batch of the backend `B`.
+pub struct ObservedBatch<B: Backend> {
+    pub(super) inner: B::DeviceBatch,
+    /// The positions of the tokens of each sequence.
+    pub(super) sequences: Vec<Range<usize>>,
 }
 
 /// A routing of the backend `B`.
@@ -27,13 +36,21 @@ pub struct ObservedRouting<B: Backend> {
     pub(super) is_to_all: bool,
 }
 
-impl<B: Backend, O: ProductObserver> DeviceMemory for ObservedBackend<B, O> {
+impl<B: Backend, O: PassObserver> ObservedBackend<B, O> {
+    fn tensor(&self, part: &WeightPart) -> WeightTensor {
+        let (dtype, rows, cols) = (part.dtype(), part.rows(), part.cols());
+        let matrix_bytes = self.inner.weight_bytes(dtype, 1, rows, cols);
+        WeightTensor { name: part.name().to_owned(), dtype, rows, cols, matrix_bytes }
+    }
+}
+
+impl<B: Backend, O: PassObserver> DeviceMemory for ObservedBackend<B, O> {
     type Buffer = B::Buffer;
     type Weight = ObservedWeight<B>;
     type Table = B::Table;
     type KvCache = B::KvCache;
     type RecurrentState = B::RecurrentState;
-    type DeviceBatch = B::DeviceBatch;
+    type DeviceBatch = ObservedBatch<B>;
     type Routing = ObservedRouting<B>;
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<Self::Buffer, BackendError> {
@@ -60,7 +77,9 @@ impl<B: Backend, O: ProductObserver> DeviceMemory for ObservedBackend<B, O> {
     fn load_weight(&self, parts: &[WeightPart]) -> Result<Self::Weight, BackendError> {
         let cols = parts.first().map_or(0, WeightPart::cols);
         let tensors = self.claim(parts.iter().map(WeightPart::name));
-        Ok(ObservedWeight { inner: self.inner.load_weight(parts)?, tensors, cols })
+        let inner = self.inner.load_weight(parts)?;
+        let parts = parts.iter().map(|part| self.tensor(part)).collect();
+        Ok(ObservedWeight { inner, parts, tensors, cols })
     }
 
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
@@ -76,11 +95,17 @@ impl<B: Backend, O: ProductObserver> DeviceMemory for ObservedBackend<B, O> {
     }
 
     fn alloc_batch(&self) -> Self::DeviceBatch {
-        self.inner.alloc_batch()
+        ObservedBatch { inner: self.inner.alloc_batch(), sequences: Vec::new() }
     }
 
     fn upload_batch(&self, batch: &Batch, device_batch: &mut Self::DeviceBatch) {
-        self.inner.upload_batch(batch, device_batch);
+        self.inner.upload_batch(batch, &mut device_batch.inner);
+        device_batch.sequences.clear();
+        device_batch.sequences.extend(
+            batch.context_lens().iter().enumerate().map(|(sequence, &context_len)| {
+                context_len - batch.rows(sequence).len()..context_len
+            }),
+        );
     }
 
     fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<Self::KvCache, BackendError> {

@@ -3,8 +3,8 @@
 use std::mem;
 
 use super::{
-    ObservedBackend, ObservedMatrices, ObservedProduct, ObservedRouting, ObservedWeight,
-    ProductObserver,
+    AttentionOperation, ObservedBackend, ObservedBatch, ObservedMatrices, ObservedProduct,
+    ObservedRouting, ObservedWeight, Operation, PassObserver, ProductOperation,
 };
 use crate::{
     AttentionParams, Backend, BackendError, CandidateShape, ColumnBlocks, ConvParams, ConvWeights,
@@ -14,7 +14,7 @@ use crate::{
     SelectiveScanWeights,
 };
 
-/// A pass of the backend `B` that downloads the inputs of products.
+/// A pass of the backend `B` whose operations are observed.
 pub struct ObservedPass<'a, B: Backend, O> {
     inner: B::Pass<'a>,
     backend: &'a ObservedBackend<B, O>,
@@ -24,10 +24,59 @@ pub struct ObservedPass<'a, B: Backend, O> {
     experts: Vec<u32>,
 }
 
-impl<'a, B: Backend, O: ProductObserver> ObservedPass<'a, B, O> {
+impl<'a, B: Backend, O: PassObserver> ObservedPass<'a, B, O> {
     pub(super) fn new(backend: &'a ObservedBackend<B, O>) -> Self {
         let inner = backend.inner.begin();
         Self { inner, backend, staging: Vec::new(), experts: Vec::new() }
+    }
+
+    /// Issues an operation between two calls of the observer.
+    fn issue<R>(
+        &mut self,
+        operation: Operation<'_>,
+        issue: impl FnOnce(&mut B::Pass<'a>) -> R,
+    ) -> R {
+        if !O::OBSERVES_OPERATIONS {
+            return issue(&mut self.inner);
+        }
+        self.backend.observer.begin();
+        let result = issue(&mut self.inner);
+        self.backend.observer.end(&operation);
+        result
+    }
+
+    /// Issues a product of `rows` rows with the only matrix of `weight`.
+    fn issue_product<R>(
+        &mut self,
+        rows: usize,
+        weight: &ObservedWeight<B>,
+        issue: impl FnOnce(&mut B::Pass<'a>) -> R,
+    ) -> R {
+        let product =
+            ProductOperation { tensors: &weight.parts, num_products: rows, num_matrices: 1 };
+        self.issue(Operation::Product(product), issue)
+    }
+
+    /// Issues a product with experts.
+    ///
+    /// **Errors**: those of `issue`; failures of the device.
+    fn issue_experts(
+        &mut self,
+        routing: &ObservedRouting<B>,
+        weight: &ObservedWeight<B>,
+        issue: impl FnOnce(&mut B::Pass<'a>) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        if !O::OBSERVES_OPERATIONS {
+            return issue(&mut self.inner);
+        }
+        self.inner.flush()?;
+        self.backend.inner.read_routing(&routing.inner, &mut self.experts)?;
+        let num_products = self.experts.len();
+        self.experts.sort_unstable();
+        self.experts.dedup();
+        let num_matrices = self.experts.len();
+        let product = ProductOperation { tensors: &weight.parts, num_products, num_matrices };
+        self.issue(Operation::Product(product), issue)
     }
 
     /// Shows the input of a product to the observer.
@@ -92,7 +141,7 @@ impl<'a, B: Backend, O: ProductObserver> ObservedPass<'a, B, O> {
     }
 }
 
-impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPass<'_, B, O> {
+impl<B: Backend, O: PassObserver> Pass<ObservedBackend<B, O>> for ObservedPass<'_, B, O> {
     fn submit(self) -> Result<(), BackendError> {
         self.inner.submit()
     }
@@ -103,16 +152,16 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
 
     fn embed(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         index: EmbeddingIndex,
         table: &B::Table,
         out: &mut B::Buffer,
     ) {
-        self.inner.embed(batch, index, table, out);
+        self.issue(Operation::Embedding, |pass| pass.embed(&batch.inner, index, table, out));
     }
 
-    fn gather_logit_rows(&mut self, batch: &B::DeviceBatch, x: &B::Buffer, out: &mut B::Buffer) {
-        self.inner.gather_logit_rows(batch, x, out);
+    fn gather_logit_rows(&mut self, batch: &ObservedBatch<B>, x: &B::Buffer, out: &mut B::Buffer) {
+        self.issue(Operation::Copy, |pass| pass.gather_logit_rows(&batch.inner, x, out));
     }
 
     fn select_candidates(
@@ -122,19 +171,21 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         logits: &B::Buffer,
         out: &mut Option<B::Buffer>,
     ) -> Result<(), BackendError> {
-        self.inner.select_candidates(rows, shape, logits, out)
+        self.issue(Operation::SelectCandidates, |pass| {
+            pass.select_candidates(rows, shape, logits, out)
+        })
     }
 
     fn apply(&mut self, rows: usize, function: Function, x: &mut B::Buffer) {
-        self.inner.apply(rows, function, x);
+        self.issue(Operation::Elementwise, |pass| pass.apply(rows, function, x));
     }
 
     fn add_scaled(&mut self, rows: usize, x: &B::Buffer, factor: f32, out: &mut B::Buffer) {
-        self.inner.add_scaled(rows, x, factor, out);
+        self.issue(Operation::Elementwise, |pass| pass.add_scaled(rows, x, factor, out));
     }
 
     fn gate(&mut self, rows: usize, function: Function, gate: &B::Buffer, out: &mut B::Buffer) {
-        self.inner.gate(rows, function, gate, out);
+        self.issue(Operation::Elementwise, |pass| pass.gate(rows, function, gate, out));
     }
 
     fn add_combinations(
@@ -145,15 +196,17 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         x: &B::Buffer,
         out: &mut B::Buffer,
     ) {
-        self.inner.add_combinations(rows, width, factors, x, out);
+        self.issue(Operation::Elementwise, |pass| {
+            pass.add_combinations(rows, width, factors, x, out)
+        });
     }
 
     fn match_magnitude(&mut self, rows: usize, x: &B::Buffer, minimum: f32, out: &mut B::Buffer) {
-        self.inner.match_magnitude(rows, x, minimum, out);
+        self.issue(Operation::Elementwise, |pass| pass.match_magnitude(rows, x, minimum, out));
     }
 
     fn sparsify(&mut self, rows: usize, num_deviations: f32, x: &mut B::Buffer) {
-        self.inner.sparsify(rows, num_deviations, x);
+        self.issue(Operation::Elementwise, |pass| pass.sparsify(rows, num_deviations, x));
     }
 
     fn copy_columns(
@@ -162,11 +215,11 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         x: (&B::Buffer, ColumnBlocks),
         out: (&mut B::Buffer, ColumnBlocks),
     ) {
-        self.inner.copy_columns(size, x, out);
+        self.issue(Operation::Copy, |pass| pass.copy_columns(size, x, out));
     }
 
     fn norm(&mut self, rows: usize, x: &B::Buffer, norm: Norm<'_, B::Buffer>, out: &mut B::Buffer) {
-        self.inner.norm(rows, x, norm, out);
+        self.issue(Operation::Norm, |pass| pass.norm(rows, x, norm, out));
     }
 
     fn linear<'a>(
@@ -179,7 +232,7 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
     ) -> Result<(), BackendError> {
         let x = x.into();
         self.observe(rows, x, weight, ObservedMatrices::One)?;
-        self.inner.linear(rows, x, &weight.inner, bias, out)
+        self.issue_product(rows, weight, |pass| pass.linear(rows, x, &weight.inner, bias, out))
     }
 
     fn linear_add(
@@ -191,7 +244,7 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         out: &mut B::Buffer,
     ) -> Result<(), BackendError> {
         self.observe(rows, x.into(), weight, ObservedMatrices::One)?;
-        self.inner.linear_add(rows, x, &weight.inner, bias, out)
+        self.issue_product(rows, weight, |pass| pass.linear_add(rows, x, &weight.inner, bias, out))
     }
 
     fn linear_gated<'a>(
@@ -205,7 +258,9 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
     ) -> Result<(), BackendError> {
         let x = x.into();
         self.observe(rows, x, gate_up, ObservedMatrices::One)?;
-        self.inner.linear_gated(rows, x, &gate_up.inner, bias, gate, out)
+        self.issue_product(rows, gate_up, |pass| {
+            pass.linear_gated(rows, x, &gate_up.inner, bias, gate, out)
+        })
     }
 
     fn rope(
@@ -216,82 +271,96 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         rotation: Option<Rotation<'_, B::Buffer>>,
         qkv: &mut B::Buffer,
     ) {
-        self.inner.rope(rows, layout, norm, rotation, qkv);
+        self.issue(Operation::Rope, |pass| pass.rope(rows, layout, norm, rotation, qkv));
     }
 
     fn store_kv(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         layer: usize,
         layout: &QkvLayout,
         qkv: &B::Buffer,
         cache: &mut B::KvCache,
     ) {
-        self.inner.store_kv(batch, layer, layout, qkv, cache);
+        self.issue(Operation::StoreKv, |pass| {
+            pass.store_kv(&batch.inner, layer, layout, qkv, cache)
+        });
     }
 
     fn rope_and_store_kv(
         &mut self,
         rows: usize,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         layout: &QkvLayout,
         rope: Rope<'_, B::Buffer>,
         qkv: &mut B::Buffer,
         target: (usize, &mut B::KvCache),
     ) {
-        self.inner.rope_and_store_kv(rows, batch, layout, rope, qkv, target);
+        self.issue(Operation::RopeAndStoreKv, |pass| {
+            pass.rope_and_store_kv(rows, &batch.inner, layout, rope, qkv, target)
+        });
     }
 
     fn paged_attention(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         params: &AttentionParams<'_, B::Buffer>,
         layout: &QkvLayout,
         qkv: &B::Buffer,
         cache: &B::KvCache,
         out: &mut B::Buffer,
     ) -> Result<(), BackendError> {
-        self.inner.paged_attention(batch, params, layout, qkv, cache, out)
+        let (mask, sequences) = (params.mask, &batch.sequences[..]);
+        let attention = AttentionOperation { layout, mask, sequences };
+        self.issue(Operation::Attention(attention), |pass| {
+            pass.paged_attention(&batch.inner, params, layout, qkv, cache, out)
+        })
     }
 
     fn causal_conv(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         params: &ConvParams,
         weights: ConvWeights<'_, B::Buffer>,
         x: &B::Buffer,
         state: &mut B::RecurrentState,
         out: &mut B::Buffer,
     ) {
-        self.inner.causal_conv(batch, params, weights, x, state, out);
+        self.issue(Operation::Convolution, |pass| {
+            pass.causal_conv(&batch.inner, params, weights, x, state, out)
+        });
     }
 
     fn linear_attention(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         params: &LinearAttentionParams,
         weights: LinearAttentionWeights<'_, B::Buffer>,
         rows: LinearAttentionRows<'_, B::Buffer>,
         state: &mut B::RecurrentState,
         out: &mut B::Buffer,
     ) {
-        self.inner.linear_attention(batch, params, weights, rows, state, out);
+        self.issue(Operation::LinearAttention, |pass| {
+            pass.linear_attention(&batch.inner, params, weights, rows, state, out)
+        });
     }
 
     fn selective_scan(
         &mut self,
-        batch: &B::DeviceBatch,
+        batch: &ObservedBatch<B>,
         params: &SelectiveScanParams,
         weights: SelectiveScanWeights<'_, B::Buffer>,
         rows: SelectiveScanRows<'_, B::Buffer>,
         state: &mut B::RecurrentState,
         out: &mut B::Buffer,
     ) {
-        self.inner.selective_scan(batch, params, weights, rows, state, out);
+        self.issue(Operation::SelectiveScan, |pass| {
+            pass.selective_scan(&batch.inner, params, weights, rows, state, out)
+        });
     }
 
     fn gated_norm(&mut self, rows: usize, norm: GatedNorm<'_, B::Buffer>, x: &mut B::Buffer) {
-        self.inner.gated_norm(rows, norm, x);
+        self.issue(Operation::Norm, |pass| pass.gated_norm(rows, norm, x));
     }
 
     fn route_experts(
@@ -303,11 +372,13 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         routing: &mut ObservedRouting<B>,
     ) {
         routing.is_to_all = false;
-        self.inner.route_experts(rows, router_logits, selection_bias, params, &mut routing.inner);
+        self.issue(Operation::RouteExperts, |pass| {
+            pass.route_experts(rows, router_logits, selection_bias, params, &mut routing.inner)
+        });
     }
 
     fn repeat_rows(&mut self, rows: usize, times: usize, x: &B::Buffer, out: &mut B::Buffer) {
-        self.inner.repeat_rows(rows, times, x, out);
+        self.issue(Operation::Copy, |pass| pass.repeat_rows(rows, times, x, out));
     }
 
     fn weigh_expert_inputs(
@@ -317,12 +388,14 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         routing: &mut ObservedRouting<B>,
         out: &mut B::Buffer,
     ) {
-        self.inner.weigh_expert_inputs(rows, x, &mut routing.inner, out);
+        self.issue(Operation::RouteExperts, |pass| {
+            pass.weigh_expert_inputs(rows, x, &mut routing.inner, out)
+        });
     }
 
     fn route_to_all(&mut self, rows: usize, routing: &mut ObservedRouting<B>) {
         routing.is_to_all = true;
-        self.inner.route_to_all(rows, &mut routing.inner);
+        self.issue(Operation::RouteExperts, |pass| pass.route_to_all(rows, &mut routing.inner));
     }
 
     fn expert_linear(
@@ -334,7 +407,9 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         out: &mut B::Buffer,
     ) -> Result<(), BackendError> {
         self.observe_experts(routing, (x, ExpertInput::PerSlot), weight)?;
-        self.inner.expert_linear(&routing.inner, x, &weight.inner, bias, out)
+        self.issue_experts(routing, weight, |pass| {
+            pass.expert_linear(&routing.inner, x, &weight.inner, bias, out)
+        })
     }
 
     fn expert_linear_gated(
@@ -347,7 +422,9 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         out: &mut B::Buffer,
     ) -> Result<(), BackendError> {
         self.observe_experts(routing, x, gate_up)?;
-        self.inner.expert_linear_gated(&routing.inner, x, &gate_up.inner, bias, gate, out)
+        self.issue_experts(routing, gate_up, |pass| {
+            pass.expert_linear_gated(&routing.inner, x, &gate_up.inner, bias, gate, out)
+        })
     }
 
     fn combine_experts(
@@ -358,6 +435,8 @@ impl<B: Backend, O: ProductObserver> Pass<ObservedBackend<B, O>> for ObservedPas
         accumulate: bool,
         out: &mut B::Buffer,
     ) {
-        self.inner.combine_experts(rows, &routing.inner, y, accumulate, out);
+        self.issue(Operation::CombineExperts, |pass| {
+            pass.combine_experts(rows, &routing.inner, y, accumulate, out)
+        });
     }
 }

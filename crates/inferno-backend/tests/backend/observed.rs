@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use inferno_backend::{
-    Backend, DeviceMemory, ExpertInput, ExpertParams, Function, Gate, LinearInput, Norm,
-    ObservedBackend, ObservedMatrices, ObservedProduct, Pass, ProductObserver, ReferenceBackend,
-    WeightPart,
+    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, ExpertInput, ExpertParams,
+    Function, Gate, KvDType, KvLayout, LinearInput, LogitRows, Norm, ObservedBackend,
+    ObservedMatrices, ObservedProduct, Operation, Pass, PassObserver, QkvLayout, ReferenceBackend,
+    SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -15,7 +16,7 @@ type Seen = (Vec<String>, Vec<f32>, usize, Vec<usize>);
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Seen>>);
 
-impl ProductObserver for Recorder {
+impl PassObserver for Recorder {
     fn wants(&self, tensor: &str) -> bool {
         tensor != "ignored"
     }
@@ -146,6 +147,102 @@ fn rows_are_counted_for_the_experts_that_were_chosen() {
     let seen = recorder.0.lock().expect("no test panicked");
     assert_eq!(seen[0], (names(&["gate", "up"]), vec![1.0, 2.0, 3.0, 4.0], 3, chosen.clone()));
     assert_eq!(seen[1], (names(&["down"]), inner, 3, chosen));
+}
+
+/// The name of each operation, and the numbers of positions, products or matrices.
+#[derive(Default)]
+struct Operations(Mutex<Vec<(String, Vec<usize>)>>);
+
+impl PassObserver for Operations {
+    const OBSERVES_OPERATIONS: bool = true;
+
+    fn begin(&self) {
+        self.0.lock().expect("no test panicked").push(("begin".to_owned(), Vec::new()));
+    }
+
+    fn end(&self, operation: &Operation<'_>) {
+        let seen = match operation {
+            Operation::Product(product) => {
+                let names = product.tensors.iter().map(|tensor| tensor.name.as_str());
+                let bytes = product.tensors.iter().map(|tensor| tensor.matrix_bytes).sum();
+                let counts = vec![product.num_products, product.num_matrices, bytes];
+                (names.collect::<Vec<_>>().join("+"), counts)
+            }
+            Operation::Attention(attention) => {
+                let positions = attention.sequences.iter().flat_map(|it| [it.start, it.end]);
+                ("attention".to_owned(), positions.collect())
+            }
+            other => (format!("{other:?}"), Vec::new()),
+        };
+        let mut state = self.0.lock().expect("no test panicked");
+        assert_eq!(state.pop().map(|(name, _)| name).as_deref(), Some("begin"));
+        state.push(seen);
+    }
+}
+
+#[test]
+fn operations_are_observed_with_what_they_read() {
+    let operations = Arc::new(Operations::default());
+    let backend = ObservedBackend::new(Arc::new(ReferenceBackend), Arc::clone(&operations));
+    let bytes = |values: usize| vec![0_u8; 4 * values];
+    let matrix = |name| WeightPart::matrix(name, DType::F32, 2, 2, bytes(4).into());
+    let gate_up = [matrix("gate").expect("a part"), matrix("up").expect("a part")];
+    let gate_up = backend.load_weight(&gate_up).expect("a weight");
+    let experts = WeightPart::experts("experts", DType::F32, 3, 2, 2, bytes(12).into());
+    let experts = backend.load_weight(&[experts.expect("a part")]).expect("a weight");
+    let x = backend.alloc(3, 2).expect("memory");
+    let mut out = backend.alloc(4, 2).expect("memory");
+
+    // Both tokens choose the first two experts.
+    let params = ExpertParams::softmax(3, 2, true);
+    let mut routing = backend.alloc_routing(2, &params).expect("memory");
+    let mut logits = backend.alloc(2, 3).expect("memory");
+    backend.upload(&[2.0, 3.0, 1.0, 3.0, 2.0, 1.0], &mut logits);
+
+    // Two tokens of one sequence after two others, and one token of another.
+    let layout = QkvLayout::new(1, 1, 4);
+    let kv = KvLayout {
+        layers: vec![layout.kv_layer()],
+        window: None,
+        block_tokens: 4,
+        num_blocks: 2,
+        dtype: KvDType::F32,
+    };
+    let mut cache = backend.alloc_kv_cache(&kv).expect("memory");
+    let mut builder = BatchBuilder::new(4);
+    for (tokens, start, block_table) in
+        [(&[1, 2][..], 2, [BlockId(0)]), (&[3][..], 0, [BlockId(1)])]
+    {
+        let (logits, second_segment) = (LogitRows::None, None);
+        let chunk =
+            SequenceChunk { tokens, start, block_table: &block_table, logits, second_segment };
+        builder.push(&chunk).expect("a chunk");
+    }
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let qkv = backend.alloc(3, layout.row_len()).expect("memory");
+    let mut attended = backend.alloc(3, layout.out_len()).expect("memory");
+
+    let mut pass = backend.begin();
+    let gate = Gate::Product(Function::Silu);
+    pass.linear_gated(3, &x, &gate_up, None, gate, &mut out).expect("memory");
+    pass.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    let params_of_layer = AttentionParams::new(0, 1.0);
+    pass.paged_attention(&batch, &params_of_layer, &layout, &qkv, &cache, &mut attended)
+        .expect("memory");
+    pass.route_experts(2, &logits, None, &params, &mut routing);
+    let hidden = backend.alloc(4, 2).expect("memory");
+    pass.expert_linear(&routing, &hidden, &experts, None, &mut out).expect("memory");
+    let seen = operations.0.lock().expect("no test panicked");
+    let plain = |name: &str| (name.to_owned(), Vec::new());
+    let expected = [
+        ("gate+up".to_owned(), vec![3, 1, 32]),
+        plain("StoreKv"),
+        ("attention".to_owned(), vec![2, 4, 0, 1]),
+        plain("RouteExperts"),
+        ("experts".to_owned(), vec![4, 2, 16]),
+    ];
+    assert_eq!(*seen, expected);
 }
 
 #[test]

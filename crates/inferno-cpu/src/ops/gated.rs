@@ -140,13 +140,9 @@ impl Gated<'_> {
             };
             let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
             let function = self.function;
-            self.executor.level.run(JoinGates {
-                function,
-                gates,
-                ups,
-                stride: most_panels,
-                target,
-            });
+            let join = JoinGates { function, gates, ups, stride: most_panels, target };
+            let executor = self.executor;
+            executor.pool.usage_meter().gate(|| executor.level.run(join));
         }
     }
 

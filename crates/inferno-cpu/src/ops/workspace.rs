@@ -48,16 +48,18 @@ impl ProductWorkspace {
         let x = InputRows::new(x, rows.num_inputs(), &self.scratch);
         assert_eq!(x.cols(), weight.cols, "the input is as wide as the weight");
         let reads = |form| weight.parts.iter().any(|part| part.format.activations == form);
-        if reads(ActivationFormat::Float) {
-            interleave(executor, rows, x, &mut self.floats)?;
-        }
-        if reads(ActivationFormat::Groups) {
-            quantize_groups(executor, rows, x, &mut self.groups)?;
-        }
-        if reads(ActivationFormat::Runs) {
-            quantize_runs(executor, rows, x, &mut self.runs)?;
-        }
-        Ok(())
+        executor.pool.usage_meter().input(|| {
+            if reads(ActivationFormat::Float) {
+                interleave(executor, rows, x, &mut self.floats)?;
+            }
+            if reads(ActivationFormat::Groups) {
+                quantize_groups(executor, rows, x, &mut self.groups)?;
+            }
+            if reads(ActivationFormat::Runs) {
+                quantize_runs(executor, rows, x, &mut self.runs)?;
+            }
+            Ok(())
+        })
     }
 
     /// The rows of expert `index` of those that have rows, in the form that `part` reads.

@@ -19,9 +19,16 @@ const TURN: usize = 96;
 /// Minimum duration of a task, so that the overhead of starting it is negligible.
 const TASK_SECONDS: f64 = 5e-4;
 
+/// Operations per second with 8-bit integers.
+pub(super) struct Int8Rates {
+    pub(super) vectors: f64,
+    /// 0 if there is no matrix unit.
+    pub(super) matrices: f64,
+}
+
 impl CpuBackend {
     /// Operations per second with 8-bit integers, on all threads together.
-    pub(super) fn int8_rate(&self) -> f64 {
+    pub(super) fn int8_rates(&self) -> Int8Rates {
         let four = |a: i8| [a, -a, 2 * a, 3];
         let activations = turn([3, -7, 20, 11].map(four), |four| four.map(|a| -a));
         let level = self.executor().level;
@@ -30,12 +37,25 @@ impl CpuBackend {
             self.rate(8 * LANES * 2 * TURN, |turns| int8::<2, 6>(level, &activations, turns)),
             self.rate(8 * LANES * TURN, |turns| int8::<1, 6>(level, &activations, turns)),
             self.rate(8 * LANES * TURN, |turns| int8::<1, 4>(level, &activations, turns)),
-            match tiles(level, 0) {
-                0 => 0.0,
-                turn_ops => self.rate(turn_ops, |turns| {
-                    tiles(level, turns);
-                }),
-            },
+        ];
+        let matrices = match tiles(level, 0) {
+            0 => 0.0,
+            turn_ops => self.rate(turn_ops, |turns| {
+                tiles(level, turns);
+            }),
+        };
+        Int8Rates { vectors: rates.into_iter().fold(0.0, f64::max), matrices }
+    }
+
+    /// Operations per second with 16-bit integers in vectors, on all threads together.
+    pub(super) fn int16_rate(&self) -> f64 {
+        let activations = turn([3, -7, 20, 11].map(|a: i16| [a, 2 - a]), |two| two.map(|a| -a));
+        let level = self.executor().level;
+        let rates = [
+            self.rate(4 * LANES * 4 * TURN, |turns| int16::<4, 6>(level, &activations, turns)),
+            self.rate(4 * LANES * 2 * TURN, |turns| int16::<2, 6>(level, &activations, turns)),
+            self.rate(4 * LANES * TURN, |turns| int16::<1, 6>(level, &activations, turns)),
+            self.rate(4 * LANES * TURN, |turns| int16::<1, 4>(level, &activations, turns)),
         ];
         rates.into_iter().fold(0.0, f64::max)
     }
@@ -83,6 +103,23 @@ fn int8<const V: usize, const T: usize>(level: Level, activations: &[[i8; 4]; TU
     let weights: [_; V] = std::array::from_fn(|v| [v as u8 + 1; VECTOR_BYTES]);
     let mut sums = [[[0.0; LANES]; T]; V];
     level.run(Int8Peak {
+        weights: &black_box(weights),
+        activations: black_box(activations),
+        turns,
+        sums: &mut sums,
+    });
+    black_box(sums);
+}
+
+/// One task with 16-bit integers.
+fn int16<const V: usize, const T: usize>(
+    level: Level,
+    activations: &[[i16; 2]; TURN],
+    turns: usize,
+) {
+    let weights: [_; V] = std::array::from_fn(|v| [v as u8 + 1; VECTOR_BYTES]);
+    let mut sums = [[[0.0; LANES]; T]; V];
+    level.run(Int16Peak {
         weights: &black_box(weights),
         activations: black_box(activations),
         turns,
@@ -163,6 +200,40 @@ impl<const V: usize, const T: usize> Kernel for Int8Peak<'_, V, T> {
     }
 }
 
+/// [`Int8Peak`] with two 16-bit activations at a time.
+struct Int16Peak<'a, const V: usize, const T: usize> {
+    weights: &'a [[u8; VECTOR_BYTES]; V],
+    activations: &'a [[i16; 2]],
+    turns: usize,
+    sums: &'a mut [[[f32; LANES]; T]; V],
+}
+
+#[allow(clippy::needless_range_loop)] // As above.
+impl<const V: usize, const T: usize> Kernel for Int16Peak<'_, V, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let mut weights = [lanes.load_bytes(&[0; VECTOR_BYTES]); V];
+        for v in 0..V {
+            weights[v] = lanes.load_bytes(&self.weights[v]);
+        }
+        let mut sums = [[lanes.splat_i32(0); T]; V];
+        for _ in 0..self.turns {
+            for some in self.activations.chunks_exact(T) {
+                for t in 0..T {
+                    for v in 0..V {
+                        sums[v][t] = lanes.dot_i16(sums[v][t], weights[v], some[t]);
+                    }
+                }
+            }
+        }
+        for v in 0..V {
+            for t in 0..T {
+                lanes.store(lanes.to_f32(sums[v][t]), &mut self.sums[v][t]);
+            }
+        }
+    }
+}
+
 /// [`Int8Peak`] with one floating-point activation at a time.
 struct F32Peak<'a, const V: usize, const T: usize> {
     weights: &'a [[f32; LANES]; V],
@@ -225,6 +296,7 @@ mod tests {
         let in_f64 = activations.map(f64::from);
         let fours = activations.map(|a| [a as i8, 1, -2, 0]);
         let sums_of_four = in_f64.map(|a| a - 1.0);
+        let twos = activations.map(|a| [a as i16, -1]);
         for isa in Isa::available() {
             let level = Level::choose(Some(isa)).expect("it is available");
             for turns in [0, 1, 5] {
@@ -244,6 +316,13 @@ mod tests {
                     sums: sums_of,
                 });
                 let of_lanes = expected([3.0, 127.0], &sums_of_four, turns);
+                assert_eq!(sums, of_lanes.map(|row| row.map(|sum| [sum; LANES])), "{isa}");
+
+                // Both bytes of an integer are equal: 257 times the byte.
+                let sums_of = &mut sums;
+                let activations = &twos;
+                level.run(Int16Peak { weights: &weights, activations, turns, sums: sums_of });
+                let of_lanes = expected([771.0, 32639.0], &sums_of_four, turns);
                 assert_eq!(sums, of_lanes.map(|row| row.map(|sum| [sum; LANES])), "{isa}");
             }
         }

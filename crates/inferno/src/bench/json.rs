@@ -6,7 +6,7 @@ use super::{BenchReport, PhaseReport, RoofReport, SpeculationReport, Spread};
 
 impl BenchReport {
     /// Returns everything as JSON. The medians are at the top level: `prefill_tps`, `decode_tps`, `batch` by number of
-    /// sequences, and `roof`. Values that were not measured are null, or missing from `batch`.
+    /// sequences, `roof`, and `profile` if the workload requests one. Values that were not measured are null, or missing from `batch`.
     ///
     /// **Units**: seconds, bytes, operations, and tokens per second (`_tps`).
     pub fn json(&self) -> Value {
@@ -47,9 +47,23 @@ impl BenchReport {
                 "batch": self.by_batch_size(|batch| json!(batch.passes)),
             },
             "speculation": self.speculation.as_ref().map(SpeculationReport::json),
+            "profile": self.profile(),
             "gpu_work": self.decode.as_ref().and_then(|phase| phase.gpu).map(|gpu| gpu.json()),
             "roof": self.roof.as_ref().map(RoofReport::json),
         })
+    }
+
+    /// The profiles of all measurements, if the workload requests them.
+    fn profile(&self) -> Option<Value> {
+        let roofs = self.roof.as_ref()?.roofs.cpu()?;
+        let products = self.products.as_ref()?;
+        let of = |phase: Option<&PhaseReport>| Some(phase?.profile.as_ref()?.json(roofs));
+        Some(json!({
+            "prefill": of(self.prefill.as_ref().map(|prefill| &prefill.phase)),
+            "decode": of(self.decode.as_ref()),
+            "batch": self.by_batch_size(|batch| json!(of(Some(batch)))),
+            "products": products.json(),
+        }))
     }
 
     fn by_batch_size(&self, value: impl Fn(&PhaseReport) -> Value) -> Map<String, Value> {

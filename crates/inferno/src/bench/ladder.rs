@@ -107,6 +107,7 @@ pub fn climb(
         repetitions,
         pass_tokens,
         lookup_drafts: 0,
+        profile: false,
     };
     let fastest =
         LoadOptions { backend: BackendChoice::Parallel, requantize: None, ..*model.options() };

@@ -86,6 +86,15 @@ impl DeviceRoofs {
         format!("{what} takes {:.2} µs.", seconds * 1e6)
     }
 
+    /// The limits of a processor.
+    pub(super) fn cpu(&self) -> Option<&Roofs> {
+        match self {
+            Self::Cpu(roofs) => Some(roofs),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => None,
+        }
+    }
+
     /// The limits as the fields of a JSON object.
     pub(super) fn json(&self) -> Value {
         match self {
@@ -93,7 +102,9 @@ impl DeviceRoofs {
                 "sweep_bytes": roofs.sweep_bytes,
                 "read_bytes_per_second": roofs.read_bytes_per_second,
                 "int8_ops_per_second": roofs.int8_ops_per_second,
+                "int16_ops_per_second": roofs.int16_ops_per_second,
                 "f32_ops_per_second": roofs.f32_ops_per_second,
+                "cycles_per_second": roofs.cycles_per_second,
                 "step_seconds": roofs.step_seconds,
             }),
             #[cfg(feature = "gpu")]

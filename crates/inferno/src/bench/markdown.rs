@@ -14,10 +14,10 @@ impl fmt::Display for BenchReport {
         self.write_passes(f)?;
         self.write_gpu_work(f)?;
         self.write_speculation(f)?;
-        match &self.roof {
-            Some(roof) => roof.write(f, &self.workload),
-            None => Ok(()),
+        if let Some(roof) = &self.roof {
+            roof.write(f, &self.workload)?;
         }
+        self.write_profiles(f)
     }
 }
 
@@ -121,6 +121,22 @@ impl BenchReport {
             100.0 * speculation.acceptance_rate(),
             speculation.tokens_per_pass
         )
+    }
+
+    /// Writes where the time of passes goes.
+    fn write_profiles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(roofs) = self.roof.as_ref().and_then(|roof| roof.roofs.cpu()) else {
+            return Ok(());
+        };
+        for (name, phase) in self.phases() {
+            if let Some(profile) = &phase.profile {
+                profile.write(f, &name, roofs)?;
+            }
+        }
+        match &self.products {
+            Some(products) => products.write(f),
+            None => Ok(()),
+        }
     }
 
     /// Writes what the GPU does for a decoded token.

@@ -8,6 +8,7 @@ use inferno_engine::{
     ForwardOutput, Passes, Runner, Sampler, SamplingParams, Sequence, SequenceRunner,
 };
 
+use super::profile::{PhaseProfile, Recorder};
 use super::report::{PhaseReport, PrefillReport};
 use super::{BenchProgress, GpuWork, Spread, Workload};
 use crate::Error;
@@ -23,6 +24,7 @@ pub(super) struct Measurement<'a> {
     runs_done: usize,
     time_limit: Option<Duration>,
     gpu_work: Option<&'a dyn Fn() -> Option<GpuWork>>,
+    recorder: Option<&'a Recorder>,
     tokens: Tokens,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Measurement<'a> {
             runs_done: 0,
             time_limit: None,
             gpu_work: None,
+            recorder: None,
             tokens,
         }
     }
@@ -55,6 +58,25 @@ impl<'a> Measurement<'a> {
     /// Counts what a GPU does during decode; `gpu_work` returns what it has done so far.
     pub(super) fn count_gpu_work(&mut self, gpu_work: &'a dyn Fn() -> Option<GpuWork>) {
         self.gpu_work = Some(gpu_work);
+    }
+
+    /// Records the operations of the measured passes.
+    pub(super) fn record_operations(&mut self, recorder: &'a Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Records operations from now on, or stops, if there is a recorder.
+    fn record(&self, is_on: bool) {
+        if let Some(recorder) = self.recorder {
+            recorder.record(is_on);
+        }
+    }
+
+    /// The operations of `passes`, if they were recorded.
+    fn profile(&self, passes: &Passes) -> Option<PhaseProfile> {
+        let recorder = self.recorder?;
+        let num_threads = recorder.backend().num_threads();
+        Some(PhaseProfile::new(passes, num_threads, recorder.take()))
     }
 
     /// Reports the result of a measurement, if it has one.
@@ -93,6 +115,7 @@ impl<'a> Measurement<'a> {
         if prompt_tokens == 0 {
             return Ok(None);
         }
+        self.record(true);
         let begun = Instant::now();
         for _ in 0..self.workload.repetitions {
             let prompt = self.tokens.draw(prompt_tokens);
@@ -114,9 +137,11 @@ impl<'a> Measurement<'a> {
                 break;
             }
         }
+        self.record(false);
+        let profile = self.profile(&passes);
         Ok(Spread::of(rates).zip(Spread::of(first_tokens)).map(
             |(tokens_per_second, time_to_first_token)| PrefillReport {
-                phase: PhaseReport { tokens_per_second, passes, gpu: None },
+                phase: PhaseReport { tokens_per_second, passes, gpu: None, profile },
                 time_to_first_token,
             },
         ))
@@ -144,6 +169,7 @@ impl<'a> Measurement<'a> {
             {
             }
             let before = self.gpu_work.and_then(|gpu_work| gpu_work());
+            self.record(true);
             let started = Instant::now();
             for _ in 0..decode_tokens {
                 for sequence in &mut sequences {
@@ -155,6 +181,7 @@ impl<'a> Measurement<'a> {
             }
             let num_tokens = decode_tokens * num_sequences;
             let elapsed = started.elapsed();
+            self.record(false);
             rates.push(num_tokens as f64 / elapsed.as_secs_f64());
             total += elapsed;
             if let Some((before, after)) = before.zip(self.gpu_work.and_then(|gpu_work| gpu_work()))
@@ -172,11 +199,13 @@ impl<'a> Measurement<'a> {
         for sequence in &mut sequences {
             self.forward.truncate(sequence, 0);
         }
+        let profile = self.profile(&passes);
         let gpu = work.map(|work: GpuWork| work.per_pass(passes.durations().len(), total));
         Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport {
             tokens_per_second,
             passes,
             gpu,
+            profile,
         }))
     }
 
@@ -209,6 +238,7 @@ impl<'a> Measurement<'a> {
             tokens_per_second,
             passes,
             gpu: None,
+            profile: None,
         }))
     }
 

@@ -8,7 +8,9 @@ use inferno_cpu::Isa;
 use inferno_engine::Passes;
 use inferno_model::{Requantize, TokenCost};
 
-use super::{DeviceRoofs, GpuPhase, SpeculationReport, Spread, Workload};
+use super::{
+    DeviceRoofs, GpuPhase, PhaseProfile, ProductProfile, SpeculationReport, Spread, Workload,
+};
 use crate::BackendChoice;
 
 /// The speed of a model in one configuration.
@@ -50,6 +52,8 @@ pub struct BenchReport {
     pub speculation: Option<SpeculationReport>,
     /// The limits of the machine and the share of them reached; `None` if they do not apply to the backend.
     pub roof: Option<RoofReport>,
+    /// Products on their own, if the workload requests a profile.
+    pub products: Option<ProductProfile>,
 }
 
 /// The speed of one kind of forward pass.
@@ -61,6 +65,8 @@ pub struct PhaseReport {
     pub passes: Passes,
     /// What the GPU did, for decode on one.
     pub gpu: Option<GpuPhase>,
+    /// Its operations, if the workload requests a profile.
+    pub profile: Option<PhaseProfile>,
 }
 
 /// The speed of reading the prompt.
@@ -203,6 +209,8 @@ mod tests {
         read_bytes_per_second: 2000.0,
         int8_ops_per_second: 8000.0,
         f32_ops_per_second: 1000.0,
+        int16_ops_per_second: 4000.0,
+        cycles_per_second: None,
         step_seconds: 1e-6,
     });
 

@@ -21,6 +21,9 @@ pub struct Workload {
     pub pass_tokens: Option<usize>,
     /// Maximum number of tokens drafted from earlier text per step, when text is generated; 0 for none.
     pub lookup_drafts: usize,
+    /// Whether to record the operations of the measured passes, which then take slightly longer, and to measure
+    /// products on their own.
+    pub profile: bool,
 }
 
 impl Default for Workload {
@@ -33,6 +36,7 @@ impl Default for Workload {
             repetitions: 3,
             pass_tokens: None,
             lookup_drafts: 0,
+            profile: false,
         }
     }
 }

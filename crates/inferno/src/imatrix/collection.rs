@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use inferno_backend::{LogitRows, ObservedMatrices, ObservedProduct, ProductObserver};
+use inferno_backend::{LogitRows, ObservedMatrices, ObservedProduct, PassObserver};
 use inferno_engine::{EngineError, SequenceRunner};
 use inferno_model::LoadProgress;
 
@@ -126,7 +126,7 @@ impl Statistics {
     }
 }
 
-impl ProductObserver for Statistics {
+impl PassObserver for Statistics {
     /// The tensors of layers, and the output head on request: those that llama.cpp collects.
     fn wants(&self, tensor: &str) -> bool {
         tensor.starts_with("blk.") || self.process_output && tensor == OUTPUT_HEAD

@@ -166,6 +166,93 @@ fn recurrent_state_is_counted_apart_from_keys_and_values() {
     positive(&roof["batch"]["2"]["share"]);
 }
 
+/// The operations of a measurement by name, and its seconds.
+fn operations(profile: &Value) -> (Vec<(&str, &Value)>, f64) {
+    let operations = profile["operations"].as_array().expect("a profile");
+    let named = operations.iter().map(|it| (it["name"].as_str().expect("a name"), it));
+    (named.collect(), positive(&profile["seconds"]))
+}
+
+#[test]
+fn a_profile_accounts_for_all_time_and_for_the_tensors_of_the_file() {
+    let flags = ["-p", "40", "-n", "5", "--batch", "3", "-r", "2", "--threads", "2", "--profile"];
+    let report = measured(&flags);
+    let checkpoint = inferno_gguf::Gguf::open(model()).expect("the fixture");
+    let file_bytes = |names: &str| -> u64 {
+        let of_layers = (0..2).flat_map(|layer| {
+            names.split(", ").map(move |name| format!("blk.{layer}.{name}.weight"))
+        });
+        let tensors = of_layers.map(|name| checkpoint.tensor(&name).expect("a tensor"));
+        tensors.map(|tensor| tensor.num_bytes() as u64).sum()
+    };
+    let profile = &report["profile"];
+    for (phase, passes, kind) in [
+        (&profile["prefill"], 2, "prefill"),
+        (&profile["decode"], 10, "decode"),
+        (&profile["batch"]["3"], 10, "batch"),
+    ] {
+        assert_eq!(phase["passes"], passes, "{kind}");
+        let (operations, total) = operations(phase);
+        let in_operations: f64 = operations.iter().map(|(_, it)| positive(&it["seconds"])).sum();
+        let outside = phase["outside_seconds"].as_f64().expect("a number");
+        assert!((in_operations + outside - total).abs() < 1e-6 * total, "{phase}");
+        // No time is counted twice, and little is missing, even of passes that take a fraction of a millisecond.
+        assert!(in_operations > 0.3 * total, "{phase}");
+        let find = |name: &str| {
+            let found = operations.iter().find(|(found, _)| *found == name);
+            found.unwrap_or_else(|| panic!("{name} in {phase}")).1
+        };
+        for name in ["attn_q, attn_k, attn_v", "attn_output", "ffn_gate, ffn_up", "ffn_down"] {
+            assert_eq!(find(name)["calls"], 2 * passes, "{name}");
+            assert_eq!(find(name)["bytes"], passes * file_bytes(name), "{name}");
+        }
+        // The head is packed in panels of 16 rows: 272 instead of 260.
+        assert_eq!(find("output")["bytes"], passes * 272 * 64 * 2);
+        positive(&find("attention")["int16_ops"]);
+        assert_eq!(find("inputs of products (norm, quantization)")["bytes"], Value::Null);
+        for (name, operation) in operations {
+            let idle = operation["idle_share"].as_f64().expect("a share");
+            assert!((0.0..=1.0).contains(&idle), "{name}");
+        }
+    }
+    // 40 tokens attend to 1 to 40 positions, with 2 query heads of 32 in keys and in values, in 2 layers and 2 runs.
+    let (prefill, _) = operations(&profile["prefill"]);
+    let attention = prefill.iter().find(|(name, _)| *name == "attention").expect("attention").1;
+    assert_eq!(attention["int16_ops"], 2 * 2 * (40 * 41 / 2) * 2 * 2 * (32 + 32));
+    // Rows of 32 16-bit integers with a scale, for 40 positions, one head, keys and values.
+    assert_eq!(attention["bytes"], 2 * 2 * 40 * 2 * (32 * 2 + 4));
+    let products = profile["products"].as_array().expect("products");
+    assert_eq!(products.len(), 7);
+    for product in products {
+        assert_eq!(product["format"], "F16");
+        for rate in ["cached_ops_per_second", "streamed_bytes_per_second", "overlap"] {
+            positive(&product[rate]);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_profiled_unless_requested() {
+    let flags = ["-p", "8", "-n", "2", "-r", "1", "--threads", "2"];
+    assert_eq!(measured(&flags)["profile"], Value::Null);
+    let bench = || Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
+    let table = bench().success().stdout;
+    assert!(!table.contains("calls per pass"), "{table}");
+    let table = bench().args(["--profile"]).success().stdout;
+    for part in [
+        "| prefill 8 | calls per pass |",
+        "| decode 2 | calls per pass |",
+        "\n| ffn_gate, ffn_up | 2 |",
+        "\n| outside of operations | | ",
+        "\n| F16 | 64 | ",
+    ] {
+        assert!(table.contains(part), "{part}\n\n{table}");
+    }
+    let run = Run::inferno().args(["bench", "--profile", "--backend", "reference", "-m"]);
+    let stderr = run.args([model()]).failure(2).stderr;
+    assert!(stderr.contains("the reference backend does not support --profile"), "{stderr}");
+}
+
 #[test]
 fn the_reference_backend_is_not_compared_with_limits() {
     let report = measured(&["--backend", "reference", "-p", "4", "-n", "2", "-r", "1"]);

@@ -36,6 +36,7 @@ Examples:
   inferno bench -m model.gguf -p 0 -n 64 -d 2048
   inferno bench -m model.gguf --threads 2 --isa avx2 -o json
   inferno bench -m model.gguf --draft-model small.gguf -n 256
+  inferno bench -m model.gguf --batch 16 --profile
   inferno bench --ladder --svg ladder.svg
   inferno bench serve --concurrency 1,16")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -64,10 +65,14 @@ pub(crate) struct BenchArgs {
     /// Maximum number of prompt tokens per forward pass [default: 256, as in generate]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch_tokens: Option<usize>,
+    /// Also report where the time goes: each kind of operation, and products with weights from the caches and from memory,
+    /// compared with the limits of the machine (CPU only)
+    #[arg(long)]
+    profile: bool,
     /// Measure one optimization after another, starting from scalar code in FP32 without a KV cache: KV cache, SIMD,
     /// threads, and weights in Q8_0, Q4_K and INT8
-    #[arg(long, conflicts_with_all = ["depth", "batch", "backend", "requantize", "dry_run"])]
-    #[arg(conflicts_with_all = ["speculate", "drafting"])]
+    #[arg(long, conflicts_with_all = ["depth", "batch", "profile", "backend", "requantize"])]
+    #[arg(conflicts_with_all = ["speculate", "drafting", "dry_run"])]
     ladder: bool,
     /// Draw the ladder as an SVG file
     #[arg(long, value_name = "FILE", requires = "ladder")]
@@ -120,6 +125,7 @@ impl BenchArgs {
             repetitions: self.repetitions,
             pass_tokens: self.batch_tokens,
             lookup_drafts: self.speculate.num_drafts(),
+            profile: self.profile,
         }
     }
 

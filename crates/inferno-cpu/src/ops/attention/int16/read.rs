@@ -75,7 +75,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
             let (scale, integers) = row.split_at(size_of::<f32>());
             let scale = f32::from_le_bytes(scale.try_into().expect("it was split off"));
             let offset = position % LANES;
-            for (d, integer) in integers.chunks_exact(2).skip(first).enumerate() {
+            for (d, integer) in integers[2 * first..].chunks_exact(2).enumerate() {
                 let at = match plane {
                     Plane::Keys => (d / 2 * LANES + offset) * 2 + d % 2,
                     Plane::Values => (offset / 2 * dim + d) * 2 + offset % 2,

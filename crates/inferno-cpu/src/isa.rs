@@ -25,7 +25,7 @@ use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
-use neon::Neon;
+use neon::{DotProducts, LongProducts, MatrixProducts, Neon};
 use scalar::Scalar;
 
 /// An instruction set for kernels.
@@ -42,14 +42,26 @@ pub enum Isa {
     Avx512,
     /// As [`Avx512`](Self::Avx512), with AMX int8 tiles for products of many rows; on Linux.
     Amx,
-    /// AArch64 with NEON dot products.
+    /// AArch64 with NEON.
     Neon,
+    /// As [`Neon`](Self::Neon), with dot products of bytes.
+    DotProd,
+    /// As [`DotProd`](Self::DotProd), with products of 2 by 8 matrices of bytes for several rows.
+    I8mm,
 }
 
 impl Isa {
     /// All instruction sets, the simplest first.
-    pub const ALL: [Self; 6] =
-        [Self::Scalar, Self::Avx2, Self::AvxVnni, Self::Avx512, Self::Amx, Self::Neon];
+    pub const ALL: [Self; 8] = [
+        Self::Scalar,
+        Self::Avx2,
+        Self::AvxVnni,
+        Self::Avx512,
+        Self::Amx,
+        Self::Neon,
+        Self::DotProd,
+        Self::I8mm,
+    ];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
@@ -60,6 +72,8 @@ impl Isa {
             Self::Avx512 => "avx512",
             Self::Amx => "amx",
             Self::Neon => "neon",
+            Self::DotProd => "dotprod",
+            Self::I8mm => "i8mm",
         }
     }
 
@@ -106,7 +120,11 @@ pub(crate) enum Level {
     #[cfg(target_arch = "x86_64")]
     Amx(Avx512),
     #[cfg(target_arch = "aarch64")]
-    Neon(Neon),
+    Neon(Neon<LongProducts>),
+    #[cfg(target_arch = "aarch64")]
+    DotProd(Neon<DotProducts>),
+    #[cfg(target_arch = "aarch64")]
+    I8mm(Neon<MatrixProducts>),
 }
 
 impl Level {
@@ -124,6 +142,10 @@ impl Level {
             Isa::Amx => Avx512::detect_amx().map(Self::Amx),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => Neon::detect().map(Self::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Isa::DotProd => Neon::detect().map(Self::DotProd),
+            #[cfg(target_arch = "aarch64")]
+            Isa::I8mm => Neon::detect().map(Self::I8mm),
             _ => None,
         }
     }
@@ -154,6 +176,10 @@ impl Level {
             Self::Amx(_) => Isa::Amx,
             #[cfg(target_arch = "aarch64")]
             Self::Neon(_) => Isa::Neon,
+            #[cfg(target_arch = "aarch64")]
+            Self::DotProd(_) => Isa::DotProd,
+            #[cfg(target_arch = "aarch64")]
+            Self::I8mm(_) => Isa::I8mm,
         }
     }
 
@@ -175,6 +201,10 @@ impl Level {
             Self::Avx512(lanes) | Self::Amx(lanes) => lanes.run(kernel),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(lanes) => lanes.run(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Self::DotProd(lanes) => lanes.run(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Self::I8mm(lanes) => lanes.run(kernel),
         }
     }
 }

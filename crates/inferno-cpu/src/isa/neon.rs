@@ -1,5 +1,5 @@
-//! NEON with dot products, on AArch64: a vector is four 128-bit registers, the first with lanes 0 to 3. Processors
-//! without dot products, such as the Cortex-A72, use the scalar level.
+//! NEON, on AArch64: a vector is four 128-bit registers, the first with lanes 0 to 3. Levels differ in the instructions
+//! that multiply bytes (`neon/byte_products.rs`).
 //!
 //! A few instructions are written as assembly because their intrinsics are not stable in the oldest compiler that
 //! this crate supports. Maximum and minimum are comparisons with a selection: the instructions of these names treat
@@ -8,43 +8,40 @@
 // Intrinsics are unsafe to call.
 #![allow(unsafe_code)]
 
+mod byte_products;
+
 use std::arch::aarch64::*;
-use std::arch::{asm, is_aarch64_feature_detected};
+use std::arch::asm;
+use std::marker::PhantomData;
 
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
     MatrixLanes, NoMatrixUnit, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
 };
+use byte_products::ByteProducts;
+pub(crate) use byte_products::{DotProducts, LongProducts, MatrixProducts};
 
-/// A proof that this processor has NEON with dot products. Only [`Neon::detect`] creates values.
+/// A proof that this processor has NEON and the instructions of `P`. Only [`Neon::detect`] creates values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Neon(());
+pub(crate) struct Neon<P>(PhantomData<P>);
 
-impl Neon {
+impl<P: ByteProducts> Neon<P> {
     /// Detects the instruction set.
     pub(crate) fn detect() -> Option<Self> {
-        let found = is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod");
-        found.then_some(Self(()))
+        let found = std::arch::is_aarch64_feature_detected!("neon") && P::detected();
+        found.then_some(Self(PhantomData))
     }
 
     /// Runs `kernel`, compiled for this instruction set.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {
         // SAFETY: `self` proves the features: only `detect` creates values, after checking them.
-        unsafe { enter(self, kernel) }
+        unsafe { P::enter(self, kernel) }
     }
 }
 
-/// # Safety
-///
-/// The processor must support the features of the attribute.
-#[target_feature(enable = "neon,dotprod")]
-unsafe fn enter<K: Kernel>(level: Neon, kernel: K) {
-    kernel.run(level);
-}
-
-/// Wraps intrinsics and assembly. Each body uses only instructions of NEON and its dot products, which a value of
-/// [`Neon`] proves, and accesses memory only through references to arrays of the full size.
+/// Wraps intrinsics and assembly. Each body uses only instructions of NEON, or those of `P`, which a value of
+/// [`Neon<P>`] proves, and accesses memory only through references to arrays of the full size.
 macro_rules! neon {
     ($($body:tt)*) => {{
         // From Rust 1.87 on, intrinsics without pointers are safe to call.
@@ -68,7 +65,7 @@ macro_rules! quarters {
     };
 }
 
-impl Neon {
+impl<P: ByteProducts> Neon<P> {
     /// 16 numbers of 16 bits.
     #[inline(always)]
     fn load_u16(self, x: &[u8; 2 * LANES]) -> [uint16x8_t; 2] {
@@ -142,30 +139,15 @@ impl Neon {
         };
         narrow
     }
-
-    /// Adds to each of four lanes the four products of its signed bytes.
-    #[inline(always)]
-    fn dot(self, mut acc: int32x4_t, w: uint8x16_t, a: int32x4_t) -> int32x4_t {
-        neon! {
-            asm!(
-                "sdot {acc:v}.4s, {w:v}.16b, {a:v}.16b",
-                acc = inout(vreg) acc,
-                w = in(vreg) w,
-                a = in(vreg) a,
-                options(pure, nomem, nostack, preserves_flags),
-            )
-        };
-        acc
-    }
 }
 
-impl VectorTypes for Neon {
+impl<P: ByteProducts> VectorTypes for Neon<P> {
     type F32 = [float32x4_t; 4];
     type I32 = [int32x4_t; 4];
     type Bytes = [uint8x16_t; 4];
 }
 
-impl FloatLanes for Neon {
+impl<P: ByteProducts> FloatLanes for Neon<P> {
     #[inline(always)]
     fn splat(self, x: f32) -> [float32x4_t; 4] {
         neon! { [vdupq_n_f32(x); 4] }
@@ -281,7 +263,7 @@ impl FloatLanes for Neon {
     }
 }
 
-impl IntegerLanes for Neon {
+impl<P: ByteProducts> IntegerLanes for Neon<P> {
     #[inline(always)]
     fn splat_i32(self, x: i32) -> [int32x4_t; 4] {
         neon! { [vdupq_n_s32(x); 4] }
@@ -321,7 +303,7 @@ impl IntegerLanes for Neon {
     }
 }
 
-impl ConvertLanes for Neon {
+impl<P: ByteProducts> ConvertLanes for Neon<P> {
     #[inline(always)]
     fn load_f32(self, x: &[u8; 4 * LANES]) -> [float32x4_t; 4] {
         let x = self.load_bytes(x);
@@ -392,7 +374,7 @@ impl ConvertLanes for Neon {
     }
 }
 
-impl ByteLanes for Neon {
+impl<P: ByteProducts> ByteLanes for Neon<P> {
     #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [uint8x16_t; 4] {
         let x = x.as_ptr();
@@ -431,7 +413,7 @@ impl ByteLanes for Neon {
     }
 }
 
-impl ShuffleLanes for Neon {
+impl<P: ByteProducts> ShuffleLanes for Neon<P> {
     #[inline(always)]
     fn interleave_u32(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
         let a = quarters!(a => vreinterpretq_u32_u8(a));
@@ -470,7 +452,7 @@ impl ShuffleLanes for Neon {
     }
 }
 
-impl PrefetchLanes for Neon {
+impl<P: ByteProducts> PrefetchLanes for Neon<P> {
     #[inline(always)]
     fn prefetch(self, x: &[u8], ahead: usize) {
         // A prefetch of an unmapped address has no effect.
@@ -496,7 +478,9 @@ impl PrefetchLanes for Neon {
     }
 }
 
-impl DotLanes for Neon {
+impl<P: ByteProducts> DotLanes for Neon<P> {
+    const ROW_PAIRS: bool = P::ROW_PAIRS;
+
     #[inline(always)]
     fn dot_i8_start(self, _start: i32) -> [int32x4_t; 4] {
         self.splat_i32(0)
@@ -505,8 +489,8 @@ impl DotLanes for Neon {
     #[inline(always)]
     fn dot_i8(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
         let a = i32::from_le_bytes([a[0] as u8, a[1] as u8, a[2] as u8, a[3] as u8]);
-        let a = neon! { vdupq_n_s32(a) };
-        quarters!(acc, w => self.dot(acc, w, a))
+        let a = neon! { vreinterpretq_s8_s32(vdupq_n_s32(a)) };
+        quarters!(acc, w => P::dot(acc, vreinterpretq_s8_u8(w), a))
     }
 
     #[inline(always)]
@@ -514,9 +498,45 @@ impl DotLanes for Neon {
         // Bytes of 0 to 127 are the same signed and unsigned.
         self.dot_i8(acc, w, a)
     }
+
+    #[inline(always)]
+    fn pair_operands(self, w: [[uint8x16_t; 4]; 2]) -> [[uint8x16_t; 4]; 2] {
+        // In each quarter two rows of eight columns, then the two rows that follow them.
+        if P::ROW_PAIRS { self.interleave_u32(w[0], w[1]) } else { w }
+    }
+
+    #[inline(always)]
+    fn dot_pair(
+        self,
+        sums: [[int32x4_t; 4]; 2],
+        w: [[uint8x16_t; 4]; 2],
+        a: [[i8; 8]; 2],
+    ) -> [[int32x4_t; 4]; 2] {
+        if !P::ROW_PAIRS {
+            return self.dot_pair_by_row(sums, w, a);
+        }
+        let a = neon! { vcombine_s8(vld1_s8(a[0].as_ptr()), vld1_s8(a[1].as_ptr())) };
+        let ([first, last], [w, w_last]) = (sums, w);
+        [
+            quarters!(first, w => P::multiply(first, vreinterpretq_s8_u8(w), a)),
+            quarters!(last, w_last => P::multiply(last, vreinterpretq_s8_u8(w_last), a)),
+        ]
+    }
+
+    #[inline(always)]
+    fn pair_sums(self, sums: [[int32x4_t; 4]; 2]) -> [[int32x4_t; 4]; 2] {
+        if !P::ROW_PAIRS {
+            return sums;
+        }
+        let [first, last] = sums;
+        [
+            quarters!(first, last => vuzp1q_s32(first, last)),
+            quarters!(first, last => vuzp2q_s32(first, last)),
+        ]
+    }
 }
 
-impl Int16Lanes for Neon {
+impl<P: ByteProducts> Int16Lanes for Neon<P> {
     #[inline(always)]
     fn pair_i16(self, first: [int32x4_t; 4], second: [int32x4_t; 4]) -> [uint8x16_t; 4] {
         quarters!(first, second => vreinterpretq_u8_s32(vsliq_n_s32::<16>(first, second)))
@@ -535,6 +555,6 @@ impl Int16Lanes for Neon {
     }
 }
 
-impl MatrixLanes for Neon {
+impl<P: ByteProducts> MatrixLanes for Neon<P> {
     type Unit = NoMatrixUnit;
 }

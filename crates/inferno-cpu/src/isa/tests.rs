@@ -202,6 +202,15 @@ fn dot_products<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     ] {
         push_integers(lanes, results, name, vector);
     }
+    // Each row holds the four activations twice, so its start is twice as large.
+    let [a, b, c, d] = *four;
+    let rows = [[a, b, c, d, c, a, d, b], [d, c, b, a, b, d, a, c]];
+    let operands = [lanes.operand_i8(w), lanes.operand_i8(lanes.load_bytes(&input.more_bytes))];
+    let sums = [lanes.dot_i8_start(2 * start); 2];
+    let sums = lanes.dot_pair(sums, lanes.pair_operands(operands), rows);
+    let [first, second] = lanes.pair_sums(sums);
+    push_integers(lanes, results, "dot_pair of the first row", first);
+    push_integers(lanes, results, "dot_pair of the second row", second);
 }
 
 #[inline(always)]

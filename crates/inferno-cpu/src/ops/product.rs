@@ -17,6 +17,7 @@ mod float;
 mod grouped;
 mod many_rows;
 mod row_blocks;
+mod row_pairs;
 mod target;
 mod task;
 

@@ -37,6 +37,12 @@ impl CpuBackend {
             self.rate(8 * LANES * 2 * TURN, |turns| int8::<2, 6>(level, &activations, turns)),
             self.rate(8 * LANES * TURN, |turns| int8::<1, 6>(level, &activations, turns)),
             self.rate(8 * LANES * TURN, |turns| int8::<1, 4>(level, &activations, turns)),
+            match row_pairs(level, &activations, 0) {
+                0 => 0.0,
+                turn_ops => self.rate(turn_ops, |turns| {
+                    row_pairs(level, &activations, turns);
+                }),
+            },
         ];
         let matrices = match tiles(level, 0) {
             0 => 0.0,
@@ -141,6 +147,20 @@ fn f32<const V: usize, const T: usize>(level: Level, activations: &[f32; TURN], 
     black_box(sums);
 }
 
+/// One task with pairs of rows; returns the operations of one turn, 0 if the level has no products for them.
+fn row_pairs(level: Level, activations: &[[i8; 4]; TURN], turns: usize) -> usize {
+    let (mut turn_ops, mut sums) = (0, [[[0.0; LANES]; 2]; 2]);
+    level.run(RowPairsPeak {
+        weights: &black_box([[1; VECTOR_BYTES], [2; VECTOR_BYTES]]),
+        activations: black_box(activations),
+        turns,
+        sums: &mut sums,
+        turn_ops: &mut turn_ops,
+    });
+    black_box(sums);
+    turn_ops
+}
+
 /// One task on the matrix unit; returns the operations of one turn, 0 if there is no unit.
 fn tiles(level: Level, turns: usize) -> usize {
     let mut turn_ops = 0;
@@ -161,6 +181,43 @@ impl Kernel for TilesPeak<'_> {
             tiles.repeat(self.turns);
             *self.turn_ops = L::Unit::TURN_OPS;
         }
+    }
+}
+
+/// Adds to `sums[pair][row]` the products of `weights` with eight activations, one pair of rows after the other, `turns`
+/// times, if the level multiplies pairs of rows.
+struct RowPairsPeak<'a> {
+    weights: &'a [[u8; VECTOR_BYTES]; 2],
+    activations: &'a [[i8; 4]; TURN],
+    turns: usize,
+    sums: &'a mut [[[f32; LANES]; 2]; 2],
+    turn_ops: &'a mut usize,
+}
+
+impl Kernel for RowPairsPeak<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        if !L::ROW_PAIRS {
+            return;
+        }
+        let [first, second] = self.weights;
+        let operands = lanes.pair_operands([lanes.load_bytes(first), lanes.load_bytes(second)]);
+        let mut sums = [[lanes.splat_i32(0); 2]; 2];
+        for _ in 0..self.turns {
+            for rows in self.activations.chunks_exact(8) {
+                for (sums, rows) in sums.iter_mut().zip(rows.chunks_exact(4)) {
+                    let rows: [[i8; 8]; 2] = bytemuck::cast([rows[0], rows[1], rows[2], rows[3]]);
+                    *sums = lanes.dot_pair(*sums, operands, rows);
+                }
+            }
+        }
+        for (sums, out) in sums.into_iter().zip(self.sums) {
+            for (sum, out) in lanes.pair_sums(sums).into_iter().zip(out) {
+                lanes.store(lanes.to_f32(sum), out);
+            }
+        }
+        // Each four activations are multiplied by four columns of 16 rows of weights.
+        *self.turn_ops = 8 * LANES * TURN;
     }
 }
 
@@ -324,6 +381,30 @@ mod tests {
                 level.run(Int16Peak { weights: &weights, activations, turns, sums: sums_of });
                 let of_lanes = expected([771.0, 32639.0], &sums_of_four, turns);
                 assert_eq!(sums, of_lanes.map(|row| row.map(|sum| [sum; LANES])), "{isa}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_row_pairs_are_computed_on_levels_that_have_them() {
+        let activations: [[i8; 4]; TURN] = std::array::from_fn(|i| [i as i8, 1, -2, 0]);
+        for isa in Isa::available() {
+            let (mut sums, mut turn_ops) = ([[[f32::NAN; LANES]; 2]; 2], 0);
+            Level::choose(Some(isa)).expect("it is available").run(RowPairsPeak {
+                weights: &[[3; VECTOR_BYTES], [127; VECTOR_BYTES]],
+                activations: &activations,
+                turns: 5,
+                sums: &mut sums,
+                turn_ops: &mut turn_ops,
+            });
+            if turn_ops == 0 {
+                continue;
+            }
+            for (row, found) in sums.as_flattened().iter().enumerate() {
+                let eights = (0..TURN).skip(2 * row).step_by(8);
+                let sum_of = |four: usize| four as f32 - 1.0;
+                let sum: f32 = eights.map(|i| 3.0 * sum_of(i) + 127.0 * sum_of(i + 1)).sum();
+                assert_eq!(found, &[5.0 * sum; LANES], "{isa}, row {row}");
             }
         }
     }

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
 use super::many_rows::{self, BlockSums, Chunk, ChunkInputs, PrefetchAhead, Unpacking};
+use super::row_pairs;
 use super::task::Product;
 use crate::isa::Level;
 use crate::lanes::{GroupBytes, Kernel, LANES, Lanes, MatrixUnit, TileSums, VECTOR_BYTES};
@@ -40,13 +41,18 @@ fn add_group<L: Lanes, G: GroupWeights<L>, const T: usize, const W: usize>(
     let rows: &[_; T] = rows_from(&input.quants, first);
     let starts: &[_; T] = rows_from(&input.starts, first);
     let mut dots = [lanes.splat_i32(0); T];
-    for (dot, start) in dots.iter_mut().zip(starts) {
-        *dot = lanes.dot_i8_start(*start);
-    }
-    for v in 0..GROUP_VECTORS {
-        let operand = group.operand(lanes, v);
-        for (dot, row) in dots.iter_mut().zip(rows) {
-            *dot = lanes.in_program_order(lanes.dot_i8(*dot, operand, four(row, v)));
+    if L::ROW_PAIRS && T % 2 == 0 {
+        let codes = |v| group.operand(lanes, v);
+        dots = row_pairs::dots(lanes, codes, 0..GROUP_VECTORS, rows, 0);
+    } else {
+        for (dot, start) in dots.iter_mut().zip(starts) {
+            *dot = lanes.dot_i8_start(*start);
+        }
+        for v in 0..GROUP_VECTORS {
+            let operand = group.operand(lanes, v);
+            for (dot, row) in dots.iter_mut().zip(rows) {
+                *dot = lanes.in_program_order(lanes.dot_i8(*dot, operand, four(row, v)));
+            }
         }
     }
     let scale = group.scale(lanes);

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use crate::lanes::{Lanes, VECTOR_BYTES};
 use crate::ops::activations::{ActivationRun, four, rows_from};
 use crate::ops::product::few_rows::PREFETCH_BYTES;
+use crate::ops::product::row_pairs;
 use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, padded_scale_bytes};
@@ -49,11 +50,18 @@ pub(super) fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: u
         weights.prefetch(lanes, group);
         let (rows, at): (&[_; T], _) = input.rows(first, group);
         for half in 0..parts {
+            let vectors = half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts;
             let mut dots = [lanes.splat_i32(0); T];
-            for v in half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts {
-                let codes = weights.codes(lanes, group, v);
-                for (dot, row) in dots.iter_mut().zip(rows) {
-                    *dot = lanes.in_program_order(lanes.dot_u7(*dot, codes, four(&row[at..], v)));
+            if L::ROW_PAIRS && T % 2 == 0 {
+                let codes = |v| weights.codes(lanes, group, v);
+                dots = row_pairs::dots(lanes, codes, vectors, rows, at);
+            } else {
+                for v in vectors {
+                    let codes = weights.codes(lanes, group, v);
+                    for (dot, row) in dots.iter_mut().zip(rows) {
+                        let four = four(&row[at..], v);
+                        *dot = lanes.in_program_order(lanes.dot_u7(*dot, codes, four));
+                    }
                 }
             }
             let factor = weights.factor(lanes, group * parts + half);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure offline inference with Ray Data against the engine alone.
 
-    ray_data.py [MODEL.gguf] [--rows 512] [-p 32] [-n 64] [--threads 1] [--rounds 3]
+    ray_data.py [MODEL.gguf] [--rows 1024] [-p 32] [-n 64] [--sequences 64] [--threads 1] [--rounds 3]
 
 Requires the package inferno-llm with the extra `ray`, built with `maturin build --release`, and an idle machine. The engine
 computes the same prompts in a process of its own, with the same threads, through `inferno.Model.generate`. Both alternate.
@@ -24,9 +24,9 @@ import inferno.ray
 
 ENGINE = """
 import json, sys, time, inferno
-path, threads, prompts, options = json.loads(sys.stdin.read())
-model = inferno.Model(path, threads=threads, context=1024, max_num_seqs=64)
-model.generate(prompts[:64], **options)
+path, load, prompts, options = json.loads(sys.stdin.read())
+model = inferno.Model(path, **load)
+model.generate(prompts[: load["max_num_seqs"]], **options)
 start = time.perf_counter()
 texts = [each.text for each in model.generate(prompts, **options)]
 print(json.dumps([time.perf_counter() - start, texts]))
@@ -39,13 +39,18 @@ def parse_arguments():
     parser.add_argument("--rows", type=int, default=1024)
     parser.add_argument("-p", "--prompt-words", type=int, default=32)
     parser.add_argument("-n", "--decode-tokens", type=int, default=64)
+    parser.add_argument("--sequences", type=int, default=64, help="sequences in a batch")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     return parser.parse_args()
 
 
+def load_options(arguments):
+    return {"context": 1024, "max_num_seqs": arguments.sequences, "threads": arguments.threads}
+
+
 def engine_rate(arguments, prompts, options):
-    request = json.dumps([arguments.model, arguments.threads, prompts, options])
+    request = json.dumps([arguments.model, load_options(arguments), prompts, options])
     output = subprocess.run([sys.executable, "-c", ENGINE], input=request, capture_output=True, text=True, check=True)
     seconds, texts = json.loads(output.stdout.splitlines()[-1])
     return len(prompts) / seconds, texts
@@ -53,8 +58,8 @@ def engine_rate(arguments, prompts, options):
 
 def ray_rate(arguments, prompts, options):
     rows = ray.data.from_items([{"prompt": prompt} for prompt in prompts])
-    load = {"context": 1024, "max_num_seqs": 64, "threads": arguments.threads}
     texts, ends = [], []
+    load = load_options(arguments)
     result = inferno.ray.generate(rows, arguments.model, num_cpus=arguments.threads, load=load, **options)
     for batch in result.iter_batches(batch_size=None, prefetch_batches=0):
         texts += batch["text"].tolist()
@@ -71,7 +76,7 @@ def main():
         for row in range(arguments.rows)
     ]
     options = {"max_tokens": arguments.decode_tokens, "temperature": 0, "ignore_eos": True}
-    ray.init(num_cpus=max(2, arguments.threads), include_dashboard=False, log_to_driver=False)
+    ray.init(num_cpus=arguments.threads + 1, include_dashboard=False, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     rates = {"engine alone": [], "Ray Data": []}
     for _ in range(arguments.rounds):

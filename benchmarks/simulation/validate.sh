@@ -3,21 +3,24 @@
 #
 #   benchmarks/simulation/validate.sh MODEL.gguf [OUTPUT_FOLDER]
 #
-# Each server computes with one thread. Four of them share the cores: up to as many as there are cores run at full speed,
-# and the simulation slows down steps beyond that. The costs of steps are measured under the same conditions: by one
-# `inferno bench` alone for one server, and by as many at the same time as there are cores for four.
+# It takes three times DURATION seconds (420 by default), and a few minutes. RATE is the number of conversations per second and
+# server; about half of the capacity makes queues form and empty again. What was measured is saved in the output folder, so that
+# a changed simulation can be compared with it (`inferno-simulation validate --measured`).
+#
+# Each server computes with one thread. Four of them share the cores and the memory. The costs of steps are measured under the
+# same conditions: by one `inferno bench` alone, and by as many at the same time as there are cores. The simulation interpolates
+# between both, and slows down steps further while there are more than cores.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-
-model=${1:?usage: validate.sh MODEL.gguf [OUTPUT_FOLDER]}
-output=${2:-target/validation}
+model=$(realpath "${1:?usage: validate.sh MODEL.gguf [OUTPUT_FOLDER]}")
+root=$(realpath "$(dirname "$0")/../..")
+output=$(realpath --canonicalize-missing "${2:-$root/target/validation}")
+cd "$root"
 inferno=${INFERNO_BINARY:-target/release/inferno}
 simulation=${SIMULATION_BINARY:-benchmarks/simulation/target/release/inferno-simulation}
 cores=$(nproc)
 servers=4
-# About half of the capacity, so that queues form and empty again.
 rate=${RATE:-0.04}
-workload=(--duration "${DURATION:-420}" --warm-up 60 --system-prompts 8 --system-tokens 192 --message-tokens 64
+workload=(--duration "${DURATION:-420}" --warm-up "${WARM_UP:-60}" --system-prompts 8 --system-tokens 192 --message-tokens 64
   --reply-tokens 48 --turns 3 --think-time 5 --context 1536 --kv-cache-tokens 6144)
 mkdir -p "$output"
 
@@ -27,12 +30,13 @@ trap '[ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2>/dev/null || true' EX
 # Measures steps with `$1` processes at a time, and writes a cost model to `$2`.
 measure() {
   local copies=$1 costs=$2 reports=() arguments jobs copy report
-  for arguments in "-p 1024 -n 24 --batch 2,4,8" "-p 48 -n 16 -d 1024 --batch 2,4,8"; do
+  # Enough repetitions that the copies run at the same time.
+  for arguments in "-p 1024 -n 24 --batch 2,4,8 -r 5" "-p 128 -n 16 -d 1024 --batch 2,4,8 -r 5" "-p 48 -n 0 -r 40"; do
     jobs=()
     for copy in $(seq "$copies"); do
       report="$output/bench-$copies-$copy-$(echo "$arguments" | tr -c 'a-z0-9\n' _).json"
       # shellcheck disable=SC2086
-      "$inferno" bench -m "$model" --threads 1 $arguments -r 5 -o json >"$report" 2>/dev/null &
+      "$inferno" bench -m "$model" --threads 1 $arguments -o json >"$report" 2>/dev/null &
       jobs+=($!)
       reports+=("$report")
     done
@@ -41,13 +45,14 @@ measure() {
   "$simulation" fit "${reports[@]}" >"$costs" 2>"$output/fit-$copies.txt"
 }
 
-# Compares `$1` servers, of which `$2` run at full speed, with the costs in `$3` and the policy `$4`.
+# Compares `$1` servers, of which `$2` run at full speed, with the policy `$3`.
 compare() {
-  local count=$1 full_speed=$2 costs=$3 policy=$4 urls
+  local count=$1 full_speed=$2 policy=$3 urls
   urls=$(seq -f "http://127.0.0.1:%g" -s , 8101 $((8100 + count)))
   printf '\n%s, %s\n\n' "$count server(s)" "$policy"
-  "$simulation" validate --urls "$urls" --full-speed-replicas "$full_speed" --costs "$costs" --policy "$policy" \
-    --rate "$rate" "${workload[@]}"
+  "$simulation" validate --urls "$urls" --full-speed-replicas "$full_speed" --policy "$policy" --rate "$rate" \
+    --costs "$output/costs-1.json" --contended-costs "$output/costs-$cores.json" "${workload[@]}" \
+    --save "$output/measured-$count-$policy.json"
 }
 
 measure 1 "$output/costs-1.json"
@@ -74,12 +79,12 @@ stop() {
 
 status=0
 start
-compare 1 1 "$output/costs-1.json" round-robin || status=1
+compare 1 1 round-robin || status=1
 stop
 start
-compare "$servers" "$cores" "$output/costs-$cores.json" round-robin || status=1
+compare "$servers" "$cores" round-robin || status=1
 stop
 start
-compare "$servers" "$cores" "$output/costs-$cores.json" cache-aware || status=1
+compare "$servers" "$cores" cache-aware || status=1
 stop
 exit $status

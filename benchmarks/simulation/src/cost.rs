@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 /// The number of coefficients.
-const NUM_TERMS: usize = 5;
+const NUM_TERMS: usize = 6;
 
 /// The duration of a step, in seconds: a constant and coefficients for each kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -15,12 +15,54 @@ pub struct CostModel {
     pub step: f64,
     /// A sequence that decodes.
     pub decode_sequence: f64,
+    /// A step with prompt tokens, in addition.
+    #[serde(default)]
+    pub prompt_step: f64,
     /// A prompt token.
     pub prompt_token: f64,
     /// A token of context of a sequence that decodes.
     pub decode_context_token: f64,
     /// A token of context of a prompt token.
     pub prompt_context_token: f64,
+}
+
+/// The costs of steps on a machine with several replicas.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MachineCosts {
+    /// While one replica computes.
+    pub alone: CostModel,
+    /// While as many replicas compute as the machine has cores for: they compete for the memory.
+    pub contended: CostModel,
+}
+
+/// How long a step takes, in seconds, by the number of replicas that compute.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepDuration {
+    /// While its replica computes alone.
+    pub alone: f64,
+    /// While as many replicas compute as the machine has cores for.
+    pub contended: f64,
+}
+
+impl MachineCosts {
+    /// Adds a time in seconds to each step.
+    pub fn with_overhead(mut self, seconds: f64) -> Self {
+        self.alone.step += seconds;
+        self.contended.step += seconds;
+        self
+    }
+
+    /// Returns the duration of a step.
+    pub fn duration(&self, work: &StepWork) -> StepDuration {
+        StepDuration { alone: self.alone.seconds(work), contended: self.contended.seconds(work) }
+    }
+}
+
+impl From<CostModel> for MachineCosts {
+    /// Costs that do not depend on other replicas.
+    fn from(costs: CostModel) -> Self {
+        Self { alone: costs, contended: costs }
+    }
 }
 
 /// The work in a step.
@@ -53,7 +95,7 @@ impl StepWork {
         let counts =
             [self.decode_sequences, self.prompt_tokens, self.decode_context, self.prompt_context];
         let [sequences, tokens, decode_context, prompt_context] = counts.map(|count| count as f64);
-        [1.0, sequences, tokens, decode_context, prompt_context]
+        [1.0, sequences, tokens.min(1.0), tokens, decode_context, prompt_context]
     }
 }
 
@@ -94,6 +136,7 @@ impl CostModel {
         [
             self.step,
             self.decode_sequence,
+            self.prompt_step,
             self.prompt_token,
             self.decode_context_token,
             self.prompt_context_token,
@@ -101,9 +144,22 @@ impl CostModel {
     }
 
     fn from_coefficients(coefficients: [f64; NUM_TERMS]) -> Self {
-        let [step, decode_sequence, prompt_token, decode_context_token, prompt_context_token] =
-            coefficients;
-        Self { step, decode_sequence, prompt_token, decode_context_token, prompt_context_token }
+        let [
+            step,
+            decode_sequence,
+            prompt_step,
+            prompt_token,
+            decode_context_token,
+            prompt_context_token,
+        ] = coefficients;
+        Self {
+            step,
+            decode_sequence,
+            prompt_step,
+            prompt_token,
+            decode_context_token,
+            prompt_context_token,
+        }
     }
 }
 
@@ -184,6 +240,7 @@ mod tests {
         let model = CostModel {
             step: 0.02,
             decode_sequence: 0.001,
+            prompt_step: 0.004,
             prompt_token: 0.0005,
             decode_context_token: 1e-6,
             prompt_context_token: 2e-7,

@@ -27,9 +27,9 @@ use std::thread;
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
-use cost::CostModel;
+use cost::{CostModel, MachineCosts};
 use error::Error;
-use replay::Replay;
+use replay::{Measurement, Replay};
 use replica::ReplicaOptions;
 use report::Report;
 use router::{Policy, RouterOptions};
@@ -59,10 +59,23 @@ enum Command {
 }
 
 #[derive(clap::Args)]
-struct Sweep {
+struct CostArguments {
     /// Cost model written by fit
     #[arg(long, value_name = "FILE")]
     costs: PathBuf,
+    /// Cost model measured by as many copies of bench at the same time as replicas compute at full speed [default: the same]
+    #[arg(long, value_name = "FILE")]
+    contended_costs: Option<PathBuf>,
+    /// Time of a step beyond its forward pass, in milliseconds: scheduling, sampling, sending tokens [default: validate
+    /// measures it with a single request; otherwise 0]
+    #[arg(long, value_name = "MS", value_parser = workload::positive)]
+    step_overhead: Option<f64>,
+}
+
+#[derive(clap::Args)]
+struct Sweep {
+    #[command(flatten)]
+    costs: CostArguments,
     /// Routing policies [default: all]
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',')]
     policy: Vec<Policy>,
@@ -91,12 +104,17 @@ struct Sweep {
 
 #[derive(clap::Args)]
 struct Validate {
-    /// Cost model written by fit
-    #[arg(long, value_name = "FILE")]
-    costs: PathBuf,
+    #[command(flatten)]
+    costs: CostArguments,
     /// Base URLs of the servers, which share one machine and have the options below
-    #[arg(long, value_name = "URL,…", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "URL,…", value_delimiter = ',', required_unless_present = "measured")]
     urls: Vec<String>,
+    /// Also write when each request was answered
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Compare with a file written by --save instead of servers
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "save"])]
+    measured: Option<PathBuf>,
     /// Routing policy
     #[arg(long, value_name = "POLICY", default_value = "cache-aware")]
     policy: Policy,
@@ -152,7 +170,7 @@ fn fit(reports: &[PathBuf]) -> Result<(), Error> {
 impl Sweep {
     fn run(&self) -> Result<(), Error> {
         self.options.check(self.workload.context)?;
-        let costs = read_costs(&self.costs)?;
+        let costs = self.costs.read(0.0)?;
         let policies = match self.policy.as_slice() {
             [] => &[Policy::RoundRobin, Policy::LeastLoaded, Policy::CacheAware][..],
             policies => policies,
@@ -215,20 +233,28 @@ impl Validate {
     /// Returns whether all figures are within the tolerance.
     fn run(&self) -> Result<bool, Error> {
         self.options.check(self.workload.context)?;
-        let costs = read_costs(&self.costs)?;
         // The servers' replies are not known before they are generated.
         let workload = Workload { foreign_replies: true, ..self.workload.clone() };
-        let replay = Replay {
-            workload: &workload,
-            urls: &self.urls,
-            policy: self.policy,
-            router: self.router,
-            rate: self.rate,
-            cache_tokens: self.options.kv_cache_tokens,
+        let measurement = match &self.measured {
+            Some(path) => read_json(path, "a file written by inferno-simulation validate --save")?,
+            None => self.replay(&workload)?,
         };
-        let measured = replay.run()?;
+        let bare = self.costs.read(0.0)?.alone;
+        let overhead = measurement.probe.as_ref().map_or(0.0, |probe| probe.overhead(&bare));
+        let costs = self.costs.read(overhead)?;
+        let num_replicas = measurement.num_servers;
+        let measured = Report {
+            source: "measured",
+            policy: self.policy,
+            num_replicas,
+            rate: self.rate,
+            measured: measurement.recorder(&workload),
+            utilization: None,
+            preemptions: None,
+            price_per_hour: None,
+        };
         let machines = Machines {
-            replicas_per_machine: u32::try_from(self.urls.len()).unwrap_or(u32::MAX),
+            replicas_per_machine: u32::try_from(num_replicas).unwrap_or(u32::MAX),
             full_speed_replicas: Some(self.full_speed_replicas),
             price: None,
         };
@@ -239,7 +265,7 @@ impl Validate {
             machines: &machines,
             policy: self.policy,
             router: self.router,
-            num_replicas: self.urls.len(),
+            num_replicas,
             rate: self.rate,
         }
         .run();
@@ -249,10 +275,37 @@ impl Validate {
         let largest = report::write_deviations(&measured, &simulated, &mut output)?;
         Ok(largest * 100.0 <= self.tolerance)
     }
+
+    /// Sends the requests to the servers.
+    fn replay(&self, workload: &Workload) -> Result<Measurement, Error> {
+        let replay = Replay {
+            workload,
+            urls: &self.urls,
+            policy: self.policy,
+            router: self.router,
+            rate: self.rate,
+            cache_tokens: self.options.kv_cache_tokens,
+        };
+        let measurement = replay.run()?;
+        if let Some(path) = &self.save {
+            let text = serde_json::to_string(&measurement).unwrap_or_default();
+            fs::write(path, text).map_err(|cause| Error::File { path: path.clone(), cause })?;
+        }
+        Ok(measurement)
+    }
 }
 
-fn read_costs(path: &Path) -> Result<CostModel, Error> {
-    read_json(path, "a cost model written by inferno-simulation fit")
+impl CostArguments {
+    /// Reads the costs. The overhead of steps is the one of the arguments or else `overhead`, in seconds.
+    fn read(&self, overhead: f64) -> Result<MachineCosts, Error> {
+        let read = |path: &PathBuf| -> Result<CostModel, Error> {
+            read_json(path, "a cost model written by inferno-simulation fit")
+        };
+        let alone = read(&self.costs)?;
+        let contended = self.contended_costs.as_ref().map(read).transpose()?.unwrap_or(alone);
+        let overhead = self.step_overhead.map_or(overhead, |milliseconds| milliseconds / 1e3);
+        Ok(MachineCosts { alone, contended }.with_overhead(overhead))
+    }
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(

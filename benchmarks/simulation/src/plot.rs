@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::Error;
 use crate::report::Report;
@@ -12,6 +14,10 @@ use crate::router::Policy;
 
 const WIDTH: u32 = 860;
 const HEIGHT: u32 = 380;
+/// Height of the legend above the panels.
+const LEGEND_HEIGHT: u32 = 34;
+/// Distance between the entries of the legend.
+const LEGEND_STEP: usize = 150;
 /// The colors of the policies, which also people with color blindness can distinguish (Okabe and Ito, 2008).
 const COLORS: [(Policy, RGBColor); 3] = [
     (Policy::RoundRobin, RGBColor(0xd5, 0x5e, 0x00)),
@@ -35,15 +41,16 @@ pub fn draw(runs: &[Report], path: &Path) -> Result<(), Error> {
     let error = |cause: String| Error::Plot { path: path.to_owned(), cause };
     let root = SVGBackend::new(path, (WIDTH, HEIGHT)).into_drawing_area();
     root.fill(&WHITE).map_err(|cause| error(cause.to_string()))?;
+    let (header, body) = root.split_vertically(LEGEND_HEIGHT);
+    legend(&header, runs).map_err(error)?;
     let are_equal = runs.windows(2).all(|pair| pair[0].num_replicas == pair[1].num_replicas);
     let by_replicas: Figure = ("replicas", |run| run.num_replicas as f64);
     let by_rate: Figure = ("conversations per second and replica", |run| run.rate);
     let x = if are_equal { by_rate } else { by_replicas };
-    for (panel, y) in root.split_evenly((1, PANELS.len())).iter().zip(PANELS) {
+    for (panel, y) in body.split_evenly((1, PANELS.len())).iter().zip(PANELS) {
         let largest = |figure: Figure| runs.iter().map(figure.1).fold(f64::MIN_POSITIVE, f64::max);
         let smallest = runs.iter().map(x.1).fold(f64::INFINITY, f64::min);
-        // The legend is above the lines.
-        let (xs, ys) = (smallest..largest(x) * 1.001, 0.0..largest(y) * 1.4);
+        let (xs, ys) = (smallest..largest(x) * 1.001, 0.0..largest(y) * 1.05);
         let mut chart = ChartBuilder::on(panel);
         chart
             .caption(y.0, ("sans-serif", 15))
@@ -65,6 +72,23 @@ pub fn draw(runs: &[Report], path: &Path) -> Result<(), Error> {
     root.present().map_err(|cause| error(cause.to_string()))
 }
 
+/// Draws the names and the colors of the policies side by side.
+fn legend(area: &DrawingArea<SVGBackend<'_>, Shift>, runs: &[Report]) -> Result<(), String> {
+    let text = |cause: DrawingAreaErrorKind<_>| cause.to_string();
+    let font = ("sans-serif", 15).into_text_style(area);
+    let font = font.pos(Pos::new(HPos::Left, VPos::Center));
+    let is_drawn = |policy| runs.iter().any(|run| run.policy == policy);
+    let policies = COLORS.into_iter().filter(|&(policy, _)| is_drawn(policy));
+    let middle = LEGEND_HEIGHT as i32 / 2;
+    for ((policy, color), x) in policies.zip((64..).step_by(LEGEND_STEP)) {
+        let line = PathElement::new([(x, middle), (x + 24, middle)], color.stroke_width(2));
+        area.draw(&line).map_err(text)?;
+        area.draw(&Circle::new((x + 12, middle), 3, color)).map_err(text)?;
+        area.draw(&Text::new(policy.name(), (x + 32, middle), font.clone())).map_err(text)?;
+    }
+    Ok(())
+}
+
 /// Draws the axes and one line per policy.
 fn lines<'a, X>(
     mut chart: ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>,
@@ -84,11 +108,7 @@ where
             continue;
         }
         let line = LineSeries::new(points, color.stroke_width(2)).point_size(3);
-        let series = chart.draw_series(line).map_err(text)?;
-        let sample = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2));
-        series.label(policy.name()).legend(sample);
+        chart.draw_series(line).map_err(text)?;
     }
-    let mut legend = chart.configure_series_labels();
-    legend.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8));
-    legend.draw().map_err(text)
+    Ok(())
 }

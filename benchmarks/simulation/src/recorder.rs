@@ -58,11 +58,6 @@ impl Recorder {
         }
     }
 
-    /// Whether no request arrives at `time` any more.
-    pub fn is_over(&self, time: Duration) -> bool {
-        time >= self.end
-    }
-
     /// Records a token that was generated at `now`.
     pub fn token(&mut self, request: &mut RequestTimes, now: Duration) {
         self.tokens(request, now, 1);

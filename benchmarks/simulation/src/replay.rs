@@ -5,17 +5,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ureq::Agent;
 
+use crate::cost::{CostModel, StepWork};
 use crate::error::Error;
 use crate::recorder::{Recorder, RequestTimes};
-use crate::report::Report;
 use crate::router::{Policy, Router, RouterOptions};
 use crate::workload::{Dialog, Request, Workload};
 
 /// Timeout of a whole request.
 const TIMEOUT: Duration = Duration::from_secs(600);
+/// Tokens of the prompt and of the reply of a request that measures a server alone.
+const PROBE_TOKENS: usize = 64;
 /// Stack of the thread of a conversation, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
@@ -35,27 +38,86 @@ pub struct Replay<'a> {
     pub cache_tokens: usize,
 }
 
+/// What servers answered, and when.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Number of servers.
+    pub num_servers: usize,
+    /// A request to an idle server, before the others.
+    #[serde(default)]
+    pub probe: Option<MeasuredRequest>,
+    /// The requests that succeeded, in the order of their ends.
+    pub requests: Vec<MeasuredRequest>,
+}
+
+/// A request that a server answered. Times are in seconds from the start of the replay.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MeasuredRequest {
+    /// Index of the server.
+    pub server: usize,
+    /// When it was sent.
+    pub arrival: f64,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Tokens of the prompt that were in the prefix cache.
+    pub cached_tokens: usize,
+    /// When tokens arrived, and how many.
+    pub tokens: Vec<(f64, usize)>,
+}
+
+impl MeasuredRequest {
+    /// Returns by how much a step of this request, computed alone, exceeded the cost of its forward pass, in seconds: the
+    /// median over its tokens, at least 0.
+    pub fn overhead(&self, costs: &CostModel) -> f64 {
+        let times = self.tokens.windows(2).zip(self.prompt_tokens..).map(|(pair, position)| {
+            let mut work = StepWork::default();
+            work.add_decode(position);
+            pair[1].0 - pair[0].0 - costs.seconds(&work)
+        });
+        let mut excess: Vec<f64> = times.collect();
+        excess.sort_by(f64::total_cmp);
+        excess.get(excess.len() / 2).map_or(0.0, |median| median.max(0.0))
+    }
+}
+
+impl Measurement {
+    /// Returns the statistics of the requests of `workload`.
+    pub fn recorder(&self, workload: &Workload) -> Recorder {
+        let mut recorder = Recorder::new(workload);
+        for request in &self.requests {
+            let arrival = Duration::from_secs_f64(request.arrival);
+            let mut times = RequestTimes::new(arrival, request.prompt_tokens);
+            times.cached_tokens = request.cached_tokens;
+            for &(time, count) in &request.tokens {
+                recorder.tokens(&mut times, Duration::from_secs_f64(time), count);
+            }
+            recorder.finished(&times);
+        }
+        recorder
+    }
+}
+
 /// What the threads of conversations share.
 struct Shared<'a> {
     replay: &'a Replay<'a>,
     agent: Agent,
     start: Instant,
     router: Mutex<Router>,
-    recorder: Mutex<Recorder>,
+    requests: Mutex<Vec<MeasuredRequest>>,
     last_failure: Mutex<Option<String>>,
 }
 
 impl Replay<'_> {
-    /// Sends all requests at their times and returns the measured times.
+    /// Sends all requests at their times, and returns when they were answered.
     ///
     /// **Errors**: [`Error::NothingServed`] if no request succeeds. Requests that fail are reported on standard error.
-    pub fn run(&self) -> Result<Report, Error> {
+    pub fn run(&self) -> Result<Measurement, Error> {
         let config = Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_idle_connections(1024)
             .max_idle_connections_per_host(1024);
-        let num_replicas = self.urls.len();
+        let num_servers = self.urls.len();
         let shared = Shared {
             replay: self,
             agent: config.build().into(),
@@ -63,14 +125,17 @@ impl Replay<'_> {
             router: Mutex::new(Router::new(
                 self.policy,
                 self.router,
-                num_replicas,
+                num_servers,
                 self.cache_tokens,
             )),
-            recorder: Mutex::new(Recorder::new(self.workload)),
+            requests: Mutex::new(Vec::new()),
             last_failure: Mutex::new(None),
         };
+        let request = self.workload.request(PROBE_TOKENS, PROBE_TOKENS);
+        let probe = Some(shared.send(&request, 0).map_err(Error::NothingServed)?);
+        let shared = Shared { start: Instant::now(), ..shared };
         thread::scope(|scope| {
-            for conversation in self.workload.conversations(self.rate * num_replicas as f64) {
+            for conversation in self.workload.conversations(self.rate * num_servers as f64) {
                 thread::sleep(conversation.start.saturating_sub(shared.start.elapsed()));
                 let dialog = self.workload.begin(conversation);
                 let thread = thread::Builder::new().stack_size(STACK_BYTES);
@@ -79,19 +144,10 @@ impl Replay<'_> {
             }
             Ok::<(), Error>(())
         })?;
-        let measured = lock(&shared.recorder).clone();
+        let requests = std::mem::take(&mut *lock(&shared.requests));
         match lock(&shared.last_failure).take() {
-            Some(failure) if measured.num_requests() == 0 => Err(Error::NothingServed(failure)),
-            _ => Ok(Report {
-                source: "measured",
-                policy: self.policy,
-                num_replicas,
-                rate: self.rate,
-                measured,
-                utilization: None,
-                preemptions: None,
-                price_per_hour: None,
-            }),
+            Some(failure) if requests.is_empty() => Err(Error::NothingServed(failure)),
+            _ => Ok(Measurement { num_servers, probe, requests }),
         }
     }
 }
@@ -101,25 +157,34 @@ impl Shared<'_> {
     fn hold_conversation(&self, mut dialog: Dialog) {
         while let Some(request) = self.replay.workload.next_request(&mut dialog) {
             let replica = lock(&self.router).route(&request.prompt);
-            let sent = self.send(&request, &self.replay.urls[replica]);
+            let sent = self.send(&request, replica);
             lock(&self.router).finished(replica);
-            if let Err(failure) = sent {
-                eprintln!("{}: {failure}", self.replay.urls[replica]);
-                *lock(&self.last_failure) = Some(failure);
-                return;
+            match sent {
+                Ok(measured) => lock(&self.requests).push(measured),
+                Err(failure) => {
+                    eprintln!("{}: {failure}", self.replay.urls[replica]);
+                    *lock(&self.last_failure) = Some(failure);
+                    return;
+                }
             }
-            if lock(&self.recorder).is_over(self.start.elapsed() + request.think_time) {
+            if self.replay.workload.is_over(self.start.elapsed() + request.think_time) {
                 return;
             }
             thread::sleep(request.think_time);
         }
     }
 
-    /// Sends a request, and records the times of its tokens.
+    /// Sends a request to a server, and returns the times of its tokens.
     ///
     /// **Errors**: the reason, as text.
-    fn send(&self, request: &Request, url: &str) -> Result<(), String> {
-        let mut times = RequestTimes::new(self.start.elapsed(), request.prompt.len());
+    fn send(&self, request: &Request, server: usize) -> Result<MeasuredRequest, String> {
+        let mut measured = MeasuredRequest {
+            server,
+            arrival: self.start.elapsed().as_secs_f64(),
+            prompt_tokens: request.prompt.len(),
+            cached_tokens: 0,
+            tokens: Vec::new(),
+        };
         let body = json!({
             "prompt": request.prompt,
             "max_tokens": request.reply.len(),
@@ -130,7 +195,7 @@ impl Shared<'_> {
         });
         let post = self
             .agent
-            .post(format!("{url}/v1/completions"))
+            .post(format!("{}/v1/completions", self.replay.urls[server]))
             .header("Content-Type", "application/json");
         let mut response = post.send(body.to_string()).map_err(|error| error.to_string())?;
         if !response.status().is_success() {
@@ -142,10 +207,9 @@ impl Shared<'_> {
             let line = line.map_err(|error| error.to_string())?;
             let Some(data) = line.strip_prefix("data: ") else { continue };
             if data == "[DONE]" {
-                lock(&self.recorder).finished(&times);
-                return Ok(());
+                return Ok(measured);
             }
-            let now = self.start.elapsed();
+            let now = self.start.elapsed().as_secs_f64();
             let event: Value = serde_json::from_str(data).map_err(|error| error.to_string())?;
             if let Some(error) = event.get("error") {
                 return Err(error.to_string());
@@ -154,11 +218,11 @@ impl Shared<'_> {
             let usage = &event["usage"];
             let num_new = count(&usage["completion_tokens"]).saturating_sub(num_tokens);
             if num_new > 0 {
-                lock(&self.recorder).tokens(&mut times, now, num_new);
+                measured.tokens.push((now, num_new));
                 num_tokens += num_new;
             }
-            times.cached_tokens =
-                times.cached_tokens.max(count(&usage["prompt_tokens_details"]["cached_tokens"]));
+            let cached_tokens = count(&usage["prompt_tokens_details"]["cached_tokens"]);
+            measured.cached_tokens = measured.cached_tokens.max(cached_tokens);
         }
         Err("the response ended early".to_owned())
     }
@@ -167,4 +231,26 @@ impl Shared<'_> {
 /// Locks a mutex; its value is complete even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overhead_of_a_step_is_what_its_pass_does_not_explain() {
+        let costs = CostModel { step: 0.01, decode_context_token: 0.001, ..CostModel::default() };
+        // Passes take 21, 22 and 23 ms; the steps 2, 3 and 9 ms more.
+        let tokens = vec![(1.0, 1), (1.023, 1), (1.048, 1), (1.080, 1)];
+        let request = |tokens| MeasuredRequest {
+            server: 0,
+            arrival: 0.9,
+            prompt_tokens: 10,
+            cached_tokens: 0,
+            tokens,
+        };
+        assert!((request(tokens).overhead(&costs) - 0.003).abs() < 1e-9);
+        assert_eq!(request(vec![(1.0, 1), (1.001, 1)]).overhead(&costs), 0.0);
+        assert_eq!(request(Vec::new()).overhead(&costs), 0.0);
+    }
 }

@@ -1,4 +1,4 @@
-//! A replica: the engine's own scheduler, block pool and prefix cache, with the durations of a cost model.
+//! A replica: the engine's own scheduler, block pool and prefix cache.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use inferno_engine::{
     SequenceId,
 };
 
-use crate::cost::{CostModel, StepWork};
+use crate::cost::StepWork;
 use crate::error::Error;
 use crate::workload::Request;
 
@@ -69,7 +69,6 @@ impl ReplicaOptions {
 pub struct Replica {
     scheduler: Scheduler,
     pacing: PrefillPacing,
-    costs: CostModel,
     requests: HashMap<SequenceId, Running>,
     step: Option<Step>,
     /// What the scheduler's times count from.
@@ -111,12 +110,11 @@ pub enum Progress {
 
 impl Replica {
     /// Creates an idle replica with an empty cache.
-    pub fn new(options: &ReplicaOptions, costs: CostModel) -> Self {
+    pub fn new(options: &ReplicaOptions) -> Self {
         let target = (options.target_itl > 0).then(|| Duration::from_millis(options.target_itl));
         Self {
             scheduler: Scheduler::new(options.limits()),
             pacing: PrefillPacing::new(target),
-            costs,
             requests: HashMap::new(),
             step: None,
             epoch: Instant::now(),
@@ -142,9 +140,8 @@ impl Replica {
         self.step.is_some()
     }
 
-    /// Begins a step at `now`, as the engine does, and returns its duration at full speed in seconds; `None` if there is
-    /// nothing to do.
-    pub fn begin_step(&mut self, now: Duration) -> Option<f64> {
+    /// Begins a step at `now`, as the engine does, and returns its work; `None` if there is nothing to do.
+    pub fn begin_step(&mut self, now: Duration) -> Option<StepWork> {
         self.scheduler.limit_prefill(self.pacing.max_tokens());
         let plan = self.scheduler.schedule(self.epoch + now);
         if plan.chunks.is_empty() {
@@ -159,7 +156,7 @@ impl Replica {
             }
         }
         self.step = Some(Step { plan, work, start: now });
-        Some(self.costs.seconds(&work))
+        Some(work)
     }
 
     /// Ends the step in progress at `now`, and calls `observe` with what it did.
@@ -199,6 +196,7 @@ impl Replica {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::CostModel;
 
     fn options() -> ReplicaOptions {
         ReplicaOptions {
@@ -210,9 +208,10 @@ mod tests {
     }
 
     /// Runs until the replica is idle, and returns the durations and what happened.
-    fn run(replica: &mut Replica) -> (Vec<f64>, Vec<Progress>) {
+    fn run(replica: &mut Replica, costs: CostModel) -> (Vec<f64>, Vec<Progress>) {
         let (mut now, mut durations, mut progress) = (Duration::ZERO, Vec::new(), Vec::new());
-        while let Some(seconds) = replica.begin_step(now) {
+        while let Some(work) = replica.begin_step(now) {
+            let seconds = costs.seconds(&work);
             now += Duration::from_secs_f64(seconds);
             durations.push(seconds);
             replica.finish_step(now, |event| progress.push(event));
@@ -228,14 +227,14 @@ mod tests {
             prompt_token: 0.01,
             ..CostModel::default()
         };
-        let mut replica = Replica::new(&options(), costs);
+        let mut replica = Replica::new(&options());
         let request = || Request {
             prompt: (0..100).collect(),
             reply: vec![1, 2, 3],
             think_time: Duration::ZERO,
         };
         replica.submit(7, request());
-        let (durations, progress) = run(&mut replica);
+        let (durations, progress) = run(&mut replica, costs);
         let close = |durations: &[f64], expected: &[f64]| {
             assert_eq!(durations.len(), expected.len());
             durations
@@ -249,7 +248,7 @@ mod tests {
         assert_eq!(progress, [admitted(0), token(false), token(false), token(true)]);
         // Six blocks of 16 tokens are cached.
         replica.submit(7, request());
-        let (durations, progress) = run(&mut replica);
+        let (durations, progress) = run(&mut replica, costs);
         close(&durations, &[1.04, 1.5, 1.5]);
         assert_eq!(progress[0], admitted(96));
         assert_eq!(replica.counts().prefix_hits, 96);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::cost::CostModel;
+use crate::cost::MachineCosts;
 use crate::host::Host;
 use crate::recorder::{Recorder, RequestTimes};
 use crate::replica::{Progress, Replica, ReplicaOptions};
@@ -36,7 +36,7 @@ pub struct Scenario<'a> {
     /// The options of each replica.
     pub options: &'a ReplicaOptions,
     /// The durations of steps.
-    pub costs: CostModel,
+    pub costs: MachineCosts,
     /// The machines.
     pub machines: &'a Machines,
     /// The policy of the router.
@@ -95,7 +95,7 @@ struct Simulation<'a> {
 
 impl<'a> Simulation<'a> {
     fn new(scenario: &'a Scenario<'a>) -> Self {
-        let &Scenario { workload, options, costs, machines, num_replicas, .. } = scenario;
+        let &Scenario { workload, options, machines, num_replicas, .. } = scenario;
         let replicas_per_machine = f64::from(machines.replicas_per_machine);
         let capacity = machines.full_speed_replicas.unwrap_or(replicas_per_machine);
         let num_machines = scenario.num_machines();
@@ -107,7 +107,7 @@ impl<'a> Simulation<'a> {
                 num_replicas,
                 options.kv_cache_tokens,
             ),
-            replicas: (0..num_replicas).map(|_| Replica::new(options, costs)).collect(),
+            replicas: (0..num_replicas).map(|_| Replica::new(options)).collect(),
             machines: (0..num_machines).map(|_| Host::new(capacity)).collect(),
             versions: vec![0; num_machines],
             events: BinaryHeap::new(),
@@ -168,7 +168,7 @@ impl<'a> Simulation<'a> {
     fn begin_step(&mut self, now: Duration, replica: usize) -> usize {
         let machine = replica / self.scenario.machines.replicas_per_machine as usize;
         if let Some(work) = self.replicas[replica].begin_step(now) {
-            self.machines[machine].start(now, replica, work);
+            self.machines[machine].start(now, replica, self.scenario.costs.duration(&work));
         }
         machine
     }
@@ -215,7 +215,7 @@ impl<'a> Simulation<'a> {
         let (conversation, next) = (*conversation, now + *think_time);
         self.recorder.finished(times);
         self.router.finished(*replica);
-        match self.recorder.is_over(next) {
+        match self.scenario.workload.is_over(next) {
             true => self.dialogs[conversation] = None,
             false => self.add_event(next, Event::Message { conversation }),
         }

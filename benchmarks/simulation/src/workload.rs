@@ -128,6 +128,11 @@ impl Workload {
         }
     }
 
+    /// Whether no request arrives at `time` any more.
+    pub fn is_over(&self, time: Duration) -> bool {
+        time.as_secs_f64() >= self.duration
+    }
+
     /// The rate in a burst, relative to the mean.
     fn peak(&self) -> f64 {
         self.burst / (0.1 * self.burst + 0.9)
@@ -167,6 +172,16 @@ impl Workload {
         }
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         (0..count).map(|_| random.random_range(0..self.vocabulary)).collect()
+    }
+
+    /// Returns a request outside of all conversations.
+    pub fn request(&self, prompt_tokens: usize, reply_tokens: usize) -> Request {
+        let tokens = |purpose, count| self.tokens(purpose, 0, 0, count);
+        Request {
+            prompt: tokens(Purpose::Message, prompt_tokens),
+            reply: tokens(Purpose::Reply, reply_tokens),
+            think_time: Duration::ZERO,
+        }
     }
 
     /// Begins a conversation.

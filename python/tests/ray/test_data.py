@@ -94,6 +94,22 @@ def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
         inferno.ray.generate(dataset, **options).take_all()
 
 
+def test_small_blocks_are_combined_to_large_batches(cluster):
+    rows = [{"prompt": f"Number {index}"} for index in range(70)]
+    dataset = ray.data.from_items(rows, override_num_blocks=35)
+    result = inferno.ray.generate(dataset, load=LOAD, num_cpus=0.5, max_tokens=2)
+    batches = result.iter_batches(batch_size=None)
+    # Four times as many rows as the engine computes at once.
+    assert [len(batch["text"]) for batch in batches] == [32, 32, 6]
+
+
+def test_actors_that_leave_no_core_for_reading_cause_a_warning(cluster):
+    dataset = ray.data.from_items([{"prompt": "One"}])
+    with pytest.warns(RuntimeWarning, match="reserve 1.5 of the cluster's 2 cores") as warned:
+        inferno.ray.generate(dataset, load=LOAD, num_actors=3, num_cpus=0.5)
+    assert warned[0].filename == __file__
+
+
 def test_rows_of_an_actor_are_computed_together():
     actor = _Actor(None, LOAD, _Operation("generate", "prompt", "text", None, {"max_tokens": 8}))
     batch = pa.table({"prompt": [f"Number {index}" for index in range(32)]})

@@ -1,6 +1,7 @@
 use clap::Parser;
 
 use super::*;
+use crate::cost::CostModel;
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -18,6 +19,7 @@ struct Arguments {
 const COSTS: CostModel = CostModel {
     step: 0.01,
     decode_sequence: 0.001,
+    prompt_step: 0.0,
     prompt_token: 0.0005,
     decode_context_token: 0.0,
     prompt_context_token: 0.0,
@@ -30,7 +32,7 @@ fn run(policy: Policy, num_replicas: usize, rate: f64, arguments: &[&str]) -> Re
     let scenario = Scenario {
         workload,
         options,
-        costs: COSTS,
+        costs: COSTS.into(),
         machines,
         policy,
         router: *router,

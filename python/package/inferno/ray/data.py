@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -121,11 +121,13 @@ def _map(
     load: Mapping[str, Any] | None,
 ) -> Dataset:
     load = {"threads": max(1, int(num_cpus)), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
+    _check_cores(num_actors * num_cpus)
     pool = ray.data.ActorPoolStrategy(
         size=num_actors, max_concurrent_calls_per_actor=_CALLS_PER_ACTOR, enable_true_multi_threading=True
     )
-    # Large blocks would keep their results in memory until the last row, and lose them in a failure.
-    blocks = dataset.repartition(target_num_rows_per_block=_CALL_BATCHES * load["max_num_seqs"])
+    # Small blocks would not fill the engine's batches. Large ones would keep their results in memory until the last row, and
+    # lose them in a failure.
+    blocks = dataset.repartition(target_num_rows_per_block=_CALL_BATCHES * load["max_num_seqs"], strict=True)
     result = blocks.map_batches(
         _Actor,
         batch_size=None,
@@ -139,13 +141,26 @@ def _map(
     return result
 
 
+def _check_cores(num_reserved: float) -> None:
+    """Warns if the actors leave no core for the tasks that read and combine blocks, for which they would wait forever."""
+    num_cores = ray.cluster_resources().get("CPU", 0)
+    if num_reserved > num_cores - 1:
+        warnings.warn(
+            f"the actors reserve {num_reserved:g} of the cluster's {num_cores:g} cores; Ray Data needs one more to read the rows, "
+            "so the job waits until nodes are added. To compute with all cores, reserve fewer with num_cpus and pass "
+            'load={"threads": …}',
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
 class _Actor:
     """An engine, called by several threads."""
 
     def __init__(self, model: str | None, load: Mapping[str, Any], operation: _Operation) -> None:
-        # All rows of all calls are submitted as soon as there is room for them, which the queue always has.
         self._num_ahead = load["max_num_seqs"]
-        max_num_waiting = max(256, _CALLS_PER_ACTOR * self._num_ahead)
+        # The queue has room for all rows of all calls.
+        max_num_waiting = _CALLS_PER_ACTOR * _CALL_BATCHES * self._num_ahead
         self._engine = Engine(model, **{"max_num_waiting": max_num_waiting, **load})
         self._operation = operation
 
@@ -175,20 +190,15 @@ class _Actor:
 
     def _generate(self, inputs: Sequence[Any]) -> list[dict[str, Any]]:
         """Continues prompts. A thread that waits for one after another is woken less often than an event loop for each token."""
-        running: deque[ChunkStream | InvalidRequestError] = deque()
-        results: list[dict[str, Any]] = []
+        running: list[ChunkStream | InvalidRequestError] = []
         try:
-            for value in inputs:
-                running.append(self._submitted(value))
-                if len(running) > self._num_ahead:
-                    results.append(self._completed(running.popleft()))
-            while running:
-                results.append(self._completed(running.popleft()))
+            # All at once, so that the engine always has the next rows; it computes them in order.
+            running.extend(self._submitted(value) for value in inputs)
+            return [self._completed(stream) for stream in running]
         finally:
             for stream in running:
                 if not isinstance(stream, InvalidRequestError):
                     stream.close()
-        return results
 
     def _submitted(self, value: Any) -> ChunkStream | InvalidRequestError:
         try:

@@ -13,6 +13,8 @@ use crate::{ConvertError, json};
 pub(crate) struct Config {
     keys: Map<String, Value>,
     rope: Map<String, Value>,
+    /// The class of the text model, if it is a part of a larger one.
+    text_class: Option<String>,
 }
 
 /// Parts of `config.json` that describe the text model of a larger one.
@@ -37,12 +39,14 @@ impl Config {
             let own = part.iter().filter(|(key, _)| *key != "architectures");
             keys.extend(own.map(|(key, value)| (key.clone(), value.clone())));
         }
-        let mut config = Self { keys, rope: Map::new() };
+        let class = |part: &&str| whole.get(*part)?.get("architectures")?[0].as_str();
+        let text_class = TEXT_PARTS.iter().find_map(class).map(str::to_owned);
+        let mut config = Self { keys, rope: Map::new(), text_class };
         config.rope = config.rotary_parameters();
         config
     }
 
-    /// Adds the values that the architecture's configuration class has where the file has none.
+    /// Adds the defaults of the architecture's configuration class for keys that the file does not have.
     pub(crate) fn with_defaults(mut self, defaults: &[(&str, &str)]) -> Self {
         for (key, value) in defaults {
             if self.get(key).is_none() {
@@ -69,6 +73,11 @@ impl Config {
                 .and_then(|names| names.first()?.as_str())
                 .ok_or_else(|| invalid("architectures", expected, value)),
         }
+    }
+
+    /// The name of the text model's class, if it is a part of a larger model and has a name of its own.
+    pub(crate) fn text_architecture(&self) -> Option<&str> {
+        self.text_class.as_deref()
     }
 
     /// The value of a key.

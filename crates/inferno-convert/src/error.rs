@@ -50,12 +50,20 @@ pub enum ConvertError {
         reason: String,
     },
     /// The index of the shards names a file that does not exist.
-    #[error("{}: missing; the index lists it for {num_tensors} tensors", path.display())]
-    MissingShard {
+    #[error("{}: missing; the index lists it for {num_tensors} tensors; download it from the repository", path.display())]
+    MissingListedShard {
         /// The file.
         path: PathBuf,
         /// Number of tensors in it.
         num_tensors: usize,
+    },
+    /// One of several files of weights does not exist.
+    #[error("{}: missing; expected all {num_shards} files of weights; download it from the repository", path.display())]
+    MissingShard {
+        /// The file.
+        path: PathBuf,
+        /// Number of files.
+        num_shards: usize,
     },
     /// The index and the shards disagree.
     #[error("{}: {reason}", path.display())]

@@ -1,7 +1,9 @@
 //! The families of models, one file for those that are related.
 
+mod bert;
 mod cohere;
 mod deepseek;
+mod encoders;
 mod ernie;
 mod exaone;
 mod gemma;
@@ -17,6 +19,7 @@ mod nemotron;
 mod olmo;
 mod others;
 mod phi;
+mod prediction;
 mod qwen;
 
 use crate::ConvertError;
@@ -83,6 +86,18 @@ const FAMILIES: &[&Family] = &[
     &layer_norms::FALCON,
     &layer_norms::STARCODER2,
     &layer_norms::STABLELM,
+    &bert::BERT,
+    &bert::DISTILBERT,
+    &bert::ROBERTA,
+    &bert::CAMEMBERT,
+    &bert::XLM_ROBERTA,
+    &bert::JINA_BERT_V2,
+    &bert::JINA_BERT_V3,
+    &bert::NOMIC_BERT,
+    &encoders::MODERN_BERT,
+    &encoders::NEO_BERT,
+    &encoders::EUROBERT,
+    &gemma::GEMMA_EMBEDDING,
 ];
 
 /// The names of all classes that can be converted, sorted.
@@ -93,15 +108,26 @@ pub(crate) fn known_classes() -> Vec<&'static str> {
     names
 }
 
-/// The family of a model.
+/// The family of a model. If only the text model of a larger one is known, its class becomes that of `config`.
 ///
 /// **Errors**: [`ConvertError::UnknownArchitecture`].
-pub(crate) fn family(config: &Config) -> Result<&'static Family, ConvertError> {
-    let class = config.architecture()?;
-    let found = FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
-    let unknown =
-        || ConvertError::UnknownArchitecture { found: class.to_owned(), known: known_classes() };
-    let family = found.ok_or_else(unknown)?;
+pub(crate) fn family(config: &mut Config) -> Result<&'static Family, ConvertError> {
+    let class = config.architecture()?.to_owned();
+    let find =
+        |class: &str| FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
+    let family = match (find(&class), config.text_architecture().map(str::to_owned)) {
+        (Some(family), _) => family,
+        (None, text_class) => match text_class.as_deref().and_then(find) {
+            Some(family) => {
+                config.set("architectures", vec![text_class.unwrap_or_default()]);
+                family
+            }
+            None => {
+                let known = known_classes();
+                return Err(ConvertError::UnknownArchitecture { found: class, known });
+            }
+        },
+    };
     match family.select {
         Some(select) => select(config),
         None => Ok(family),

@@ -32,7 +32,7 @@ pub(crate) struct Family {
     pub(crate) architecture: &'static str,
     /// Chooses another family by the configuration.
     pub(crate) select: Option<SelectFamily>,
-    /// Values that the configuration's class has where a file has none, as JSON.
+    /// Defaults of the configuration class in transformers, as JSON.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
     pub(crate) prepare: fn(&mut Config) -> Result<(), ConvertError>,
@@ -48,6 +48,8 @@ pub(crate) struct Family {
     pub(crate) rename: fn(&Config, String) -> Result<String, ConvertError>,
     /// What becomes of tensors; the first list that has a name decides, and then the names that most families share.
     pub(crate) rules: &'static [&'static [Rule]],
+    /// Whether embeddings are projected by the modules `Dense` of the folder.
+    pub(crate) has_projections: bool,
     /// Tensors that are not in the files.
     pub(crate) constants: fn(&Context<'_>) -> Result<Vec<Constant>, ConvertError>,
     /// The tokenizer's peculiarities.
@@ -68,6 +70,7 @@ impl Family {
         prediction_layers: |_| Ok(0),
         rename: |_, name| Ok(name),
         rules: &[],
+        has_projections: false,
         constants: |_| Ok(Vec::new()),
         tokenizer: TokenizerFacts::DEFAULT,
     };
@@ -206,6 +209,12 @@ pub(crate) struct TokenizerFacts {
     pub(crate) copies_space_prefix: bool,
     /// `add_bos_token`, if it does not depend on the files.
     pub(crate) add_bos: Option<bool>,
+    /// Whether tokens are added to texts, by their role, if the files do not state it.
+    pub(crate) added: &'static [(&'static str, bool)],
+    /// The name of the pre-tokenizer among those that mean the same, if it is not that of the architecture.
+    pub(crate) pre_tokenizer: Option<&'static str>,
+    /// Set if `sentencepiece.bpe.model` has the numbers of tokens that XLM-RoBERTa has: whether `<mask>` follows its pieces.
+    pub(crate) unigram_pieces: Option<bool>,
     /// Whether sentence-piece vocabularies read the added tokens of `tokenizer.json` as well.
     pub(crate) reads_added_tokens: bool,
 }
@@ -221,6 +230,9 @@ impl TokenizerFacts {
         add_space_prefix: None,
         copies_space_prefix: false,
         add_bos: None,
+        added: &[],
+        pre_tokenizer: None,
+        unigram_pieces: None,
         reads_added_tokens: false,
     };
 }

@@ -119,9 +119,12 @@ impl Lazy {
         }
     }
 
-    /// Without dimensions of size 1.
+    /// Without dimensions of size 1, but with one dimension at least.
     pub(crate) fn squeezed(self) -> Self {
-        let shape = self.shape.iter().copied().filter(|&size| size != 1).collect();
+        let mut shape: Vec<usize> = self.shape.iter().copied().filter(|&size| size != 1).collect();
+        if shape.is_empty() {
+            shape.push(self.len());
+        }
         Self { shape, ..self }
     }
 

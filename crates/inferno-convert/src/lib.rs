@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod dense;
 mod error;
 mod families;
 mod family;
@@ -99,11 +100,17 @@ impl Conversion {
     ///
     /// **Errors**: [`ConvertError`], whose messages name the file, key or tensor.
     pub fn open(folder: &Path, options: &ConvertOptions) -> Result<Self, ConvertError> {
-        let config = Config::read(folder)?;
-        let family = families::family(&config)?;
+        let mut config = Config::read(folder)?;
+        let family = families::family(&mut config)?;
         let mut config = config.with_defaults(family.defaults);
         (family.prepare)(&mut config)?;
-        let sources = Sources::new(Weights::open(folder)?, &config)?;
+        let mut weights = Weights::open(folder)?;
+        if family.has_projections {
+            for projection in dense::projections(folder)? {
+                weights.add(&projection.path, projection.name)?;
+            }
+        }
+        let sources = Sources::new(weights, &config)?;
         let context = Context { config: &config, sources: &sources, folder };
         let plan = plan::plan(&context, family, options.weight_type)?;
 
@@ -124,11 +131,8 @@ impl Conversion {
         }
         if let Some(first) = plan.skipped.first() {
             notes.push(match plan.skipped.len() {
-                1 => format!("{first} is not part of the result, because generating text does not need it"),
-                len => format!(
-                    "{first} and {} more tensors are not part of the result, because generating text does not need them",
-                    len - 1
-                ),
+                1 => format!("{first} is left out of the result"),
+                len => format!("{first} and {} more tensors are left out of the result", len - 1),
             });
         }
         Ok(Self { metadata, payloads: ConvertedPayloads { sources, tensors: plan.tensors }, notes })

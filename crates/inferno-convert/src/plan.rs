@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use inferno_tensor::DType;
+use inferno_tensor::{DType, TensorError};
 use safetensors::Dtype;
 
 use crate::ConvertError;
@@ -185,6 +185,10 @@ impl Planner<'_> {
             reason: Box::new(reason),
         };
         let tensor = Lazy::new(number, &source.shape).map_err(shape_error)?;
+        if source.shape.is_empty() && !matches!(action, Action::Rename(_)) {
+            let reason = TensorError::ReshapeMismatch { from: Vec::new(), to: vec![1] };
+            return Err(shape_error(reason));
+        }
         let transformed = |transform: Transform| match transform(self.context, tensor.clone()) {
             Ok(tensor) => Ok(tensor),
             Err(ViewError::Config(error)) => Err(error),
@@ -301,7 +305,7 @@ impl Planner<'_> {
             || expected.len() != 4
         {
             let to = expected;
-            return Err(shape_error(inferno_tensor::TensorError::ReshapeMismatch {
+            return Err(shape_error(TensorError::ReshapeMismatch {
                 from: source.shape.clone(),
                 to,
             }));

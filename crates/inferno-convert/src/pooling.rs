@@ -5,34 +5,39 @@ use serde_json::Value;
 use crate::config::invalid;
 use crate::family::Context;
 use crate::keys::Keys;
-use crate::{ConvertError, json};
+use crate::{ConvertError, dense, json};
 
-/// Sets the kind of pooling, if the folder describes one.
+/// The kinds of pooling: their keys in the file of the module, their names, and their numbers in metadata.
+const KINDS: [(&str, &str, u32); 3] = [
+    ("pooling_mode_mean_tokens", "mean", 1),
+    ("pooling_mode_cls_token", "cls", 2),
+    ("pooling_mode_lasttoken", "lasttoken", 3),
+];
+
+/// Sets the kinds of pooling that the folder describes: of embeddings, and before a classifier.
 pub(crate) fn keys(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
-    let Some(modules) = json::read(&context.folder.join("modules.json"))? else {
+    const CLASSIFIER: &str = "classifier_pooling";
+    if let Some(name) = context.config.text(CLASSIFIER)? {
+        let known = KINDS[..2].iter().find(|(_, known, _)| *known == name);
+        let (.., kind) = known.ok_or_else(|| invalid(CLASSIFIER, "cls or mean", name))?;
+        keys.set("classifier.pooling_type", *kind);
+    }
+    embeddings(context, keys)
+}
+
+/// Sets the kind of pooling of embeddings, if the folder describes one.
+pub(crate) fn embeddings(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Some(folder) = dense::module_folders(context.folder, "Pooling")?.into_iter().next() else {
         return Ok(());
     };
-    let modules = modules.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_pooling =
-        |module: &&Value| module["type"].as_str().is_some_and(|kind| kind.ends_with("Pooling"));
-    let folder = modules.iter().find(is_pooling).and_then(|module| module["path"].as_str());
-    let Some(folder) = folder.filter(|folder| !folder.contains("..") && !folder.starts_with('/'))
-    else {
-        return Ok(());
-    };
-    let path = context.folder.join(folder).join("config.json");
+    let path = folder.join("config.json");
     let Some(pooling) = json::read_object(&path)? else {
         return Err(ConvertError::invalid(path, "missing, although modules.json refers to it"));
     };
     let is_set = |key: &str| pooling.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let kinds = [
-        ("pooling_mode_mean_tokens", "mean", 1_u32),
-        ("pooling_mode_cls_token", "cls", 2),
-        ("pooling_mode_lasttoken", "lasttoken", 3),
-    ];
     let mode = pooling.get("pooling_mode").and_then(Value::as_str);
-    let found = kinds.iter().find(|(key, ..)| is_set(key));
-    match found.or_else(|| kinds.iter().find(|(_, name, _)| mode == Some(name))) {
+    let found = KINDS.iter().find(|(key, ..)| is_set(key));
+    match found.or_else(|| KINDS.iter().find(|(_, name, _)| mode == Some(name))) {
         Some((.., kind)) => {
             keys.set("pooling_type", *kind);
             Ok(())

@@ -1,21 +1,33 @@
 //! The tokenizer's metadata.
 //!
-//! What kind of tokenizer a folder has is decided by its files, not by the model: byte-level BPE in `tokenizer.json`,
-//! a sentence-piece model in `tokenizer.model`, or sentence-piece BPE in `tokenizer.json`.
+//! What kind of tokenizer a folder has is decided by its files, not by the model: BPE on bytes or on text, Unigram or
+//! WordPiece in `tokenizer.json`, a sentence-piece model in `tokenizer.model`, or `tekken.json`.
 
-mod byte_level;
 mod chat_template;
 mod files;
 mod piece_merges;
 mod sentencepiece;
 mod special;
 mod splitting;
+mod tekken;
+mod unigram;
+mod vocabulary;
+mod word_piece;
 
+use bytes::Bytes;
 use inferno_gguf::{Metadata, StringArray};
 
 use crate::ConvertError;
-use crate::family::{Context, Family};
-use files::TokenizerFiles;
+use crate::config::invalid;
+use crate::family::{Context, Family, TokenizerFacts};
+use crate::json;
+use files::{MAX_TOKENS, PIECES, TEKKEN, TokenizerFiles};
+use special::SpecialTokens;
+use tekken::Tekken;
+use unigram::Unigram;
+
+/// The value of `tokenizer.ggml.pre` for WordPiece vocabularies, whose words no pre-tokenizer finds.
+const WORD_PIECE: &str = "bert-bge";
 
 /// Types of tokens in GGUF files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +49,64 @@ struct Tokens {
     scores: Option<Vec<f32>>,
 }
 
+impl Tokens {
+    /// Sets a token if the vocabulary has its number.
+    fn set(&mut self, id: usize, text: &str, score: f32, kind: TokenType) {
+        if id < self.texts.len() {
+            self.texts[id] = text.to_owned();
+            self.types[id] = kind;
+            if let Some(scores) = &mut self.scores {
+                scores[id] = score;
+            }
+        }
+    }
+}
+
+/// The kinds of tokenizers.
+enum Kind {
+    ByteLevel,
+    WordPiece,
+    Unigram(Unigram),
+    /// A sentence-piece model whose pieces are merged by their scores.
+    Pieces(Bytes),
+    /// BPE on text, with tokens for bytes.
+    PieceMerges,
+    Tekken(Tekken),
+}
+
+impl Kind {
+    /// The kind by the files that exist.
+    fn of(
+        files: &TokenizerFiles,
+        facts: &TokenizerFacts,
+        size: Option<usize>,
+    ) -> Result<Self, ConvertError> {
+        if let Some(has_mask) = facts.unigram_pieces
+            && let Some(model) = files.sentencepiece_model(PIECES)?
+        {
+            let unigram = Unigram::from_pieces(files, &model, size, has_mask)?;
+            return Ok(Self::Unigram(unigram));
+        }
+        if files.is_byte_level() {
+            return Ok(Self::ByteLevel);
+        }
+        if files.tokenizer.is_none()
+            && let Some(tekken) = json::read_object(&files.folder.join(TEKKEN))?
+        {
+            return Ok(Self::Tekken(Tekken::new(files, &tekken)?));
+        }
+        if let Some(model) = files.sentencepiece_model("tokenizer.model")? {
+            return Ok(Self::Pieces(model));
+        }
+        match () {
+            () if files.is_piece_merges() => Ok(Self::PieceMerges),
+            () if files.has_model("Unigram") => Unigram::from_json(files, size).map(Self::Unigram),
+            () if files.has_model("WordPiece") => Ok(Self::WordPiece),
+            () => Err(files.unsupported()),
+        }
+    }
+}
+
 /// Text for the number of a token that does not exist.
 fn padding_text(number: usize) -> String {
     format!("[PAD{number}]")
@@ -54,57 +124,79 @@ pub(crate) fn convert(
     if let (true, Some(adds)) = (facts.copies_space_prefix, files.flag("add_prefix_space")) {
         metadata.insert("tokenizer.ggml.add_space_prefix", adds);
     }
+    let size = context.config.optional_count(&["vocab_size"])?;
+    if let Some(size) = size.filter(|&size| u64::from(size) > MAX_TOKENS) {
+        return Err(invalid("vocab_size", &format!("at most {MAX_TOKENS}"), size));
+    }
+    let size = size.map(|size| size as usize);
     let mut notes = Vec::new();
-    let tokens = if files.is_byte_level() {
-        let special = special::SpecialTokens::find(&files, context.config, None)?;
-        let size = padded_size(context, family)?;
-        let (tokens, merges) = byte_level::tokens(&files, size)?;
-        let name = match pre_tokenizer {
-            Some(name) => name.to_owned(),
-            None => {
-                let found = splitting::identify(&files, family.architecture, special.adds_bos())?;
-                notes.extend(found.note);
-                found.name.to_owned()
-            }
-        };
-        metadata.insert("tokenizer.ggml.model", "gpt2");
-        metadata.insert("tokenizer.ggml.pre", name);
-        write(metadata, &tokens);
-        metadata.insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
-        tokens
-    } else if let Some(model) = files.sentencepiece_model()? {
-        let size = context.config.optional_count(&["vocab_size"])?.map(|size| size as usize);
-        let (tokens, note) = sentencepiece::tokens(&files, &model, size, facts.reads_added_tokens)?;
-        notes.extend(note);
-        metadata.insert("tokenizer.ggml.model", "llama");
-        metadata.insert("tokenizer.ggml.pre", "default");
-        write(metadata, &tokens);
-        tokens
-    } else if files.is_piece_merges() {
-        let (tokens, merges) = piece_merges::tokens(&files, facts)?;
-        match facts.merges_model {
-            Some(model) => {
-                metadata.insert("tokenizer.ggml.model", model);
-                write(metadata, &tokens);
-                metadata
-                    .insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
-            }
-            None => {
-                metadata.insert("tokenizer.ggml.model", "llama");
-                metadata.insert("tokenizer.ggml.pre", "default");
-                write(metadata, &tokens);
-                if !files.adds_space_prefix() {
-                    metadata.insert("tokenizer.ggml.add_space_prefix", false);
+    let (tokens, special) = match Kind::of(&files, facts, size)? {
+        Kind::ByteLevel => {
+            let special = SpecialTokens::find(&files, context.config, None)?;
+            let tokens = vocabulary::tokens(&files, padded_size(context, family)?)?;
+            let merges = files.merge_texts()?;
+            let name = match pre_tokenizer {
+                Some(name) => name.to_owned(),
+                None => {
+                    let preferred = facts.pre_tokenizer.unwrap_or(family.architecture);
+                    let found = splitting::identify(&files, preferred, special.adds_bos())?;
+                    notes.extend(found.note);
+                    found.name.to_owned()
+                }
+            };
+            write(metadata, "gpt2", Some(&name), &tokens);
+            metadata.insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
+            (tokens, None)
+        }
+        Kind::WordPiece => {
+            let tokens = word_piece::tokens(&files, padded_size(context, family)?)?;
+            write(metadata, "bert", Some(pre_tokenizer.unwrap_or(WORD_PIECE)), &tokens);
+            (tokens, None)
+        }
+        Kind::Unigram(unigram) => {
+            write(metadata, "t5", Some("default"), &unigram.tokens);
+            unigram.write_normalization(metadata);
+            (unigram.tokens, None)
+        }
+        Kind::Pieces(model) => {
+            let reads_added_tokens = facts.reads_added_tokens;
+            let (tokens, note) = sentencepiece::tokens(&files, &model, size, reads_added_tokens)?;
+            notes.extend(note);
+            write(metadata, "llama", Some("default"), &tokens);
+            (tokens, None)
+        }
+        Kind::PieceMerges => {
+            let (tokens, merges) = piece_merges::tokens(&files, facts)?;
+            match facts.merges_model {
+                Some(model) => {
+                    write(metadata, model, None, &tokens);
+                    let merges: StringArray = merges.into_iter().collect();
+                    metadata.insert("tokenizer.ggml.merges", merges);
+                }
+                None => {
+                    write(metadata, "llama", Some("default"), &tokens);
+                    if !files.adds_space_prefix() {
+                        metadata.insert("tokenizer.ggml.add_space_prefix", false);
+                    }
                 }
             }
+            (tokens, None)
         }
-        tokens
-    } else {
-        return Err(files.unsupported());
+        Kind::Tekken(tekken) => {
+            write(metadata, "gpt2", Some("tekken"), &tekken.tokens);
+            tekken.write(metadata);
+            let special = tekken.special();
+            (tekken.tokens, Some(special))
+        }
     };
 
-    let mut special =
-        special::SpecialTokens::find(&files, context.config, Some(tokens.texts.len()))?;
+    let mut special = match special {
+        Some(special) => special,
+        None => SpecialTokens::find(&files, context.config, Some(tokens.texts.len()))?,
+    };
+    for (role, adds) in facts.added {
+        special.set_added_default(role, *adds);
+    }
     for (role, text) in facts.tokens {
         if let Some(id) = tokens.texts.iter().position(|token| token == text) {
             special.set_default(role, id);
@@ -130,15 +222,13 @@ pub(crate) fn convert(
     if let Some(adds) = facts.add_bos {
         metadata.insert("tokenizer.ggml.add_bos_token", adds);
     }
+    word_piece::normalization(&files, metadata);
     chat_template::write(&files, metadata)?;
     Ok(notes)
 }
 
 /// Roles of tokens that files of this architecture do not state, by the size of their vocabulary.
-fn known_roles(
-    context: &Context<'_>,
-    special: &mut special::SpecialTokens,
-) -> Result<(), ConvertError> {
+fn known_roles(context: &Context<'_>, special: &mut SpecialTokens) -> Result<(), ConvertError> {
     match context.config.optional_count(&["vocab_size"])? {
         // Code Llama.
         Some(32016) => {
@@ -161,7 +251,12 @@ fn padded_size(context: &Context<'_>, family: &Family) -> Result<Option<usize>, 
     Ok(size.map(|size| (size as usize).next_multiple_of(multiple)))
 }
 
-fn write(metadata: &mut Metadata, tokens: &Tokens) {
+/// Writes the kind and the tokens of a vocabulary.
+fn write(metadata: &mut Metadata, model: &str, pre_tokenizer: Option<&str>, tokens: &Tokens) {
+    metadata.insert("tokenizer.ggml.model", model);
+    if let Some(name) = pre_tokenizer {
+        metadata.insert("tokenizer.ggml.pre", name);
+    }
     metadata.insert("tokenizer.ggml.tokens", tokens.texts.iter().collect::<StringArray>());
     if let Some(scores) = &tokens.scores {
         metadata.insert("tokenizer.ggml.scores", scores.clone());

@@ -56,12 +56,15 @@ impl Weights {
                 None => ConvertError::MissingFile { folder, expected: "model.safetensors" },
             });
         }
+        if index.is_none() {
+            check_shards(folder, &names)?;
+        }
         let (mut files, mut tensors) = (Vec::new(), BTreeMap::new());
         for name in names {
             let path = folder.join(&name);
             if let Some(index) = index.as_ref().filter(|_| !path.exists()) {
                 let num_tensors = index.files[&name];
-                return Err(ConvertError::MissingShard { path, num_tensors });
+                return Err(ConvertError::MissingListedShard { path, num_tensors });
             }
             let mapped = MappedFile::open(&path)?;
             for tensor in read_header(&path, &mapped.bytes(), files.len())? {
@@ -79,12 +82,21 @@ impl Weights {
             index.check_complete(&tensors)?;
         }
         let tensors: Vec<_> = tensors.into_values().collect();
-        let numbers = tensors
-            .iter()
-            .enumerate()
-            .map(|(number, tensor)| (tensor.name.clone(), number))
-            .collect();
+        let numbers = numbers(&tensors);
         Ok(Self { files, tensors, numbers })
+    }
+
+    /// Maps another file, whose tensors are named `prefix.NAME`.
+    pub(crate) fn add(&mut self, path: &Path, prefix: &str) -> Result<(), ConvertError> {
+        let mapped = MappedFile::open(path)?;
+        for tensor in read_header(path, &mapped.bytes(), self.files.len())? {
+            let name = format!("{prefix}.{}", tensor.name);
+            self.tensors.push(SourceTensor { name, ..tensor });
+        }
+        self.files.push(mapped);
+        self.tensors.sort_by(|a, b| a.name.cmp(&b.name));
+        self.numbers = numbers(&self.tensors);
+        Ok(())
     }
 
     /// The mapped files.
@@ -127,6 +139,11 @@ impl Weights {
     }
 }
 
+/// The numbers of tensors by their names.
+fn numbers(tensors: &[SourceTensor]) -> HashMap<String, usize> {
+    tensors.iter().enumerate().map(|(number, tensor)| (tensor.name.clone(), number)).collect()
+}
+
 /// Parses the header of a file; `file` is its number.
 fn read_header(path: &Path, bytes: &[u8], file: usize) -> Result<Vec<SourceTensor>, ConvertError> {
     let parsed = SafeTensors::deserialize(bytes);
@@ -156,6 +173,30 @@ fn files_named(folder: &Path, prefix: &str, suffix: &str) -> Result<Vec<String>,
     }
     names.sort();
     Ok(names)
+}
+
+/// Checks that files named `…-00001-of-00003.safetensors` are complete, for folders without an index.
+fn check_shards(folder: &Path, names: &[String]) -> Result<(), ConvertError> {
+    let shards = names.iter().filter_map(|name| {
+        let (first, total) = name.strip_suffix(".safetensors")?.rsplit_once("-of-")?;
+        let (stem, number) = first.rsplit_once('-')?;
+        let digits = number.len();
+        number.parse::<usize>().ok()?;
+        Some((stem, digits, total, total.parse::<usize>().ok()?))
+    });
+    for (stem, digits, total, count) in shards {
+        // No folder has more files than that.
+        let missing = (1..=count.min(100_000))
+            .map(|number| format!("{stem}-{number:0digits$}-of-{total}.safetensors"))
+            .find(|name| !names.contains(name));
+        if let Some(missing) = missing {
+            return Err(ConvertError::MissingShard {
+                path: folder.join(missing),
+                num_shards: count,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// `model.safetensors.index.json`.

@@ -32,6 +32,15 @@ pub(crate) fn to_bytes(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|c| BYTES.get(c as usize).copied().flatten()).collect()
 }
 
+/// The text that represents `bytes` in byte-level vocabularies, one character per byte.
+///
+/// ```
+/// assert_eq!(inferno_tokenizer::byte_level_text(b" cat"), "Ġcat");
+/// ```
+pub fn byte_level_text(bytes: &[u8]) -> String {
+    bytes.iter().map(|&byte| CHARS[usize::from(byte)]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

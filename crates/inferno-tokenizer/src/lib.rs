@@ -35,6 +35,7 @@ mod tokenizer;
 mod unicode;
 mod vocabulary;
 
+pub use byte_alphabet::byte_level_text;
 pub use constraint::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 pub use detokenizer::Detokenizer;
 pub use difference::VocabularyDifference;

@@ -427,6 +427,17 @@ pub enum Error {
     /// A checkpoint in another format could not be converted.
     #[error(transparent)]
     Convert(#[from] ConvertError),
+    /// The tensors of a converted checkpoint are not those of its architecture.
+    #[error(
+        "{}: the tensors do not fit config.json: {source}; download the folder's files again, from one repository",
+        path.display()
+    )]
+    InconsistentCheckpoint {
+        /// The folder.
+        path: PathBuf,
+        /// What does not fit, by the names of the result.
+        source: Box<ModelError>,
+    },
     /// A tokenizer is missing or invalid, or failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

@@ -1,6 +1,7 @@
 //! EXAONE 4 and its mixtures of experts.
 
 use super::llama::frequency_divisors;
+use super::prediction;
 use crate::ConvertError;
 use crate::config::Config;
 use crate::family::{Context, Family, count, flag, float, rename};
@@ -76,25 +77,7 @@ pub(super) const EXAONE_MOE: Family = Family {
         Ok(())
     },
     prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
-    rename: |config, name| {
-        let Some(rest) = name.strip_prefix("mtp.") else { return Ok(name) };
-        let first = config.num_layers()?;
-        if let Some((number, own)) =
-            rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.'))
-        {
-            let number: usize = number.parse().unwrap_or(0);
-            return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
-        }
-        let names = [
-            ("fc.", "eh_proj."),
-            ("pre_fc_norm_embedding.", "enorm."),
-            ("pre_fc_norm_hidden.", "hnorm."),
-            ("norm.", "shared_head.norm."),
-        ];
-        let renamed = names.iter().find_map(|(from, to)| Some((to, rest.strip_prefix(from)?)));
-        Ok(renamed
-            .map_or(name.clone(), |(to, ending)| format!("model.layers.{first}.{to}{ending}")))
-    },
+    rename: prediction::names,
     rules: &[&[
         rename("model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),
         rename("model.layers.{}.mlp.experts.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),

@@ -5,6 +5,7 @@ use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, float, map, rename, skip};
 use crate::keys::Keys;
 use crate::transforms::plus_one;
+use crate::{dense, pooling};
 
 const TOKENIZER: TokenizerFacts =
     TokenizerFacts { add_space_prefix: Some(false), ..TokenizerFacts::DEFAULT };
@@ -98,6 +99,27 @@ fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     }
     Ok(())
 }
+
+/// Gemma 3 as an encoder.
+pub(super) const GEMMA_EMBEDDING: Family = Family {
+    classes: &["Gemma3TextModel"],
+    architecture: "gemma-embedding",
+    keys: |context, keys| {
+        common(context, keys)?;
+        keys.count("attention.sliding_window", context.config.count(&["sliding_window"])?);
+        for projection in dense::projections(context.folder)? {
+            keys.count(&format!("{}_feat_in", projection.name), projection.num_inputs);
+            keys.count(&format!("{}_feat_out", projection.name), projection.num_outputs);
+        }
+        pooling::embeddings(context, keys)
+    },
+    rules: &[
+        NORMS_AROUND,
+        &[rename("dense_2.linear", "dense_2"), rename("dense_3.linear", "dense_3")],
+    ],
+    has_projections: true,
+    ..GEMMA3
+};
 
 pub(super) const GEMMA3N: Family = Family {
     classes: &["Gemma3nForCausalLM", "Gemma3nForConditionalGeneration"],

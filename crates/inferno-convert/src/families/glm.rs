@@ -87,7 +87,7 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
     ..deepseek::DEEPSEEK2
 };
 
-/// Half of a head is rotated, unless the file says otherwise.
+/// Half of a head is rotated unless the file states another share.
 fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let share =
         context.config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);

@@ -1,5 +1,6 @@
 //! Qwen 2 to 3.5, dense and mixtures of experts.
 
+use super::prediction;
 use crate::ConvertError;
 use crate::config::Config;
 use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
@@ -113,7 +114,7 @@ pub(super) const QWEN3_NEXT: Family = Family {
     architecture: "qwen3next",
     keys: |context, keys| linear_attention(context, keys, Grouping::ByKey),
     prediction_layers,
-    rename: prediction_names,
+    rename: prediction::names,
     rules: &[
         &[
             split(
@@ -161,7 +162,7 @@ enum Grouping {
     Tiled,
 }
 
-/// How often full attention occurs if a file does not say so.
+/// How often full attention occurs if a file does not state it.
 const DEFAULT_INTERVAL: usize = 4;
 
 fn linear_attention(
@@ -203,30 +204,6 @@ fn prediction_layers(context: &Context<'_>) -> Result<usize, ConvertError> {
     });
     let found = layers.max().map_or(0, |last| usize::from(last) + 1);
     context.config.count_or(&["mtp_num_hidden_layers"], found).map(|stated| stated.max(found))
-}
-
-/// The names that other families have for the layers that predict further tokens.
-fn prediction_names(config: &Config, name: String) -> Result<String, ConvertError> {
-    let Some(rest) = name.strip_prefix("model.").unwrap_or(&name).strip_prefix("mtp.") else {
-        return Ok(name);
-    };
-    let first = config.num_layers()?;
-    if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.'))
-    {
-        let number: usize = number.parse().unwrap_or(0);
-        return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
-    }
-    let names = [
-        ("fc.", "eh_proj."),
-        ("pre_fc_norm_embedding.", "enorm."),
-        ("pre_fc_norm_hidden.", "hnorm."),
-        ("norm.", "shared_head.norm."),
-    ];
-    let renamed = names.iter().find_map(|(from, to)| {
-        let ending = rest.strip_prefix(from)?;
-        Some(format!("model.layers.{first}.{to}{ending}"))
-    });
-    Ok(renamed.unwrap_or(name))
 }
 
 /// Numbers of key heads and of value heads for each.

@@ -1,4 +1,4 @@
-//! Chat templates, from any of the places where repositories have them.
+//! Chat templates, from any of the files that repositories store them in.
 
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,16 @@ use std::path::{Path, PathBuf};
 use inferno_gguf::MappedFile;
 use serde_json::{Map, Value};
 
+use super::word_piece;
 use crate::{ConvertError, json};
+
+/// Sentence-piece models of XLM-RoBERTa.
+pub(super) const PIECES: &str = "sentencepiece.bpe.model";
+/// Tokenizers of Mistral's own files.
+pub(super) const TEKKEN: &str = "tekken.json";
+
+/// The largest vocabulary that is converted, several times that of any model.
+pub(super) const MAX_TOKENS: u64 = 1 << 24;
 
 /// A token outside of the vocabulary of a model.
 #[derive(Debug, Clone)]
@@ -28,10 +37,17 @@ pub(super) struct TokenizerFiles {
 
 impl TokenizerFiles {
     pub(super) fn read(folder: &Path) -> Result<Self, ConvertError> {
+        let mut config = json::read_object(&folder.join("tokenizer_config.json"))?;
+        let mut tokenizer = json::read_object(&folder.join("tokenizer.json"))?;
+        if tokenizer.is_none()
+            && let Some(lines) = json::read_text(&folder.join("vocab.txt"))?
+        {
+            tokenizer = word_piece::from_lines(&lines, &mut config);
+        }
         Ok(Self {
             folder: folder.to_owned(),
-            tokenizer: json::read_object(&folder.join("tokenizer.json"))?,
-            config: json::read_object(&folder.join("tokenizer_config.json"))?,
+            tokenizer,
+            config,
             added_texts: json::read_object(&folder.join("added_tokens.json"))?,
         })
     }
@@ -46,7 +62,8 @@ impl TokenizerFiles {
         self.tokenizer.as_ref()?.get("model")
     }
 
-    fn has_model(&self, kind: &str) -> bool {
+    /// Whether `tokenizer.json` has a model of this kind.
+    pub(super) fn has_model(&self, kind: &str) -> bool {
         // Old files have no type, and only BPE has merges.
         let found = self.model().map(|model| match model["type"].as_str() {
             Some(found) => found == kind,
@@ -69,9 +86,12 @@ impl TokenizerFiles {
         self.has_model("BPE") && self.has_byte_fallback()
     }
 
-    /// The contents of `tokenizer.model`, if it exists.
-    pub(super) fn sentencepiece_model(&self) -> Result<Option<bytes::Bytes>, ConvertError> {
-        let path = self.folder.join("tokenizer.model");
+    /// The contents of `tokenizer.model` or a file like it, if it exists.
+    pub(super) fn sentencepiece_model(
+        &self,
+        name: &str,
+    ) -> Result<Option<bytes::Bytes>, ConvertError> {
+        let path = self.folder.join(name);
         match path.exists() {
             true => Ok(Some(MappedFile::open(path)?.bytes())),
             false => Ok(None),
@@ -83,22 +103,29 @@ impl TokenizerFiles {
         let exists = |name: &str| self.folder.join(name).exists();
         let kind = self.model().and_then(|model| model["type"].as_str()).map(str::to_owned);
         ConvertError::tokenizer(match kind {
-            Some(kind) => format!("tokenizer.json has a model of type {kind}; supported is BPE, and tokenizer.model"),
-            None if exists("tekken.json") => {
-                "only tekken.json found; use the repository's files for transformers, with tokenizer.json".to_owned()
-            }
+            Some(kind) => format!(
+                "tokenizer.json has a model of type {kind}; supported are BPE, Unigram and WordPiece, and tokenizer.model"
+            ),
             None if exists("vocab.json") => {
                 "tokenizer.json not found; create it in Python with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)".to_owned()
             }
-            None => "neither tokenizer.json nor tokenizer.model found".to_owned(),
+            None => "tokenizer.json, tokenizer.model, tekken.json or vocab.txt not found; download the whole repository".to_owned(),
         })
+    }
+
+    /// The stages of a part of `tokenizer.json`, such as the normalizer.
+    pub(super) fn stages(&self, part: &str) -> Vec<&Value> {
+        let found = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.get(part));
+        found.map(flattened).unwrap_or_default()
     }
 
     /// Whether a space is added before a text of pieces.
     pub(super) fn adds_space_prefix(&self) -> bool {
-        let Some(tokenizer) = &self.tokenizer else { return true };
-        let all = ["normalizer", "pre_tokenizer"].into_iter().filter_map(|key| tokenizer.get(key));
-        all.flat_map(flattened).any(|stage| match stage["type"].as_str() {
+        if self.tokenizer.is_none() {
+            return true;
+        }
+        let all = ["normalizer", "pre_tokenizer"].into_iter().flat_map(|part| self.stages(part));
+        all.into_iter().any(|stage| match stage["type"].as_str() {
             Some("Prepend") => true,
             Some("Metaspace") => match stage["prepend_scheme"].as_str() {
                 Some(scheme) => scheme != "never",
@@ -106,6 +133,17 @@ impl TokenizerFiles {
             },
             _ => false,
         })
+    }
+
+    /// Whether several spaces count as one, by a stage that splits or replaces, or by an option.
+    pub(super) fn removes_extra_spaces(&self) -> bool {
+        let splits = self.stages("pre_tokenizer").iter().any(|it| it["type"] == "WhitespaceSplit");
+        let spaces = [" {2,}", " +"].map(Some);
+        let replaces = self
+            .stages("normalizer")
+            .iter()
+            .any(|it| it["type"] == "Replace" && spaces.contains(&it["pattern"]["Regex"].as_str()));
+        splits || replaces || self.flag("clean_up_tokenization_spaces") == Some(true)
     }
 
     /// The tokens that are added to the vocabulary of the model, by number.
@@ -132,7 +170,7 @@ impl TokenizerFiles {
         file: &str,
     ) -> Result<(), ConvertError> {
         let text = token["content"].as_str();
-        match (id.filter(|id| *id < u64::from(u32::MAX)), text) {
+        match (id.filter(|id| *id < MAX_TOKENS), text) {
             (Some(id), Some(text)) => {
                 let is_special = token["special"] == true;
                 tokens.insert(id as usize, AddedToken { text: text.to_owned(), is_special });
@@ -187,7 +225,7 @@ impl TokenizerFiles {
         };
         let mut texts = BTreeMap::new();
         for (text, id) in vocabulary {
-            let id = id.as_u64().filter(|id| *id < u64::from(u32::MAX));
+            let id = id.as_u64().filter(|id| *id < MAX_TOKENS);
             let Some(id) = id else {
                 return Err(self.invalid(format!("the number of token {text:?} is invalid")));
             };
@@ -214,6 +252,13 @@ impl TokenizerFiles {
             })
             .map(|merge| merge.ok_or_else(|| self.invalid("a merge is not a pair of tokens")))
             .collect()
+    }
+
+    /// The merges, with a space between two tokens; a space in a token is written in the alphabet of bytes.
+    pub(super) fn merge_texts(&self) -> Result<Vec<String>, ConvertError> {
+        let escaped = |text: &str| text.replace(' ', "Ġ");
+        let merges = self.merges()?.into_iter();
+        Ok(merges.map(|(a, b)| format!("{} {}", escaped(a), escaped(b))).collect())
     }
 }
 

@@ -47,14 +47,7 @@ pub(super) fn tokens(
         scores.push(rank.unwrap_or(NO_MERGE));
         texts.push(text.to_owned());
     }
-    let merges =
-        merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
-    Ok((Tokens { texts, types, scores: Some(scores) }, merges.collect()))
-}
-
-/// Merges are separated by a space.
-fn escaped(text: &str) -> String {
-    text.replace(' ', "Ġ")
+    Ok((Tokens { texts, types, scores: Some(scores) }, files.merge_texts()?))
 }
 
 /// Whether a token stands for a byte, such as `<0x0A>`.

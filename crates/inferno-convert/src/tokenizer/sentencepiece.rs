@@ -9,7 +9,7 @@ use super::{TokenType, Tokens, padding_text};
 use crate::ConvertError;
 
 /// The scores of tokens without a piece, and of added ones.
-const PADDING_SCORE: f32 = -10_000.0;
+pub(super) const PADDING_SCORE: f32 = -10_000.0;
 const ADDED_SCORE: f32 = -1000.0;
 
 /// The tokens, of which there are `size`, and a note if the model is of a kind that is encoded differently.
@@ -25,7 +25,7 @@ pub(super) fn tokens(
             "not a sentence-piece model, or damaged",
         )
     };
-    let Model { pieces, is_unigram } = Model::parse(model).ok_or_else(damaged)?;
+    let Model { pieces, is_unigram, .. } = Model::parse(model).ok_or_else(damaged)?;
     let size = size.unwrap_or(pieces.len());
     let mut tokens = Tokens {
         texts: (0..size).map(padding_text).collect(),
@@ -78,21 +78,33 @@ pub(super) fn tokens(
     Ok((tokens, note))
 }
 
-struct Piece {
-    text: String,
-    score: f32,
-    kind: TokenType,
+/// A token of a model.
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) score: f32,
+    pub(super) kind: TokenType,
 }
 
-struct Model {
-    pieces: Vec<Piece>,
-    is_unigram: bool,
+/// A sentence-piece model.
+pub(super) struct Model {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) is_unigram: bool,
+    pub(super) normalizer: NormalizerSpec,
+}
+
+/// How a model normalizes texts.
+pub(super) struct NormalizerSpec {
+    /// Replacements of characters, as `tokenizer.ggml.precompiled_charsmap` has them.
+    pub(super) charsmap: Vec<u8>,
+    pub(super) adds_prefix: bool,
+    pub(super) removes_extra_spaces: bool,
 }
 
 impl Model {
     /// `None` if the message is damaged.
-    fn parse(message: &[u8]) -> Option<Self> {
+    pub(super) fn parse(message: &[u8]) -> Option<Self> {
         let (mut pieces, mut is_unigram) = (Vec::new(), true);
+        let mut normalizer = NormalizerSpec::parse(&[])?;
         let mut reader = Reader { message };
         while let Some((field, value)) = reader.next()? {
             match (field, value) {
@@ -105,10 +117,28 @@ impl Model {
                         }
                     }
                 }
+                (3, Wire::Bytes(message)) => normalizer = NormalizerSpec::parse(message)?,
                 _ => {}
             }
         }
-        (!pieces.is_empty()).then_some(Self { pieces, is_unigram })
+        (!pieces.is_empty()).then_some(Self { pieces, is_unigram, normalizer })
+    }
+}
+
+impl NormalizerSpec {
+    fn parse(message: &[u8]) -> Option<Self> {
+        let mut normalizer =
+            Self { charsmap: Vec::new(), adds_prefix: true, removes_extra_spaces: true };
+        let mut reader = Reader { message };
+        while let Some((field, value)) = reader.next()? {
+            match (field, value) {
+                (2, Wire::Bytes(charsmap)) => normalizer.charsmap = charsmap.to_vec(),
+                (3, Wire::Number(flag)) => normalizer.adds_prefix = flag != 0,
+                (4, Wire::Number(flag)) => normalizer.removes_extra_spaces = flag != 0,
+                _ => {}
+            }
+        }
+        Some(normalizer)
     }
 }
 

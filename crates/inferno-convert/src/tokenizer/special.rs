@@ -19,7 +19,6 @@ const KEYS: &[(&str, &str)] = &[
     ("unk", "unknown_token_id"),
     ("sep", "seperator_token_id"),
     ("pad", "padding_token_id"),
-    ("cls", "cls_token_id"),
     ("mask", "mask_token_id"),
     ("eot", "eot_token_id"),
     ("eom", "eom_token_id"),
@@ -101,6 +100,11 @@ impl SpecialTokens {
                     for role in ["bos", "eos", "sep"] {
                         self.added.insert(role, true);
                     }
+                    for role in ["cls", "sep"] {
+                        if let Some(text) = stage[role][0].as_str() {
+                            texts.entry(role).or_insert_with(|| text.to_owned());
+                        }
+                    }
                 }
                 Some("TemplateProcessing") => self.template(stage, texts),
                 _ => {}
@@ -152,7 +156,12 @@ impl SpecialTokens {
         }
     }
 
-    /// Whether BOS is added, if the files say so.
+    /// Sets whether a token is added, if the files do not state it.
+    pub(super) fn set_added_default(&mut self, role: &'static str, adds: bool) {
+        self.added.entry(role).or_insert(adds);
+    }
+
+    /// Whether the files state that BOS is added.
     pub(super) fn adds_bos(&self) -> bool {
         self.added.get("bos").copied().unwrap_or(false)
     }

@@ -2,7 +2,7 @@
 //!
 //! GGUF files have a name instead of the regular expressions. Here, the expressions are applied to a text with all kinds
 //! of characters, and the results are compared with those of every known pre-tokenizer. So neither the spelling of an
-//! expression nor the vocabulary matters, and no list of known files has to be kept.
+//! expression nor the vocabulary matters, and no list of known files is needed.
 
 use fancy_regex::Regex;
 use inferno_tokenizer::pre_tokenizers;
@@ -28,10 +28,10 @@ const COMMON: &str = "Hello world!  The year 2024, or 12345678 and 3.14\n\n  ind
 const RARE: &str = "camelCase HTTPServer iPhone ÉCOLE straße'S e\u{301}a ก้าว हिन्दी ١٢٣٤ Ⅷ ½ x² \u{a0}nbsp \u{3000}wide\u{200d}join \
      ǅ ʰ Ünïcödé'd 1,234,567 0x1F 'tis ''quoted'' a\u{85}b \u{2028} ！？（全角） ㍿ — “q” /n\n/\n//\r\r ok";
 
-/// Finds the pre-tokenizer.
+/// Finds the pre-tokenizer, and calls it by its `preferred` name if that is one of its names.
 pub(super) fn identify(
     files: &TokenizerFiles,
-    architecture: &str,
+    preferred: &str,
     adds_bos: bool,
 ) -> Result<Identified, ConvertError> {
     let stages = Stages::new(files)?;
@@ -67,8 +67,8 @@ pub(super) fn identify(
             stages.description
         )));
     };
-    let named_alike = best.names().iter().find(|name| **name == architecture);
-    let name = named_alike.copied().unwrap_or(best.names()[0]);
+    let named = best.names().iter().find(|name| **name == preferred);
+    let name = named.copied().unwrap_or(best.names()[0]);
     let note = (best.ignores_merges() != ignores_merges).then(|| {
         format!("pre-tokenizer {name} differs from tokenizer.json in words that are tokens without merges")
     });

@@ -42,10 +42,26 @@ fn an_unknown_architecture_lists_those_that_are_supported() {
 }
 
 #[test]
+fn the_text_model_of_an_unknown_model_is_converted() {
+    let (text, mut tensors) = llama();
+    tensors.insert("vision_model.patch_embed.weight".to_owned(), floats(&[2, 2], |_| 0.0));
+    let config = json!({"architectures": ["NewVisionModel"], "text_config": text});
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let conversion =
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    assert!(conversion.notes()[0].contains("1 tensors of encoders"), "{:?}", conversion.notes());
+}
+
+#[test]
 fn keys_are_named() {
     check(
         |config, _| _ = config.as_object_mut().expect("an object").remove("vocab_size"),
         &["\"vocab_size\" is missing"],
+    );
+    check(
+        |config, _| config["vocab_size"] = json!(4_000_000_000_u32),
+        &["\"vocab_size\": expected at most 16777216", "found 4000000000"],
     );
     check(
         |config, _| config["num_attention_heads"] = json!("two"),
@@ -72,6 +88,17 @@ fn shapes_are_checked() {
     check(
         |config, _| config["num_attention_heads"] = json!(3),
         &["self_attn.q_proj.weight", "shape [8, 8]"],
+    );
+}
+
+#[test]
+fn tensors_without_dimensions_are_errors_where_rows_are_needed() {
+    check(
+        |_, tensors| {
+            let name = "model.layers.0.self_attn.q_proj.weight";
+            _ = tensors.insert(name.to_owned(), floats(&[], |_| 0.0));
+        },
+        &["self_attn.q_proj.weight", "shape []"],
     );
 }
 
@@ -158,6 +185,35 @@ fn shards_match_their_index() {
     write_index(&map);
     fs::remove_file(folder.path().join(names[1])).expect("it exists");
     assert!(message_in(folder.path()).contains("missing; the index lists it for 3 tensors"));
+}
+
+#[test]
+fn a_missing_shard_is_named_without_an_index() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let whole = folder.path().join("model.safetensors");
+    fs::rename(whole, folder.path().join("model-00001-of-00003.safetensors")).expect("it exists");
+    let message = message_in(folder.path());
+    assert!(message.contains("model-00002-of-00003.safetensors: missing"), "{message}");
+    assert!(message.contains("all 3 files"), "{message}");
+}
+
+#[test]
+fn invalid_configurations_are_errors() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    for (text, part) in [
+        ("{\"architectures\": [", "invalid JSON"),
+        ("[]", "expected a JSON object"),
+        ("{}", "architectures"),
+        ("{\"architectures\": \"LlamaForCausalLM\"}", "architectures"),
+    ] {
+        fs::write(folder.path().join("config.json"), text).expect("it is written");
+        let message = message_in(folder.path());
+        assert!(message.contains("config.json") && message.contains(part), "{text}: {message}");
+    }
 }
 
 #[test]

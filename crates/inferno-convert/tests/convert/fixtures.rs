@@ -94,6 +94,29 @@ fn mamba() {
 }
 
 #[test]
+fn bert_with_a_word_piece_tokenizer() {
+    check("bert");
+}
+
+#[test]
+fn xlm_roberta_with_a_unigram_tokenizer() {
+    check("xlm-roberta-pieces");
+}
+
+#[test]
+fn word_pieces_are_those_of_the_original() {
+    // By tokenizers: Tokenizer.from_file("tokenizer.json").encode(text).ids
+    let path = folder("bert").join("reference.json");
+    let reference: Value =
+        serde_json::from_slice(&fs::read(path).expect("the fixture exists")).expect("valid JSON");
+    let (gguf, _) = open("bert");
+    let tokenizer = Tokenizer::from_metadata(gguf.metadata()).expect("a valid tokenizer");
+    let options = EncodeOptions { add_special: true, parse_special: true };
+    let text = reference["text"].as_str().expect("a text");
+    assert_eq!(json!(tokenizer.encode(text, options)), reference["ids"]);
+}
+
+#[test]
 fn parts_of_payloads_are_those_of_the_whole() {
     let (gguf, _) = open("llama-pieces");
     for info in gguf.tensors() {

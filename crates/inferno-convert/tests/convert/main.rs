@@ -4,3 +4,4 @@ mod checkpoint;
 mod errors;
 mod fixtures;
 mod quantized;
+mod tokenizers;

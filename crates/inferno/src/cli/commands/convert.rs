@@ -1,22 +1,19 @@
 //! `inferno convert`: converts a Hugging Face checkpoint to a GGUF file.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::TypedValueParser;
 use inferno_gguf::{GgmlType, Gguf};
+use inferno_model::ModelSpec;
 
-use super::quantize::report;
+use super::quantize::{open_matrix, write_quantized};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
-use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
-use crate::cli::terminal::progress::DelayedBar;
 use crate::{
     Conversion, ConvertOptions, Error, QuantizeOptions, QuantizedWeights, Recipe, WeightType,
-    quantize,
 };
 
 /// Convert a Hugging Face checkpoint to a GGUF file
@@ -34,6 +31,7 @@ use crate::{
 Examples:
   inferno convert Qwen3-0.6B qwen3-0.6b.gguf
   inferno convert Qwen3-0.6B qwen3-0.6b-q4_k_m.gguf --type q4_k_m
+  inferno convert Qwen3-0.6B qwen3-0.6b-iq3_m.gguf --type iq3_m --imatrix imatrix.gguf
   inferno convert Qwen3-0.6B --outfile qwen3-0.6b-f16.gguf --outtype f16
   inferno generate -m Qwen3-0.6B --requantize q8_0 \"The sky is\"")]
 pub(crate) struct ConvertArgs {
@@ -59,6 +57,9 @@ pub(crate) struct ConvertArgs {
     /// Name of the pre-tokenizer (tokenizer.ggml.pre) [default: found by comparison with tokenizer.json]
     #[arg(long, value_name = "NAME")]
     pre: Option<String>,
+    /// Importance matrix for the quantization, written by inferno imatrix or by llama.cpp
+    #[arg(long, value_name = "FILE")]
+    imatrix: Option<PathBuf>,
     /// Use the same format for all weights
     #[arg(long)]
     pure: bool,
@@ -114,6 +115,11 @@ impl OutputType {
         }
     }
 
+    /// Whether weights are quantized.
+    fn is_quantized(self) -> bool {
+        matches!(self, Self::Recipe(recipe) if !matches!(recipe, Recipe::F32 | Recipe::F16 | Recipe::Bf16))
+    }
+
     /// The recipe for `gguf`, whose weights have the [type](Self::weight_type) of this one.
     fn recipe(self, gguf: &Gguf) -> Recipe {
         let has = |wanted| gguf.tensors().iter().any(|info| info.ggml_type() == wanted);
@@ -133,29 +139,32 @@ impl ConvertArgs {
                 "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
             return Err(Failure::Usage(message.to_owned()));
         };
+        if self.imatrix.is_some() && !self.output_type.is_quantized() {
+            let message = format!(
+                "--imatrix requires a quantized type, for example --type q4_k_m; the type is {}",
+                self.output_type
+            );
+            return Err(Failure::Usage(message));
+        }
         let options =
             ConvertOptions { weight_type: self.output_type.weight_type(), pre_tokenizer: self.pre };
         let conversion = Conversion::open(&self.folder, &options)?;
         conversion.notes().iter().for_each(|note| print_note(&format!("note: {note}")));
         let gguf = conversion.into_gguf()?;
-        let interrupt = Interrupt::watch();
+        ModelSpec::from_checkpoint(&gguf).map_err(|error| Error::InconsistentCheckpoint {
+            path: self.folder.clone(),
+            source: Box::new(error),
+        })?;
+        let recipe = self.output_type.recipe(&gguf);
+        let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;
         let options = QuantizeOptions {
-            recipe: self.output_type.recipe(&gguf),
-            importance: None,
+            recipe,
+            importance: matrix.as_ref(),
             is_pure: self.pure,
             quantized: QuantizedWeights::Keep,
             overwrite: self.force,
             num_threads: self.threads,
         };
-        let bar = DelayedBar::bytes("converting");
-        let result = quantize(&gguf, &output, options, &mut |progress| {
-            bar.show(progress.done_bytes, progress.total_bytes);
-            match interrupt.is_requested() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        drop(bar);
-        report(&gguf, &result?, &output)
+        write_quantized(&gguf, &output, options, "converting")
     }
 }

@@ -89,15 +89,7 @@ impl QuantizeArgs {
             return Err(Failure::Usage(message.to_owned()));
         };
         let gguf = open_file(&self.input)?;
-        let matrix = self.imatrix.as_deref();
-        let matrix = matrix.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE));
-        let matrix = matrix.transpose()?;
-        if matrix.is_none() && is_better_with_importance(recipe) {
-            print_note(&format!(
-                "note: {recipe} is more accurate with an importance matrix; create one with inferno imatrix and pass it with --imatrix"
-            ));
-        }
-        let interrupt = Interrupt::watch();
+        let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;
         let options = QuantizeOptions {
             recipe,
             importance: matrix.as_ref(),
@@ -109,21 +101,46 @@ impl QuantizeArgs {
             overwrite: self.force,
             num_threads: self.threads,
         };
-        let bar = DelayedBar::bytes("quantizing");
-        let result = quantize(&gguf, &self.output, options, &mut |progress| {
-            bar.show(progress.done_bytes, progress.total_bytes);
-            match interrupt.is_requested() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        drop(bar);
-        let tensors = result?;
-        if let Some(matrix) = &matrix {
-            note_missing(&gguf, matrix);
-        }
-        report(&gguf, &tensors, &self.output)
+        write_quantized(&gguf, &self.output, options, "quantizing")
     }
+}
+
+/// Opens the importance matrix of `--imatrix`; without one, notes if `recipe` profits a lot from it.
+pub(super) fn open_matrix(
+    path: Option<&Path>,
+    recipe: Recipe,
+) -> Result<Option<ImportanceMatrix>, Error> {
+    if path.is_none() && is_better_with_importance(recipe) {
+        print_note(&format!(
+            "note: {recipe} is more accurate with an importance matrix; create one with inferno imatrix and pass it with --imatrix"
+        ));
+    }
+    path.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE)).transpose()
+}
+
+/// Writes `gguf` to `output` with a progress bar, and prints a summary.
+pub(super) fn write_quantized(
+    gguf: &Gguf,
+    output: &Path,
+    options: QuantizeOptions<'_>,
+    label: &'static str,
+) -> Result<(), Failure> {
+    let matrix = options.importance;
+    let interrupt = Interrupt::watch();
+    let bar = DelayedBar::bytes(label);
+    let result = quantize(gguf, output, options, &mut |progress| {
+        bar.show(progress.done_bytes, progress.total_bytes);
+        match interrupt.is_requested() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    drop(bar);
+    let tensors = result?;
+    if let Some(matrix) = matrix {
+        note_missing(gguf, matrix);
+    }
+    report(gguf, &tensors, output)
 }
 
 /// Returns whether a format that does not need an importance matrix has few enough bits to profit a lot.
@@ -150,11 +167,7 @@ fn is_layer_matrix(info: &TensorInfo) -> bool {
 }
 
 /// Prints a summary of the conversion to standard error.
-pub(super) fn report(
-    gguf: &Gguf,
-    tensors: &[QuantizedTensor],
-    output: &Path,
-) -> Result<(), Failure> {
+fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {

@@ -1,14 +1,11 @@
-//! Byte-level BPE: `gpt2` in GGUF files.
+//! The tokens of vocabularies without scores: byte-level BPE and WordPiece.
 
 use super::files::{TokenizerFiles, looks_special};
 use super::{TokenType, Tokens, padding_text};
 use crate::ConvertError;
 
-/// The tokens, of which there are `size`, and the merges.
-pub(super) fn tokens(
-    files: &TokenizerFiles,
-    size: Option<usize>,
-) -> Result<(Tokens, Vec<String>), ConvertError> {
+/// The tokens of `tokenizer.json`, of which there are `size`, or as many as the file has.
+pub(super) fn tokens(files: &TokenizerFiles, size: Option<usize>) -> Result<Tokens, ConvertError> {
     let vocabulary = files.vocabulary()?;
     let added = files.added_tokens()?;
     let special = files.special_texts();
@@ -39,10 +36,5 @@ pub(super) fn tokens(
         tokens.texts.push(text);
         tokens.types.push(kind);
     }
-    // Merges are separated by a space, which tokens have in the alphabet of bytes.
-    let escaped = |text: &str| text.replace(' ', "Ġ");
-    let merges = files.merges()?;
-    let merges =
-        merges.iter().map(|(first, second)| format!("{} {}", escaped(first), escaped(second)));
-    Ok((tokens, merges.collect()))
+    Ok(tokens)
 }

@@ -1,0 +1,358 @@
+//! BERT and the encoders with its layers: DistilBERT, RoBERTa, XLM-RoBERTa, Nomic Embed, Jina Embeddings 2 and 3.
+
+use inferno_gguf::StringArray;
+
+use crate::ConvertError;
+use crate::config::{Config, invalid};
+use crate::family::{Context, Family, Rule, TokenizerFacts, ViewError, map, rename, skip};
+use crate::keys::Keys;
+use crate::lazy::Lazy;
+use crate::pooling;
+use crate::transforms::rows;
+
+/// Inputs and outputs, with the names that all of these encoders share.
+pub(super) const EMBEDDINGS: &[Rule] = &[
+    rename("embeddings.word_embeddings", "token_embd"),
+    rename("embeddings.token_type_embeddings", "token_types"),
+    rename("embeddings.LayerNorm", "token_embd_norm"),
+    rename("emb_ln", "token_embd_norm"),
+    rename("classifier.dense", "cls"),
+    rename("classifier.out_proj", "cls.output"),
+    // Predictions of masked tokens, of the next sentence, and embeddings that no classifier reads.
+    skip("embeddings.position_ids"),
+    skip("pooler.dense"),
+    skip("cls.predictions.bias"),
+    skip("cls.predictions.decoder"),
+    skip("cls.predictions.transform.dense"),
+    skip("cls.predictions.transform.LayerNorm"),
+    skip("cls.predictions.transform.layer_norm"),
+    skip("cls.seq_relationship"),
+    skip("lm_head.bias"),
+    skip("lm_head.decoder"),
+    skip("lm_head.dense"),
+    skip("lm_head.layer_norm"),
+];
+
+/// Layers as BERT names them.
+const LAYERS: &[Rule] = &[
+    rename("embeddings.position_embeddings", "position_embd"),
+    rename("encoder.layer.{}.attention.self.query", "blk.{}.attn_q"),
+    rename("encoder.layer.{}.attention.self.key", "blk.{}.attn_k"),
+    rename("encoder.layer.{}.attention.self.value", "blk.{}.attn_v"),
+    rename("encoder.layer.{}.attention.output.dense", "blk.{}.attn_output"),
+    rename("encoder.layer.{}.attention.output.LayerNorm", "blk.{}.attn_output_norm"),
+    rename("encoder.layer.{}.intermediate.dense", "blk.{}.ffn_up"),
+    rename("encoder.layer.{}.output.dense", "blk.{}.ffn_down"),
+    rename("encoder.layer.{}.output.LayerNorm", "blk.{}.layer_output_norm"),
+];
+
+pub(super) const BERT: Family = Family {
+    classes: &[
+        "BertModel",
+        "BertForMaskedLM",
+        "BertForPreTraining",
+        "BertForSequenceClassification",
+    ],
+    architecture: "bert",
+    defaults: &[
+        ("type_vocab_size", "2"),
+        ("layer_norm_eps", "1e-12"),
+        ("max_position_embeddings", "512"),
+    ],
+    keys: encoder,
+    rename: |config, name| Ok(names(config, name)),
+    rules: &[LAYERS, EMBEDDINGS],
+    ..Family::DEFAULT
+};
+
+pub(super) const DISTILBERT: Family = Family {
+    classes: &["DistilBertModel", "DistilBertForMaskedLM"],
+    defaults: &[("layer_norm_eps", "1e-12"), ("max_position_embeddings", "512")],
+    rules: &[
+        &[
+            rename("transformer.layer.{}.attention.q_lin", "blk.{}.attn_q"),
+            rename("transformer.layer.{}.attention.k_lin", "blk.{}.attn_k"),
+            rename("transformer.layer.{}.attention.v_lin", "blk.{}.attn_v"),
+            rename("transformer.layer.{}.attention.out_lin", "blk.{}.attn_output"),
+            rename("transformer.layer.{}.sa_layer_norm", "blk.{}.attn_output_norm"),
+            rename("transformer.layer.{}.ffn.lin1", "blk.{}.ffn_up"),
+            rename("transformer.layer.{}.ffn.lin2", "blk.{}.ffn_down"),
+            rename("transformer.layer.{}.output_layer_norm", "blk.{}.layer_output_norm"),
+            skip("vocab_transform"),
+            skip("vocab_layer_norm"),
+            skip("vocab_projector"),
+        ],
+        LAYERS,
+        EMBEDDINGS,
+    ],
+    ..BERT
+};
+
+pub(super) const ROBERTA: Family = Family {
+    classes: &["RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification"],
+    defaults: &[
+        ("pad_token_id", "1"),
+        ("type_vocab_size", "2"),
+        ("layer_norm_eps", "1e-12"),
+        ("max_position_embeddings", "512"),
+    ],
+    prepare: shift_positions,
+    rules: &[
+        &[map("embeddings.position_embeddings", "position_embd", used_positions)],
+        LAYERS,
+        EMBEDDINGS,
+    ],
+    tokenizer: TokenizerFacts { pre_tokenizer: Some("roberta-bpe"), ..TokenizerFacts::DEFAULT },
+    ..BERT
+};
+
+pub(super) const CAMEMBERT: Family = Family {
+    classes: &["CamembertModel", "CamembertForMaskedLM", "CamembertForSequenceClassification"],
+    ..ROBERTA
+};
+
+pub(super) const XLM_ROBERTA: Family = Family {
+    classes: &["XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification"],
+    select: Some(|config| {
+        let is_rotary = config.text("position_embedding_type")? == Some("rotary");
+        match is_rotary || config.get("lora_adaptations").is_some() {
+            true => Ok(&JINA_BERT_V3),
+            false => Ok(&XLM_ROBERTA),
+        }
+    }),
+    tokenizer: MULTILINGUAL,
+    ..ROBERTA
+};
+
+const MULTILINGUAL: TokenizerFacts =
+    TokenizerFacts { unigram_pieces: Some(false), ..TokenizerFacts::DEFAULT };
+
+/// Layers as the implementation with flash attention names them, and as transformers does.
+const FUSED_LAYERS: &[Rule] = &[
+    rename("encoder.layers.{}.attn.Wqkv", "blk.{}.attn_qkv"),
+    rename("encoder.layers.{}.mixer.Wqkv", "blk.{}.attn_qkv"),
+    rename("encoder.layers.{}.attn.out_proj", "blk.{}.attn_output"),
+    rename("encoder.layers.{}.mixer.out_proj", "blk.{}.attn_output"),
+    rename("encoder.layers.{}.norm1", "blk.{}.attn_output_norm"),
+    rename("encoder.layers.{}.norm2", "blk.{}.layer_output_norm"),
+    rename("encoder.layers.{}.mlp.fc1", "blk.{}.ffn_up"),
+    rename("encoder.layers.{}.mlp.fc11", "blk.{}.ffn_up"),
+    rename("encoder.layers.{}.mlp.fc12", "blk.{}.ffn_gate"),
+    rename("encoder.layers.{}.mlp.fc2", "blk.{}.ffn_down"),
+    rename("layers.{}.self_attn.q_proj", "blk.{}.attn_q"),
+    rename("layers.{}.self_attn.k_proj", "blk.{}.attn_k"),
+    rename("layers.{}.self_attn.v_proj", "blk.{}.attn_v"),
+    rename("layers.{}.self_attn.o_proj", "blk.{}.attn_output"),
+    rename("layers.{}.post_attention_layernorm", "blk.{}.attn_output_norm"),
+    rename("layers.{}.post_mlp_layernorm", "blk.{}.layer_output_norm"),
+    rename("layers.{}.mlp.fc1", "blk.{}.ffn_up"),
+    rename("layers.{}.mlp.fc2", "blk.{}.ffn_down"),
+    rename("layers.{}.mlp.up_proj", "blk.{}.ffn_up"),
+    rename("layers.{}.mlp.gate_proj", "blk.{}.ffn_gate"),
+    rename("layers.{}.mlp.down_proj", "blk.{}.ffn_down"),
+];
+
+pub(super) const JINA_BERT_V3: Family = Family {
+    classes: &["JinaEmbeddingsV3Model", "JinaEmbeddingsV3ForMaskedLM"],
+    architecture: "jina-bert-v3",
+    select: None,
+    defaults: &[
+        ("pad_token_id", "1"),
+        ("type_vocab_size", "1"),
+        ("layer_norm_eps", "1e-5"),
+        ("rotary_emb_base", "20000.0"),
+    ],
+    rules: &[FUSED_LAYERS, EMBEDDINGS, &[skip(ADAPTERS)]],
+    ..XLM_ROBERTA
+};
+
+/// A name for all tensors of adapters, which are not a part of the model.
+const ADAPTERS: &str = "adapters";
+
+pub(super) const NOMIC_BERT: Family = Family {
+    classes: &["NomicBertModel", "NomicBertForMaskedLM"],
+    architecture: "nomic-bert",
+    select: Some(|config| {
+        let interval = config.count_or(&["moe_every_n_layers"], 0)?;
+        Ok(if interval > 0 { &NOMIC_BERT_MOE } else { &NOMIC_BERT })
+    }),
+    // The names that are looked up last, so that those of published files and of transformers have priority.
+    defaults: &[("type_vocab_size", "2"), ("norm_epsilon", "1e-12"), ("rotary_emb_base", "1000.0")],
+    prepare: nomic,
+    rules: &[FUSED_LAYERS, EMBEDDINGS],
+    ..BERT
+};
+
+pub(super) const NOMIC_BERT_MOE: Family = Family {
+    classes: &[],
+    architecture: "nomic-bert-moe",
+    select: None,
+    prepare: |config| {
+        shift_positions(config)?;
+        nomic(config)
+    },
+    keys: |context, keys| {
+        encoder(context, keys)?;
+        keys.count("moe_every_n_layers", context.config.count(&["moe_every_n_layers"])?);
+        keys.count("expert_used_count", context.config.count(&["moe_top_k"])?);
+        Ok(())
+    },
+    rules: &[
+        &[
+            rename("encoder.layers.{}.mlp.router.layer", "blk.{}.ffn_gate_inp"),
+            map("encoder.layers.{}.mlp.experts.mlp.w1", "blk.{}.ffn_up_exps.weight", expert_rows),
+            map(
+                "encoder.layers.{}.mlp.experts.mlp.w2",
+                "blk.{}.ffn_down_exps.weight",
+                |context, tensor| {
+                    Ok(expert_rows(context, tensor)?.view(|view| view.transpose(1, 2))?)
+                },
+            ),
+            // Not used by the model.
+            skip("encoder.layers.{}.mlp.experts.bias"),
+        ],
+        FUSED_LAYERS,
+        EMBEDDINGS,
+    ],
+    tokenizer: TokenizerFacts { unigram_pieces: Some(true), ..TokenizerFacts::DEFAULT },
+    ..NOMIC_BERT
+};
+
+pub(super) const JINA_BERT_V2: Family = Family {
+    classes: &["JinaBertModel", "JinaBertForMaskedLM", "JinaBertForSequenceClassification"],
+    architecture: "jina-bert-v2",
+    rules: &[
+        &[
+            rename("encoder.layer.{}.attention.self.layer_norm_q", "blk.{}.attn_q_norm"),
+            rename("encoder.layer.{}.attention.self.layer_norm_k", "blk.{}.attn_k_norm"),
+            rename("encoder.layer.{}.layer_norm_1", "blk.{}.attn_norm_2"),
+            rename("encoder.layer.{}.layer_norm_2", "blk.{}.layer_output_norm"),
+            rename("encoder.layer.{}.mlp.layernorm", "blk.{}.layer_output_norm"),
+            // Gates and values in one matrix.
+            rename("encoder.layer.{}.mlp.gated_layers", "blk.{}.ffn_up"),
+            rename("encoder.layer.{}.mlp.up_gated_layer", "blk.{}.ffn_up"),
+            rename("encoder.layer.{}.mlp.gated_layers_v", "blk.{}.ffn_up"),
+            rename("encoder.layer.{}.mlp.gated_layers_w", "blk.{}.ffn_gate"),
+            rename("encoder.layer.{}.mlp.wo", "blk.{}.ffn_down"),
+            rename("encoder.layer.{}.mlp.down_layer", "blk.{}.ffn_down"),
+        ],
+        LAYERS,
+        EMBEDDINGS,
+    ],
+    tokenizer: TokenizerFacts { pre_tokenizer: Some("jina-v2-code"), ..TokenizerFacts::DEFAULT },
+    ..BERT
+};
+
+/// The name of a tensor without the prefixes and endings that depend on the class.
+fn names(config: &Config, name: String) -> String {
+    let prefixes = ["bert.", "roberta.", "distilbert.", "nomic_bert."];
+    let own = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    // Weights to which adapters are added.
+    let mut own = own.replace(".parametrizations.", ".");
+    if own.ends_with(".lora_A") || own.ends_with(".lora_B") {
+        return ADAPTERS.to_owned();
+    }
+    for (ending, replacement) in [(".original", ""), (".gamma", ".weight"), (".beta", ".bias")] {
+        if let Some(stem) = own.strip_suffix(ending) {
+            own = format!("{stem}{replacement}");
+        }
+    }
+    // A classifier of one matrix reads the output of the pooler.
+    let own_prefix = |prefix: &str| own.strip_prefix(prefix).filter(|end| !end.contains('.'));
+    match (own_prefix("pooler.dense."), own_prefix("classifier.")) {
+        (Some(ending), _) if is_classifier(config) => format!("classifier.dense.{ending}"),
+        (_, Some(ending)) => format!("classifier.out_proj.{ending}"),
+        _ => own,
+    }
+}
+
+fn is_classifier(config: &Config) -> bool {
+    config.architecture().is_ok_and(|class| class.ends_with("ForSequenceClassification"))
+}
+
+/// The metadata of encoders.
+pub(super) fn encoder(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    keys.set("attention.causal", false);
+    pooling::keys(context, keys)?;
+    let types = config.count_or(&["type_vocab_size"], 1)?;
+    keys.set_global("tokenizer.ggml.token_type_count", types as u32);
+    labels(context, keys)
+}
+
+/// The names of the classifier's outputs, unless they are those that every configuration has.
+pub(super) fn labels(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    let mut labels: Vec<(u64, String)> = match config.get("id2label") {
+        Some(labels) => {
+            let entries = labels.as_object().into_iter().flatten();
+            entries
+                .filter_map(|(id, label)| Some((id.parse().ok()?, label.as_str()?.to_owned())))
+                .collect()
+        }
+        None => {
+            let count = config.optional_count(&["num_labels"])?.unwrap_or(0);
+            (0..u64::from(count)).map(|id| (id, format!("LABEL_{id}"))).collect()
+        }
+    };
+    labels.sort();
+    let is_default = labels.len() == 2 && labels[0].1 == "LABEL_0";
+    if !labels.is_empty() && !is_default {
+        let labels: StringArray = labels.iter().map(|(_, label)| label).collect();
+        keys.set("classifier.output_labels", labels);
+    }
+    Ok(())
+}
+
+/// The position of the first token: positions up to that of padding are not used.
+fn first_position(config: &Config) -> Result<usize, ConvertError> {
+    Ok(config.optional_count(&["pad_token_id"])?.map_or(0, |id| id as usize + 1))
+}
+
+/// Subtracts the positions that are not used.
+fn shift_positions(config: &mut Config) -> Result<(), ConvertError> {
+    let first = first_position(config)?;
+    if let Some(positions) = config.optional_count(&["max_position_embeddings"])? {
+        config.set("max_position_embeddings", (positions as usize).saturating_sub(first));
+    }
+    Ok(())
+}
+
+/// The embeddings of positions that are used.
+fn used_positions(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let (first, len) = (first_position(context.config)?, tensor.shape[0]);
+    rows(&tensor, first.min(len)..len)
+}
+
+/// Rows of matrices of all experts, one below the other, as `[experts, hidden, embedding]`.
+fn expert_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let Context { config, .. } = context;
+    let shape = [
+        config.count(&["num_local_experts", "num_experts"])?,
+        config.count(&["n_inner", "intermediate_size"])?,
+        config.count(&["n_embd", "hidden_size"])?,
+    ];
+    Ok(tensor.view(|view| view.reshape(&shape))?)
+}
+
+/// The context that Nomic's models are trained for, and the options of which one value can be converted.
+fn nomic(config: &mut Config) -> Result<(), ConvertError> {
+    if let Some(positions) = config.optional_count(&["n_positions"])? {
+        match (positions, config.count_or(&["max_trained_positions"], 2048)?) {
+            (8192, 2048) => config.set("n_positions", 2048),
+            (2048, 2048) => config.set("n_positions", 512),
+            _ => {}
+        }
+    }
+    for key in ["prenorm", "causal", "rotary_emb_interleaved"] {
+        if config.is_set(key)? {
+            return Err(invalid(key, "false", true));
+        }
+    }
+    let share = config.optional_float(&["rotary_emb_fraction"])?.unwrap_or(1.0);
+    if share != 1.0 {
+        return Err(invalid("rotary_emb_fraction", "1", share));
+    }
+    let is_mixture = config.count_or(&["moe_every_n_layers"], 0)? > 0;
+    config.expect_text("activation_function", if is_mixture { &["gelu"] } else { &["swiglu"] })
+}

@@ -1,0 +1,28 @@
+//! Layers that predict further tokens (MTP), which follow the others in GGUF files.
+
+use crate::ConvertError;
+use crate::config::Config;
+
+/// Replaces the names `mtp.…` by those of layers after the last one.
+pub(super) fn names(config: &Config, name: String) -> Result<String, ConvertError> {
+    let Some(rest) = name.strip_prefix("model.").unwrap_or(&name).strip_prefix("mtp.") else {
+        return Ok(name);
+    };
+    let first = config.num_layers()?;
+    if let Some((number, own)) = rest.strip_prefix("layers.").and_then(|rest| rest.split_once('.'))
+    {
+        let number: usize = number.parse().unwrap_or(0);
+        return Ok(format!("model.layers.{}.{own}", first.saturating_add(number)));
+    }
+    let names = [
+        ("fc.", "eh_proj."),
+        ("pre_fc_norm_embedding.", "enorm."),
+        ("pre_fc_norm_hidden.", "hnorm."),
+        ("norm.", "shared_head.norm."),
+    ];
+    let renamed = names.iter().find_map(|(from, to)| {
+        let ending = rest.strip_prefix(from)?;
+        Some(format!("model.layers.{first}.{to}{ending}"))
+    });
+    Ok(renamed.unwrap_or(name))
+}

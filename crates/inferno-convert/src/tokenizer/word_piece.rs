@@ -1,0 +1,98 @@
+//! WordPiece: `bert` in GGUF files, which mark the beginning of words instead of their continuation.
+
+use inferno_gguf::Metadata;
+use serde_json::{Map, Value, json};
+
+use super::files::TokenizerFiles;
+use super::{TokenType, Tokens, vocabulary};
+use crate::ConvertError;
+
+/// The tokens, of which there are `size`.
+pub(super) fn tokens(files: &TokenizerFiles, size: Option<usize>) -> Result<Tokens, ConvertError> {
+    let model = files.model().unwrap_or(&Value::Null);
+    let prefix = model["continuing_subword_prefix"].as_str().unwrap_or("##");
+    if prefix != "##" {
+        return Err(files.invalid(format!(
+            "continuing_subword_prefix: expected ## (the only one that GGUF files can have), found {prefix:?}"
+        )));
+    }
+    let mut tokens = vocabulary::tokens(files, size)?;
+    for (text, kind) in tokens.texts.iter_mut().zip(&tokens.types) {
+        if *kind == TokenType::Control {
+            continue;
+        }
+        *text = match text.strip_prefix(prefix) {
+            Some(continuation) => continuation.to_owned(),
+            None => format!("▁{text}"),
+        };
+    }
+    Ok(tokens)
+}
+
+/// Writes how texts are normalized, which the stages of any normalizer can state.
+pub(super) fn normalization(files: &TokenizerFiles, metadata: &mut Metadata) {
+    for stage in files.stages("normalizer") {
+        let mut set = |key: &str, value: Option<bool>| {
+            if let Some(value) = value {
+                metadata.insert(format!("tokenizer.ggml.normalizer.{key}"), value);
+            }
+        };
+        match stage["type"].as_str() {
+            Some("Lowercase") => set("lowercase", Some(true)),
+            Some("StripAccents") => set("strip_accents", Some(true)),
+            Some("BertNormalizer") => {
+                set("lowercase", stage["lowercase"].as_bool());
+                set("strip_accents", stage["strip_accents"].as_bool());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The special tokens of BERT by their roles.
+const SPECIAL: [(&str, &str); 5] = [
+    ("pad_token", "[PAD]"),
+    ("unk_token", "[UNK]"),
+    ("cls_token", "[CLS]"),
+    ("sep_token", "[SEP]"),
+    ("mask_token", "[MASK]"),
+];
+
+/// The contents that `tokenizer.json` would have for a `vocab.txt` of BERT, which has one token per line; `None` for
+/// other files of that name. Adds the special tokens to `config`, which is `tokenizer_config.json`.
+pub(super) fn from_lines(
+    lines: &str,
+    config: &mut Option<Map<String, Value>>,
+) -> Option<Map<String, Value>> {
+    let vocab: Map<String, Value> =
+        lines.lines().enumerate().map(|(id, token)| (token.to_owned(), json!(id))).collect();
+    if !["[CLS]", "[SEP]"].iter().all(|text| vocab.contains_key(*text)) {
+        return None;
+    }
+    let config = config.get_or_insert_default();
+    for (role, text) in SPECIAL {
+        config.entry(role).or_insert_with(|| json!(text));
+    }
+    let added = SPECIAL.iter().filter_map(|(_, text)| {
+        Some(json!({"id": vocab.get(*text)?, "content": text, "special": true}))
+    });
+    let added: Vec<Value> = added.collect();
+    let option = |key: &str| config.get(key).and_then(Value::as_bool);
+    let normalizer = json!({
+        "type": "BertNormalizer",
+        "lowercase": option("do_lower_case").unwrap_or(true),
+        "strip_accents": option("strip_accents"),
+    });
+    let token = |text: &str| json!({"SpecialToken": {"id": text, "type_id": 0}});
+    let text = json!({"Sequence": {"id": "A", "type_id": 0}});
+    let template = json!({
+        "type": "TemplateProcessing",
+        "single": [token("[CLS]"), text, token("[SEP]")],
+    });
+    Some(Map::from_iter([
+        ("model".to_owned(), json!({"type": "WordPiece", "vocab": vocab})),
+        ("added_tokens".to_owned(), Value::from(added)),
+        ("normalizer".to_owned(), normalizer),
+        ("post_processor".to_owned(), template),
+    ]))
+}

@@ -18,9 +18,10 @@ use bytes::Bytes;
 use inferno_gguf::{Metadata, StringArray};
 
 use crate::ConvertError;
+use crate::config::invalid;
 use crate::family::{Context, Family, TokenizerFacts};
 use crate::json;
-use files::{PIECES, TEKKEN, TokenizerFiles};
+use files::{MAX_TOKENS, PIECES, TEKKEN, TokenizerFiles};
 use special::SpecialTokens;
 use tekken::Tekken;
 use unigram::Unigram;
@@ -123,7 +124,11 @@ pub(crate) fn convert(
     if let (true, Some(adds)) = (facts.copies_space_prefix, files.flag("add_prefix_space")) {
         metadata.insert("tokenizer.ggml.add_space_prefix", adds);
     }
-    let size = context.config.optional_count(&["vocab_size"])?.map(|size| size as usize);
+    let size = context.config.optional_count(&["vocab_size"])?;
+    if let Some(size) = size.filter(|&size| u64::from(size) > MAX_TOKENS) {
+        return Err(invalid("vocab_size", &format!("at most {MAX_TOKENS}"), size));
+    }
+    let size = size.map(|size| size as usize);
     let mut notes = Vec::new();
     let (tokens, special) = match Kind::of(&files, facts, size)? {
         Kind::ByteLevel => {

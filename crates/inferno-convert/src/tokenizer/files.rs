@@ -14,6 +14,9 @@ pub(super) const PIECES: &str = "sentencepiece.bpe.model";
 /// Tokenizers of Mistral's own files.
 pub(super) const TEKKEN: &str = "tekken.json";
 
+/// The largest vocabulary that is converted, several times that of any model.
+pub(super) const MAX_TOKENS: u64 = 1 << 24;
+
 /// A token outside of the vocabulary of a model.
 #[derive(Debug, Clone)]
 pub(super) struct AddedToken {
@@ -167,7 +170,7 @@ impl TokenizerFiles {
         file: &str,
     ) -> Result<(), ConvertError> {
         let text = token["content"].as_str();
-        match (id.filter(|id| *id < u64::from(u32::MAX)), text) {
+        match (id.filter(|id| *id < MAX_TOKENS), text) {
             (Some(id), Some(text)) => {
                 let is_special = token["special"] == true;
                 tokens.insert(id as usize, AddedToken { text: text.to_owned(), is_special });
@@ -222,7 +225,7 @@ impl TokenizerFiles {
         };
         let mut texts = BTreeMap::new();
         for (text, id) in vocabulary {
-            let id = id.as_u64().filter(|id| *id < u64::from(u32::MAX));
+            let id = id.as_u64().filter(|id| *id < MAX_TOKENS);
             let Some(id) = id else {
                 return Err(self.invalid(format!("the number of token {text:?} is invalid")));
             };

@@ -8,7 +8,7 @@ use inferno_gguf::{Metadata, StringArray};
 use inferno_tokenizer::byte_level_text;
 use serde_json::{Map, Value};
 
-use super::files::{TEKKEN, TokenizerFiles};
+use super::files::{MAX_TOKENS, TEKKEN, TokenizerFiles};
 use super::special::SpecialTokens;
 use super::{TokenType, Tokens};
 use crate::ConvertError;
@@ -53,7 +53,7 @@ impl Tekken {
         let invalid = |reason: String| ConvertError::invalid(files.folder.join(TEKKEN), reason);
         let config = tekken.get("config").unwrap_or(&Value::Null);
         let count = |key: &str| {
-            let found = config[key].as_u64().filter(|count| *count < u64::from(u32::MAX));
+            let found = config[key].as_u64().filter(|count| *count < MAX_TOKENS);
             found.map(|count| count as usize).ok_or_else(|| {
                 invalid(format!("config.{key}: expected a number, found {}", config[key]))
             })

@@ -7,7 +7,9 @@ For each configuration in families.json, transformers creates a model with rando
 tokenizer. Both programs convert the folder; all tensors (names, shapes, types, bytes) and metadata keys are compared.
 LLAMA_CPP is a checkout of llama.cpp; PROGRAM is the example `convert` of this crate, or `inferno` itself.
 """
-import argparse, json, os, pathlib, subprocess, sys, tempfile, traceback
+import argparse, base64, json, os, pathlib, subprocess, sys, tempfile, traceback
+
+import encoders
 
 import encoders
 
@@ -101,6 +103,21 @@ def write_piece_merges(folder):
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
+def write_tekken(folder):
+    letters = "abcdefghijklmnop"
+    texts = [bytes([byte]) for byte in range(256)] + [(a + b).encode() for a in letters for b in letters][:104]
+    texts += [b"abac", b"aba", b"abab", "ä".encode()]
+    special = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]",
+               "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+               "[TOOL_CONTENT]"]
+    (folder / "tekken.json").write_text(json.dumps({
+        "config": {"pattern": r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+", "version": "v7",
+                   "num_vocab_tokens": len(texts), "default_vocab_size": VOCAB, "default_num_special_tokens": VOCAB - len(texts)},
+        "vocab": [{"rank": rank, "token_bytes": base64.b64encode(text).decode(), "token_str": text.decode(errors="replace")}
+                  for rank, text in enumerate(texts)],
+        "special_tokens": [{"rank": rank, "token_str": text, "is_control": True} for rank, text in enumerate(special)]}))
+
+
 def make_model(name, config, folder, cache):
     if config is None:
         return encoders.make(name, folder, cache, globals())
@@ -130,7 +147,8 @@ def make_model(name, config, folder, cache):
     if name in BY_LOGITS:
         ids = list(range(5, 260, 11))
         with torch.no_grad():
-            logits = model.float().eval()(torch.tensor([ids])).logits[0]
+            loaded = type(model).from_pretrained(folder, dtype=torch.float32)
+            logits = loaded.eval()(torch.tensor([ids])).logits[0]
         (folder / "reference.json").write_text(json.dumps({"ids": ids, "logits": logits.tolist()}))
     saved = json.loads((folder / "config.json").read_text())
     if name in PUBLISHED:
@@ -139,6 +157,8 @@ def make_model(name, config, folder, cache):
     (folder / "generation_config.json").write_text(json.dumps({"temperature": 0.7, "top_k": 20, "top_p": 0.8, "repetition_penalty": 1.05}))
     if name in PIECES:
         write_pieces(folder, cache)
+    elif name == "mistral-tekken":
+        write_tekken(folder)
     elif name.startswith("gemma4"):
         write_piece_merges(folder)
     else:
@@ -158,6 +178,8 @@ def falcon_published(config):
 def nemotron_h_published(config):
     for key in [key for key in config if "expert" in key or key.startswith("moe_")] + ["n_group", "topk_group", "norm_topk_prob", "routed_scaling_factor"]:
         config.pop(key, None)
+    letters = {"mamba": "M", "attention": "*", "mlp": "-"}
+    config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
     without_class(config)
 
 
@@ -251,7 +273,9 @@ def compare(ours, theirs):
 
 
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
-BEYOND = {"bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
+# The name of a built-in template is no template, and one family has no type there.
+BEYOND = {"mistral-tekken": ["key tokenizer.chat_template"], "gptneox": ["key general.file_type"],
+          "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
 
 # Small models that are committed, with what llama.cpp's converter made of them.
 FIXTURES = {

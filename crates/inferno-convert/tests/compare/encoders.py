@@ -29,7 +29,7 @@ CONFIGS = {
     "jina-bert-v3-published": ("JinaEmbeddingsV3Model", "jina_embeddings_v3", dict(SMALL, pad_token_id=1), "unigram",
                                {"pooling": "mean", "published": "jina"}),
     "embeddinggemma": ("Gemma3TextModel", "gemma3_text", dict(SMALL, num_key_value_heads=2, head_dim=16, sliding_window=8,
-                                                              use_bidirectional_attention=True, bos_token_id=2, eos_token_id=1,
+                                                              use_bidirectional_attention=True, bos_token_id=1, eos_token_id=2,
                                                               pad_token_id=0), "merged pieces", {"pooling": "mean"}),
     "qwen3-embedding": ("Qwen3Model", "qwen3", dict(SMALL, num_key_value_heads=2, head_dim=16), "bytes", {"pooling": "lasttoken"}),
 }
@@ -126,15 +126,30 @@ def write_words(folder):
         "cls_token": "[CLS]", "mask_token": "[MASK]"})
 
 
+def trained_text(cache):
+    text = cache / "encoders.txt"
+    text.write_text("\n".join(f"the quick brown fox number {i} jumps over {i * 7} lazy dogs and says hello" for i in range(2000)))
+    return str(text)
+
+
 def unigram_model(cache, rule="nmt_nfkc"):
     import sentencepiece
     model = cache / f"unigram-{rule}.model"
     if not model.exists():
-        text = cache / "text.txt"
-        text.write_text("\n".join(f"the quick brown fox number {i} jumps over {i * 7} lazy dogs and says hello" for i in range(2000)))
-        sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=str(model.with_suffix("")), vocab_size=120,
+        sentencepiece.SentencePieceTrainer.train(input=trained_text(cache), model_prefix=str(model.with_suffix("")), vocab_size=120,
                                                  model_type="unigram", normalization_rule_name=rule)
     return model
+
+
+def write_merged_pieces(folder, cache):
+    import sentencepiece
+    model = cache / "merged.model"
+    if not model.exists():
+        sentencepiece.SentencePieceTrainer.train(input=trained_text(cache), model_prefix=str(cache / "merged"), vocab_size=340,
+                                                 model_type="bpe", byte_fallback=True, add_dummy_prefix=False)
+    (folder / "tokenizer.model").write_bytes(model.read_bytes())
+    (folder / "tokenizer_config.json").write_text(json.dumps(
+        {"tokenizer_class": "GemmaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True}))
 
 
 XLM = {"tokenizer_class": "XLMRobertaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "sep_token": "</s>",
@@ -218,6 +233,8 @@ def make(name, folder, cache, helpers, changes={}):
                 if "norm" in key.lower() and key.endswith("weight"):
                     parameter.add_(1)
         model.to(torch.bfloat16).save_pretrained(folder)
+        # Loaded again, because the frequencies of rotary embeddings were rounded as well.
+        model = type(model).from_pretrained(folder, dtype=torch.float32)
     if "published" in options:
         saved = json.loads((folder / "config.json").read_text())
         {"nomic": published_nomic, "jina": published_jina}[options["published"]](saved)
@@ -227,7 +244,7 @@ def make(name, folder, cache, helpers, changes={}):
     match tokenizer:
         case "words": write_words(folder)
         case "bytes": write_bytes(folder, helpers["write_byte_level"])
-        case "merged pieces": helpers["write_pieces"](folder, cache)
+        case "merged pieces": write_merged_pieces(folder, cache)
         case "unigram": write_unigram(folder, cache)
         case "pieces": write_pieces(folder, cache)
     if model is None or tokenizer == "pieces":
@@ -240,6 +257,6 @@ def make(name, folder, cache, helpers, changes={}):
         import tokenizers
         ids = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")).encode(TEXT).ids
     with torch.no_grad():
-        output = model.float().eval()(input_ids=torch.tensor([ids]))
+        output = model.eval()(input_ids=torch.tensor([ids]))
     key = "logits" if "logits" in output else "last_hidden_state"
     (folder / "reference.json").write_text(json.dumps({"text": TEXT, "ids": ids, key: output[key][0].tolist()}))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the outputs of converted models with those of transformers.
 
-    reference.py --inferno PROGRAM FOLDER [NAME...]
+    reference.py --inferno PROGRAM [--convert EXAMPLE] FOLDER [NAME...]
 
 FOLDER is that of `compare.py --keep`, which stores what transformers computes in single precision: hidden states of
 encoders, outputs of classifiers, logits of the decoders that llama.cpp's converter cannot convert. PROGRAM is `inferno`.
@@ -43,6 +43,7 @@ def difference(found, expected):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--inferno", required=True)
+    parser.add_argument("--convert", help="the example of this crate, to convert with it instead of PROGRAM")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -54,7 +55,8 @@ def main():
             continue
         model = options.folder / f"{name}.f32.gguf"
         try:
-            run([options.inferno, "convert", str(path.parent), str(model), "--type", "f32", "--force"])
+            files = [str(path.parent), str(model)]
+            run([options.convert, *files, "f32"] if options.convert else [options.inferno, "convert", *files, "--type", "f32", "--force"])
             reference = json.loads(path.read_text())
             expected = reference["logits"] if "logits" in reference else reference["last_hidden_state"]
             largest = difference(compute(options.inferno, str(model), reference), expected)

@@ -60,6 +60,10 @@ fn keys_are_named() {
         &["\"vocab_size\" is missing"],
     );
     check(
+        |config, _| config["vocab_size"] = json!(4_000_000_000_u32),
+        &["\"vocab_size\": expected at most 16777216", "found 4000000000"],
+    );
+    check(
         |config, _| config["num_attention_heads"] = json!("two"),
         &["num_attention_heads", "found \"two\""],
     );

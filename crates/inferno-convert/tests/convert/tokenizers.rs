@@ -74,9 +74,12 @@ fn tekken_ranks_become_merges() {
     assert_eq!(encode(&metadata, " abcb"), [1, space, 4 + 257, b]);
 }
 
+/// A change of a file.
+type Change = fn(&mut Value);
+
 #[test]
 fn an_invalid_tekken_file_is_an_error() {
-    let changes: [(fn(&mut Value), &str); 4] = [
+    let changes: [(Change, &str); 4] = [
         (|it| it["config"]["default_vocab_size"] = json!(1000), "found 258"),
         (|it| it["vocab"][256]["token_bytes"] = json!("?"), "vocab[256]"),
         (|it| it["vocab"][257]["token_bytes"] = json!("eHl6"), "vocab[257]: no two tokens"),

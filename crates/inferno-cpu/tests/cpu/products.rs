@@ -44,6 +44,24 @@ fn products_larger_than_one_tile_are_bit_identical() {
 }
 
 #[test]
+fn more_threads_than_processors_compute_the_same_bits() {
+    let mut random = Random::new(11);
+    let fastest = *Isa::available().last().expect("the scalar level");
+    let (one, many) = (backend(fastest, 1), backend(fastest, 64));
+    for dtype in [DType::F16, DType::Q8_0, DType::Q4_K] {
+        for (rows, cols, out_cols) in [(1, 1024, 3000), (21, 512, 700)] {
+            let parts = [random.weight(dtype, 1, out_cols, cols)];
+            let x = random.values(rows * cols);
+            let expected = bits(&linear(&one, rows, &x, &parts, None));
+            for _ in 0..5 {
+                let found = bits(&linear(&many, rows, &x, &parts, None));
+                assert_eq!(found, expected, "{dtype} {rows}x{cols}x{out_cols}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_row_alone_is_bit_identical_to_one_in_a_batch() {
     let mut random = Random::new(2);
     for dtype in DType::ALL {

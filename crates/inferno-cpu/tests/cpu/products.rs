@@ -48,7 +48,7 @@ fn more_threads_than_processors_compute_the_same_bits() {
     let mut random = Random::new(11);
     let fastest = *Isa::available().last().expect("the scalar level");
     let (one, many) = (backend(fastest, 1), backend(fastest, 64));
-    for dtype in [DType::F16, DType::Q8_0, DType::Q4_K] {
+    for dtype in [DType::F16, DType::Q8_0, DType::Q4K] {
         for (rows, cols, out_cols) in [(1, 1024, 3000), (21, 512, 700)] {
             let parts = [random.weight(dtype, 1, out_cols, cols)];
             let x = random.values(rows * cols);

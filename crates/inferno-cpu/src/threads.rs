@@ -6,15 +6,10 @@
 //! shares. The assignment of items to threads is unspecified, so results must not depend on it.
 //!
 //! The pool does not wait for threads that the system has not scheduled: when no item is left, the step closes,
-//! and the caller waits only for workers that have entered it. It must wait for threads that were descheduled while they
-//! had items, and leaves them out if that happens often (`threads/team.rs`).
+//! and the caller waits only for workers that have entered it.
 //!
 //! Between steps the workers spin for some tens of microseconds, the duration of the serial code between two
 //! operations, and then park: an idle pool uses no processor time.
-//!
-//! No cache line is written by all of many threads. Workers enter and leave through gates that a few of them share
-//! (`threads/gate.rs`); the caller opens and closes the gates, and wakes one worker of each, which wakes the others. So
-//! the number of serial operations of a step is that of a tree with two levels.
 //!
 //! If tasks panic, the first panic is resumed in the caller of `run` after all threads have stopped. Tasks that
 //! have not started are dropped, and the pool stays usable. Several threads may call `run`; their steps run one
@@ -23,70 +18,49 @@
 // Passes closures to threads by pointer.
 #![allow(unsafe_code)]
 
-mod delays;
-mod gate;
 mod share;
 mod sync;
-mod team;
 mod usage;
 
 use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::PoisonError;
 use std::{io, mem};
 
-use delays::Delays;
-use gate::{GATE_WORKERS, Gate};
 use share::{End, Share};
 use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sync::thread::{self, JoinHandle, Thread};
 use sync::{Arc, Mutex, MutexGuard, SPINS, UnsafeCell, spin_loop, thread_local};
-use team::Team;
 pub use usage::ThreadUsage;
 use usage::UsageMeter;
 
 /// The function of a step. It is called with a range of items and the number of the thread.
 type StepFn<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
 
-// Loom's macro accepts no constants.
-#[allow(clippy::missing_const_for_thread_local)]
-mod in_task {
-    use super::{Cell, thread_local};
-
-    thread_local! {
-        /// Whether this thread is inside a task of some pool.
-        pub(super) static IN_TASK: Cell<bool> = Cell::new(false);
-    }
+thread_local! {
+    /// Whether this thread is inside a task of some pool.
+    static IN_TASK: Cell<bool> = const { Cell::new(false) };
 }
-use in_task::IN_TASK;
 
 /// A fixed set of threads.
 pub(crate) struct ThreadPool {
     shared: Arc<PoolShared>,
     workers: Vec<JoinHandle<()>>,
     /// Held by the thread whose step is running.
-    turn: Mutex<Team>,
-    /// Number of steps so far.
-    num_steps: AtomicUsize,
+    turn: Mutex<()>,
     usage: UsageMeter,
 }
 
 struct PoolShared {
-    /// The gates, each of [`GATE_WORKERS`] workers.
-    gates: Vec<Gate>,
-    /// Number of threads that take part in steps. Workers beyond it that enter nevertheless do no harm.
-    team_size: AtomicUsize,
-    /// The current step. Written by the holder of `turn` while all gates are closed with no worker inside; read by
-    /// workers inside.
+    /// The step's [`StepState`]: its number, whether workers may enter it, and how many are inside.
+    state: AtomicUsize,
+    /// The current step. Written by the holder of `turn` while the last step is closed and no worker is
+    /// inside; read by workers inside.
     step: UnsafeCell<ParallelStep>,
     /// The items that no thread has started, one share per thread.
     shares: Vec<Share>,
-    /// The workers, from number 1 on; set before the first step.
-    workers: OnceLock<Vec<Thread>>,
-    delays: Delays,
     /// The first panic of the step.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
@@ -94,25 +68,47 @@ struct PoolShared {
 
 struct ParallelStep {
     task: *const StepFn<'static>,
-    /// Number of threads that have a share.
-    sharers: usize,
-    /// Whether threads measure their delays.
-    is_watched: bool,
-    /// The calling thread, once per gate: workers that leave count the references to it.
-    callers: Vec<Arc<Thread>>,
+    caller: Thread,
 }
 
 impl ParallelStep {
     /// The value before the first step.
     fn nothing() -> Self {
-        let task = &|_: Range<usize>, _: usize| ();
-        Self { task, sharers: 1, is_watched: false, callers: Vec::new() }
+        Self { task: &|_: Range<usize>, _: usize| (), caller: thread::current() }
+    }
+}
+
+/// The contents of `PoolShared::state`: from the lowest bits up, the number of workers inside, whether the step is
+/// open, and the number of the step.
+#[derive(Clone, Copy)]
+struct StepState(usize);
+
+impl StepState {
+    const OPEN: usize = 1 << 15;
+    const NUMBER: usize = 1 << 16;
+
+    fn inside(self) -> usize {
+        self.0 % Self::OPEN
+    }
+
+    fn is_open(self) -> bool {
+        self.0 & Self::OPEN != 0
+    }
+
+    fn number(self) -> usize {
+        self.0 / Self::NUMBER
+    }
+
+    /// The next step: open, with no worker inside.
+    fn next(self) -> Self {
+        let next = self.number().wrapping_add(1).wrapping_mul(Self::NUMBER);
+        Self(next | Self::OPEN)
     }
 }
 
 // SAFETY: `step` is the only field that is not `Sync` by itself. It is written only by the holder of `turn` while
-// all gates are closed with no worker inside, before the release stores that open them, and read by workers only
-// between their entry (acquire), which requires an open gate, and their exit. The pointer in it is to a `Sync`
+// the state is closed with no worker inside, before the release store that opens it, and read by workers only
+// between their entry (acquire), which requires an open state, and their exit. The pointer in it is to a `Sync`
 // closure, which `run_ranges` keeps alive until no worker is inside.
 unsafe impl Sync for PoolShared {}
 // SAFETY: as above; no field is tied to one thread.
@@ -123,21 +119,21 @@ impl ThreadPool {
     ///
     /// **Errors**: the system cannot start a thread. Threads already started are joined.
     pub(crate) fn new(num_threads: usize) -> io::Result<Self> {
+        if num_threads >= StepState::OPEN {
+            let most = StepState::OPEN - 1;
+            return Err(io::Error::other(format!("{most} threads are the most it can have")));
+        }
         let shared = Arc::new(PoolShared {
-            gates: (1..num_threads).step_by(GATE_WORKERS).map(|_| Gate::default()).collect(),
-            team_size: AtomicUsize::new(num_threads),
+            state: AtomicUsize::new(0),
             step: UnsafeCell::new(ParallelStep::nothing()),
             shares: (0..num_threads).map(|_| Share::default()).collect(),
-            workers: OnceLock::new(),
-            delays: Delays::default(),
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
         let mut pool = Self {
             shared,
             workers: Vec::new(),
-            turn: Mutex::new(Team::new(num_threads)),
-            num_steps: AtomicUsize::new(0),
+            turn: Mutex::new(()),
             usage: UsageMeter::default(),
         };
         for number in 1..num_threads {
@@ -147,8 +143,6 @@ impl ThreadPool {
                 .spawn(move || shared.work(number))?;
             pool.workers.push(worker);
         }
-        let workers = pool.workers.iter().map(|worker| worker.thread().clone()).collect();
-        let _ = pool.shared.workers.set(workers);
         Ok(pool)
     }
 
@@ -159,7 +153,7 @@ impl ThreadPool {
 
     /// Number of steps so far that ran on several threads.
     pub(crate) fn num_steps(&self) -> usize {
-        self.num_steps.load(Ordering::Relaxed)
+        StepState(self.shared.state.load(Ordering::Relaxed)).number()
     }
 
     /// What measures the threads' time.
@@ -198,44 +192,30 @@ impl ThreadPool {
 
     /// Distributes the items of a step over the threads.
     fn distribute(&self, num_items: usize, task: &StepFn<'_>) {
-        let mut team = lock(&self.turn);
+        let _turn = lock(&self.turn);
         let shared = &*self.shared;
-        self.num_steps.fetch_add(1, Ordering::Relaxed);
-        let suspected = shared.delays.take_suspicion();
-        let started = (suspected || team.is_active()).then(Instant::now);
-        let is_watched = started.is_some_and(|now| team.begin(now, suspected));
-        let sharers = team.size().min(num_items);
         // SAFETY: only the lifetime changes. The pointer is not used after this function returns: it waits below,
         // even if a task panics, until no worker is inside the step.
         let erased = unsafe { mem::transmute::<*const StepFn<'_>, *const StepFn<'static>>(task) };
-        let caller = thread::current();
-        shared.step.with_mut(|step| {
-            // SAFETY: this thread holds the turn, and its last holder left all gates closed with no worker inside.
-            let step = unsafe { &mut *step };
-            (step.task, step.sharers, step.is_watched) = (erased, sharers, is_watched);
-            if step.callers.first().is_none_or(|last| last.id() != caller.id()) {
-                let gates = shared.gates.iter();
-                step.callers = gates.map(|_| Arc::new(caller.clone())).collect();
-            }
+        // SAFETY: this thread holds the turn, and its last holder left the state closed with no worker inside.
+        shared.step.with_mut(|step| unsafe {
+            *step = ParallelStep { task: erased, caller: thread::current() };
         });
+        let sharers = self.num_threads().min(num_items);
         for (number, share) in shared.shares.iter().enumerate() {
             let border = |number: usize| num_items * number.min(sharers) / sharers;
             share.fill(border(number)..border(number + 1));
         }
-        if shared.team_size.load(Ordering::Relaxed) != team.size() {
-            shared.team_size.store(team.size(), Ordering::Relaxed);
+        let state = StepState(shared.state.load(Ordering::Relaxed)).next();
+        shared.state.store(state.0, Ordering::Release);
+        for worker in self.workers.iter().take(sharers - 1) {
+            worker.thread().unpark();
         }
-        let gates = &shared.gates[..(sharers - 1).div_ceil(GATE_WORKERS)];
-        gates.iter().for_each(Gate::open);
-        shared.wake_from_caller(sharers);
-        shared.take_items(task, 0, is_watched);
+        shared.take_items(task, 0);
         // No item is left: workers that have not entered yet do not need to.
-        gates.iter().for_each(Gate::close);
-        let all_left = || gates.iter().all(Gate::is_empty);
-        wait_until(all_left, || shared.delays.suspect());
-        if let (Some(started), true) = (started, is_watched) {
-            let now = Instant::now();
-            team.end(now, now - started, shared.delays.take());
+        let state = StepState(shared.state.fetch_and(!StepState::OPEN, Ordering::Acquire));
+        if state.inside() > 0 {
+            wait_until(|| StepState(shared.state.load(Ordering::Acquire)).inside() == 0);
         }
         let panic = lock(&shared.panic).take();
         if let Some(panic) = panic {
@@ -256,30 +236,8 @@ impl Drop for ThreadPool {
 }
 
 impl PoolShared {
-    /// Wakes the first worker of each gate, and all workers of the first gate, so that there is no delay with few.
-    fn wake_from_caller(&self, sharers: usize) {
-        let first_of_gates = (1 + GATE_WORKERS..sharers).step_by(GATE_WORKERS);
-        first_of_gates.chain(1..sharers.min(1 + GATE_WORKERS)).for_each(|number| self.wake(number));
-    }
-
-    /// Wakes the other workers of a gate if `thread` is its first one.
-    fn wake_from_worker(&self, thread: usize, sharers: usize) {
-        if thread > GATE_WORKERS && (thread - 1) % GATE_WORKERS == 0 {
-            (thread + 1..sharers.min(thread + GATE_WORKERS)).for_each(|number| self.wake(number));
-        }
-    }
-
-    fn wake(&self, number: usize) {
-        if let Some(worker) = self.workers.get().and_then(|workers| workers.get(number - 1)) {
-            worker.unpark();
-        }
-    }
-
     /// Runs items until none is left, and stores the first panic.
-    fn take_items(&self, task: &StepFn<'_>, thread: usize, is_watched: bool) {
-        if is_watched {
-            return self.delays.measure(|| self.take_items(task, thread, false));
-        }
+    fn take_items(&self, task: &StepFn<'_>, thread: usize) {
         IN_TASK.with(|it| it.set(true));
         let result = catch_unwind(AssertUnwindSafe(|| {
             while let Some(items) = self.shares[thread].take(End::Front) {
@@ -308,44 +266,34 @@ impl PoolShared {
 
     /// The main loop of a worker.
     fn work(&self, thread: usize) {
-        let gate_number = (thread - 1) / GATE_WORKERS;
-        let gate = &self.gates[gate_number];
         let mut seen = 0;
         loop {
-            let takes_part = || thread < self.team_size.load(Ordering::Relaxed);
-            wait_until(
-                || gate.has_new_step(seen) && takes_part() || self.stop.load(Ordering::Acquire),
-                || {
-                    // The step that this worker has left is still running.
-                    if gate.is_open() && takes_part() {
-                        self.delays.suspect();
-                    }
-                },
-            );
+            wait_until(|| {
+                let state = StepState(self.state.load(Ordering::Relaxed));
+                state.is_open() && state.number() != seen || self.stop.load(Ordering::Acquire)
+            });
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            let Some(number) = gate.enter() else { continue };
-            seen = number;
+            let enter = |state| StepState(state).is_open().then_some(state + 1);
+            let entry = self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
+            let Ok(entry) = entry else { continue };
+            seen = StepState(entry).number();
             // SAFETY: this thread is inside, so `step` was written and does not change until it leaves.
-            let (task, caller, sharers, is_watched) = self.step.with(|step| unsafe {
-                let step = &*step;
-                let caller = Arc::clone(&step.callers[gate_number]);
-                (step.task, caller, step.sharers, step.is_watched)
-            });
-            self.wake_from_worker(thread, sharers);
+            let (task, caller) =
+                self.step.with(|step| unsafe { ((*step).task, (*step).caller.clone()) });
             // SAFETY: `run_ranges` keeps the closure alive while this thread is inside.
-            self.take_items(unsafe { &*task }, thread, is_watched);
-            if gate.leave() {
+            self.take_items(unsafe { &*task }, thread);
+            let left = StepState(self.state.fetch_sub(1, Ordering::Release));
+            if left.inside() == 1 && !left.is_open() {
                 caller.unpark();
             }
         }
     }
 }
 
-/// Spins, then parks, until `ready` returns true. Calls `before_park` each time before it parks. The thread that makes
-/// it ready unparks this one afterwards.
-fn wait_until(ready: impl Fn() -> bool, before_park: impl Fn()) {
+/// Spins, then parks, until `ready` returns true. The thread that makes it true unparks this one afterwards.
+fn wait_until(ready: impl Fn() -> bool) {
     loop {
         for _ in 0..SPINS {
             if ready() {
@@ -353,7 +301,6 @@ fn wait_until(ready: impl Fn() -> bool, before_park: impl Fn()) {
             }
             spin_loop();
         }
-        before_park();
         thread::park();
     }
 }

@@ -21,10 +21,6 @@ pub(crate) use std::{
 /// Iterations of an empty loop before a thread parks, about 20 to 50 microseconds.
 pub(super) const SPINS: u32 = if cfg!(loom) { 1 } else { 1500 };
 
-/// Workers that share a gate. Every step changes the gate's cache line twice per worker, so with many workers the line
-/// would limit short steps; with few, the caller would open and close many gates.
-pub(super) const GATE_WORKERS: usize = if cfg!(loom) { 1 } else { 8 };
-
 /// The standard library's `UnsafeCell` with loom's interface.
 #[cfg(not(loom))]
 pub(super) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);

@@ -42,44 +42,6 @@ fn thousands_of_short_steps_come_through() {
 }
 
 #[test]
-fn many_threads_on_few_processors_finish_soon() {
-    let pool = ThreadPool::new(64).expect("threads");
-    let started = Instant::now();
-    for count in (0..500).map(|step| 1 + step * 7 % 300) {
-        assert_eq!(counts(&pool, count), vec![1; count]);
-    }
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
-}
-
-#[test]
-fn workers_of_all_gates_take_part() {
-    for _ in 0..20 {
-        let pool = ThreadPool::new(2 * GATE_WORKERS + 2).expect("threads");
-        // All workers are asleep.
-        thread::sleep(std::time::Duration::from_millis(1));
-        // Every task waits for all others, so each needs its own thread.
-        let all_began = Barrier::new(pool.num_threads());
-        pool.run(pool.num_threads(), &|_, _| {
-            all_began.wait();
-        });
-    }
-}
-
-#[test]
-fn a_reduced_team_computes_all_items() {
-    let pool = ThreadPool::new(2 * GATE_WORKERS + 2).expect("threads");
-    for num_delayed in [1, GATE_WORKERS, 100] {
-        let delay = std::time::Duration::from_millis(30);
-        let delays = team::StepDelays { num_threads: num_delayed, longest: delay };
-        lock(&pool.turn).end(Instant::now(), delay, delays);
-        let size = lock(&pool.turn).size();
-        assert!(size < pool.num_threads());
-        pool.run(1000, &|_, thread| assert!(thread < size));
-        assert_eq!(counts(&pool, 1000), vec![1; 1000]);
-    }
-}
-
-#[test]
 fn a_pool_that_went_to_sleep_wakes_up() {
     let pool = ThreadPool::new(3).expect("threads");
     for _ in 0..5 {

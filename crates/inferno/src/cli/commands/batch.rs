@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use inferno_engine::EngineOptions;
@@ -22,8 +23,8 @@ use crate::cli::terminal::progress::DelayedBar;
 use crate::output_file::ensure_creatable;
 use crate::plural::count;
 
-/// Requests that are prepared while others are computed.
-const NUM_PREPARED: usize = 16;
+/// Requests that are prepared at least while others are computed.
+const MIN_PREPARED: usize = 16;
 /// Maximum number of requests at once. The server rejects more that are prepared at once.
 const MAX_IN_FLIGHT: usize = 256;
 
@@ -96,12 +97,18 @@ impl BatchArgs {
             server: &server,
             input: &input,
             output: &output,
-            max_in_flight: (self.model.max_num_seqs() + NUM_PREPARED).min(MAX_IN_FLIGHT),
+            max_in_flight: self.max_in_flight(),
         };
         let started = Instant::now();
         let progress = answer(&run, requests, &mut *writer, input_bytes)?;
         let work = Work::since(started, &server);
         report(&progress, earlier, Some(work))
+    }
+
+    /// The number of requests at once. Sequences of the same length end in the same step, and then as many others are ready.
+    fn max_in_flight(&self) -> usize {
+        let num_computed = self.model.max_num_seqs();
+        (num_computed + num_computed.max(MIN_PREPARED)).min(MAX_IN_FLIGHT)
     }
 
     /// Loads the model and starts a server for it.
@@ -179,10 +186,18 @@ struct Work {
 }
 
 impl Work {
+    /// Returns the work of a run whose requests are all answered.
     fn since(started: Instant, server: &LocalServer) -> Self {
-        let snapshot = server.engine().snapshot();
+        let elapsed = started.elapsed();
+        let engine = server.engine();
+        let mut snapshot = engine.snapshot();
+        // The last answers are sent before the counts of their step are published.
+        while snapshot.num_running > 0 && engine.is_alive() {
+            thread::sleep(Duration::from_millis(1));
+            snapshot = engine.snapshot();
+        }
         Self {
-            elapsed: started.elapsed(),
+            elapsed,
             prompt_tokens: snapshot.prompt_tokens,
             generated_tokens: snapshot.generation_tokens,
         }

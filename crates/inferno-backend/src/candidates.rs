@@ -75,7 +75,7 @@ impl<'a> CandidateRows<'a> {
     }
 
     /// Whether the words are those of whole rows whose ids are below `vocab_size`.
-    pub fn are_sound(&self) -> bool {
+    pub fn are_valid(&self) -> bool {
         let vocab_size = self.shape.vocab_size as u32;
         let are_whole = self.words.len() % self.shape.row_len() == 0;
         are_whole && (0..self.len()).all(|row| self.row(row).iter().all(|(id, _)| id < vocab_size))

@@ -1,6 +1,6 @@
 //! Projections after pooling: the modules `Dense` of sentence-transformers, in files of their own.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
@@ -26,9 +26,32 @@ pub(crate) fn module_folders(folder: &Path, kind: &str) -> Result<Vec<PathBuf>, 
     let of_kind =
         |module: &&Value| module["type"].as_str().is_some_and(|found| found.ends_with(kind));
     let paths = modules.iter().filter(of_kind).filter_map(|module| module["path"].as_str());
-    // Never a path out of the folder.
-    let inside = paths.filter(|path| !path.contains("..") && !path.starts_with('/'));
-    Ok(inside.map(|path| folder.join(path)).collect())
+    let folder_of = |path: &str| {
+        let is_inside =
+            Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        match is_inside {
+            true => Ok(folder.join(path)),
+            false => {
+                let reason = format!("expected a path within the folder, found {path:?}");
+                Err(ConvertError::invalid(folder.join("modules.json"), reason))
+            }
+        }
+    };
+    paths.map(folder_of).collect()
+}
+
+/// Checks that nothing follows the pooling.
+///
+/// **Errors**: a projection, which would be lost.
+pub(crate) fn check_none(folder: &Path) -> Result<(), ConvertError> {
+    match module_folders(folder, "Dense")?.is_empty() {
+        true => Ok(()),
+        false => {
+            let reason = "modules of type Dense are supported for EmbeddingGemma only; remove them \
+                          from the file to convert the model without its projection";
+            Err(ConvertError::invalid(folder.join("modules.json"), reason.to_owned()))
+        }
+    }
 }
 
 /// The projections of a folder.

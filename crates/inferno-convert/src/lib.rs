@@ -105,10 +105,13 @@ impl Conversion {
         let mut config = config.with_defaults(family.defaults);
         (family.prepare)(&mut config)?;
         let mut weights = Weights::open(folder)?;
-        if family.has_projections {
-            for projection in dense::projections(folder)? {
-                weights.add(&projection.path, projection.name)?;
+        match family.has_projections {
+            true => {
+                for projection in dense::projections(folder)? {
+                    weights.add(&projection.path, projection.name)?;
+                }
             }
+            false => dense::check_none(folder)?,
         }
         let sources = Sources::new(weights, &config)?;
         let context = Context { config: &config, sources: &sources, folder };

@@ -248,7 +248,15 @@ fn padded_size(context: &Context<'_>, family: &Family) -> Result<Option<usize>, 
         1 => 1,
         default => context.config.count_or(&["pad_vocab_size_multiple"], default)?.max(1),
     };
-    Ok(size.map(|size| (size as usize).next_multiple_of(multiple)))
+    let padded = size.map(|size| u64::from(size).next_multiple_of(multiple as u64));
+    match padded.filter(|&padded| padded > MAX_TOKENS) {
+        None => Ok(padded.map(|padded| padded as usize)),
+        Some(padded) => Err(invalid(
+            "pad_vocab_size_multiple",
+            &format!("a padded vocabulary of at most {MAX_TOKENS}"),
+            padded,
+        )),
+    }
 }
 
 /// Writes the kind and the tokens of a vocabulary.

@@ -65,7 +65,7 @@ pub(crate) fn ensure_creatable(output: &Path) -> Result<(), Error> {
 }
 
 /// Creates a file in the folder of `output`, to be renamed to it when it is complete. It has the permissions of ordinary files.
-pub(crate) fn temporary_beside(output: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn temporary_next_to(output: &Path) -> io::Result<NamedTempFile> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     // Limited by the user's mask. Temporary files are private by default.

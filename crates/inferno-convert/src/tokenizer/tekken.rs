@@ -77,10 +77,17 @@ impl Tekken {
         for (rank, token) in vocabulary[..num_text].iter().enumerate() {
             let decoded = token["token_bytes"].as_str().and_then(|text| STANDARD.decode(text).ok());
             match decoded {
-                Some(decoded) if token["rank"].as_u64() == Some(rank as u64) => bytes.push(decoded),
+                Some(decoded)
+                    if token["rank"].as_u64() == Some(rank as u64)
+                        && (1..=MAX_TOKEN_BYTES).contains(&decoded.len())
+                        && (decoded.len() == 1 || rank >= 256) =>
+                {
+                    bytes.push(decoded);
+                }
                 _ => {
                     return Err(invalid(format!(
-                        "vocab[{rank}]: expected rank {rank} and token_bytes in base64, found {token}"
+                        "vocab[{rank}]: expected rank {rank} and token_bytes in base64 (one byte below rank 256, at \
+                         most {MAX_TOKEN_BYTES} above), found {token}"
                     )));
                 }
             }
@@ -145,6 +152,9 @@ fn special_texts(tekken: &Map<String, Value>, len: usize) -> Result<Vec<String>,
     Ok(texts)
 }
 
+/// Maximum length of a token, which is divided in every place.
+const MAX_TOKEN_BYTES: usize = 4096;
+
 /// The merges in the order of the tokens that they create; `Err` has the rank of a token that none creates.
 fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>, usize> {
     let ranks: HashMap<&[u8], usize> =
@@ -154,6 +164,7 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>, usize> {
         let splits = (1..token.len()).map(|middle| token.split_at(middle));
         let mut pairs: Vec<_> = splits
             .filter_map(|(left, right)| Some((ranks.get(left)?, ranks.get(right)?)))
+            .filter(|&(&left, &right)| left < rank && right < rank)
             .collect();
         if pairs.is_empty() {
             return Err(rank);

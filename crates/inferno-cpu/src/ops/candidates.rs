@@ -55,13 +55,13 @@ fn summaries_len(vocab_size: usize) -> usize {
 }
 
 /// Number of words of the largest number of candidates of a row.
-fn longest(vocab_size: usize) -> usize {
+fn max_row_len(vocab_size: usize) -> usize {
     CandidateShape { count: MAX_CANDIDATES.min(vocab_size), vocab_size }.row_len()
 }
 
 /// Upper bound of the bytes that [`select_candidates`] allocates.
 pub(crate) fn max_scratch_bytes(pass: &PassShape) -> usize {
-    let of_row = summaries_len(pass.vocab_size).saturating_add(longest(pass.vocab_size));
+    let of_row = summaries_len(pass.vocab_size).saturating_add(max_row_len(pass.vocab_size));
     of_row.saturating_mul(size_of::<f32>()).saturating_mul(pass.max_num_logit_rows)
 }
 
@@ -78,9 +78,10 @@ pub(crate) fn select_candidates(
     assert!((1..=MAX_CANDIDATES.min(vocab_size)).contains(&count), "{count} candidates");
     assert!(vocab_size <= logits.cols() && rows <= logits.num_rows(), "more than the logits");
     let row_len = shape.row_len();
-    let out = match out {
-        Some(known) => known,
-        None => out.insert(CpuBuffer::zeroed(logits.num_rows(), longest(vocab_size), arena)?),
+    let out = match out.take() {
+        Some(known) if known.values().len() >= rows * row_len => out.insert(known),
+        // Room for any number of candidates of any part of a row, so that it is allocated once.
+        _ => out.insert(CpuBuffer::zeroed(logits.num_rows(), max_row_len(logits.cols()), arena)?),
     };
     let num_parts = vocab_size.div_ceil(PART);
     let summaries = workspace.summaries(rows * summaries_len(vocab_size))?;

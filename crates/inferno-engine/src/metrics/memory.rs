@@ -85,7 +85,10 @@ mod tests {
         let (expected, found) = (resident_bytes(), resident_of_process_table());
         let (expected, found) = (expected.expect("known"), found.expect("this process"));
         drop(touched);
-        // Other tests run at the same time.
-        assert!(found > 64 << 20 && found.abs_diff(expected) < 32 << 20, "{found}, {expected}");
+        // Other tests allocate and free memory at the same time.
+        assert!(
+            found > 64 << 20 && found / 4 < expected && expected / 4 < found,
+            "{found}, {expected}"
+        );
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct RemoteStage {
     values: Vec<f32>,
     /// What the last pass selects from its rows of logits.
     candidates: Option<CandidateShape>,
+    /// Number of rows of logits that the last pass returns.
+    num_rows: usize,
     vocab_size: usize,
 }
 
@@ -75,6 +77,7 @@ impl RemoteStage {
             layout,
             values: Vec::new(),
             candidates: None,
+            num_rows: 0,
             vocab_size: spec.vocab_size,
         })
     }
@@ -137,6 +140,7 @@ impl Stage for RemoteStage {
             StageRows::Candidates(shape) => Some(shape),
             StageRows::Logits | StageRows::Hidden | StageRows::Residual => None,
         };
+        self.num_rows = batch.logit_rows().len();
         let link = self.link.get_mut();
         let mut payload = std::mem::take(&mut link.payload);
         to_bytes(residual.unwrap_or_default(), &mut payload);
@@ -152,8 +156,8 @@ impl Stage for RemoteStage {
         to_values(&link.payload, &mut self.values);
         let Some(shape) = self.candidates else { return Ok(StageOutput::Values(&self.values)) };
         let rows = CandidateRows::new(shape, &self.values);
-        if !rows.are_sound() {
-            return Err(link.failed("it returned candidates that do not exist".to_owned()).into());
+        if !rows.are_valid() || rows.len() != self.num_rows {
+            return Err(link.failed("invalid candidates".to_owned()).into());
         }
         let logits = Box::new(RemoteLogits { link: &self.link, vocab_size: self.vocab_size });
         Ok(StageOutput::Candidates { rows, logits })
@@ -217,7 +221,7 @@ impl RemoteLogits<'_> {
         to_values(&link.payload, &mut values);
         match values.len() == rows.len() * self.vocab_size {
             true => Ok(values),
-            false => Err(link.failed("it returned another number of logits".to_owned())),
+            false => Err(link.failed("another number of logits than requested".to_owned())),
         }
     }
 }

@@ -13,7 +13,7 @@ const TEXTS: [&str; 3] = [
 ];
 
 /// Room for the tokens of a text.
-const MAX_TEXT_TOKENS: usize = 32;
+const MAX_TEXT_TOKENS: usize = 64;
 
 /// The speed of generating text greedily, with and without drafts.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::file::checked;
 use super::{ImatrixError, ImportanceMatrix, InputStatistics};
-use crate::output_file::temporary_beside;
+use crate::output_file::temporary_next_to;
 
 /// The longest name of a tensor or a text.
 const MAX_NAME_BYTES: usize = 4096;
@@ -83,7 +83,7 @@ pub(super) fn write(matrix: &ImportanceMatrix, path: &Path) -> Result<(), Imatri
     number(&mut bytes, matrix.num_chunks());
     number(&mut bytes, dataset.len() as u64);
     bytes.extend(dataset.as_bytes());
-    let mut file = temporary_beside(path).map_err(ImatrixError::Io)?;
+    let mut file = temporary_next_to(path).map_err(ImatrixError::Io)?;
     file.write_all(&bytes).map_err(ImatrixError::Io)?;
     file.persist(path).map_err(|error| ImatrixError::Io(error.error))?;
     Ok(())

@@ -160,8 +160,9 @@ class _Actor:
     def __init__(self, model: str | None, load: Mapping[str, Any], operation: _Operation) -> None:
         self._num_ahead = load["max_num_seqs"]
         # The queue has room for all rows of all calls.
-        max_num_waiting = _CALLS_PER_ACTOR * _CALL_BATCHES * self._num_ahead
-        self._engine = Engine(model, **{"max_num_waiting": max_num_waiting, **load})
+        needed = _CALLS_PER_ACTOR * _CALL_BATCHES * self._num_ahead
+        max_num_waiting = max(load.get("max_num_waiting", 0), needed)
+        self._engine = Engine(model, **{**load, "max_num_waiting": max_num_waiting})
         self._operation = operation
 
     def __call__(self, batch: pa.Table) -> pa.Table:

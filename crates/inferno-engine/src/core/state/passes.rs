@@ -34,8 +34,13 @@ impl CoreState {
                 Ok(taken) => {
                     num_tokens += self.batch.num_tokens();
                     duration += taken;
-                    let unread = std::mem::take(&mut self.unread);
-                    self.withdraw(plan, |chunk| unread.contains(&chunk.id));
+                    if !self.unread.is_empty() {
+                        let unread = std::mem::take(&mut self.unread);
+                        self.withdraw(plan, |chunk| {
+                            chunk.output == RowKind::Hidden || unread.contains(&chunk.id)
+                        });
+                        break;
+                    }
                 }
                 Err(_) if self.may_retry() => {
                     self.counters.failed_steps += 1;

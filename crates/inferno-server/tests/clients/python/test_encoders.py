@@ -40,7 +40,7 @@ def test_openai_embeds_texts_and_tokens(encoder, texts):
     assert found.data[0].embedding == pytest.approx(normalized(texts[0]["pooled"][:8]), abs=1e-4)
 
 
-def test_openai_learns_of_longer_inputs_and_of_missing_text(encoder):
+def test_openai_reports_longer_inputs_and_missing_text(encoder):
     with pytest.raises(openai.BadRequestError, match="128"):
         encoder.embeddings.create(model="roberta", input="a" * 500)
     for length in (-1, 100):
@@ -88,7 +88,7 @@ def test_cohere_returns_documents(reranker_url):
         assert result.document.text == pairs[result.index]["document"]
 
 
-def test_cohere_learns_that_a_model_ranks_nothing(encoder_url, narrow_url):
+def test_cohere_reports_that_a_model_ranks_nothing(encoder_url, narrow_url):
     for url in (encoder_url, narrow_url):
         client = cohere.ClientV2(api_key="none", base_url=url)
         with pytest.raises(cohere.BadRequestError, match="classifier"):

@@ -192,7 +192,8 @@ impl Work {
         let engine = server.engine();
         let mut snapshot = engine.snapshot();
         // The last answers are sent before the counts of their step are published.
-        while snapshot.num_running > 0 && engine.is_alive() {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while snapshot.num_running > 0 && engine.is_alive() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
             snapshot = engine.snapshot();
         }

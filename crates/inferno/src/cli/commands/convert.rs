@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::builder::TypedValueParser;
 use inferno_gguf::{GgmlType, Gguf};
-use inferno_model::ModelSpec;
+use inferno_model::{ModelError, ModelSpec};
 
 use super::quantize::{open_matrix, write_quantized};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
@@ -151,9 +151,13 @@ impl ConvertArgs {
         let conversion = Conversion::open(&self.folder, &options)?;
         conversion.notes().iter().for_each(|note| print_note(&format!("note: {note}")));
         let gguf = conversion.into_gguf()?;
-        ModelSpec::from_checkpoint(&gguf).map_err(|error| Error::InconsistentCheckpoint {
-            path: self.folder.clone(),
-            source: Box::new(error),
+        ModelSpec::from_checkpoint(&gguf).map_err(|error| match error {
+            ModelError::MissingTensor { .. }
+            | ModelError::TensorShape { .. }
+            | ModelError::UnusedTensors { .. } => {
+                Error::InconsistentCheckpoint { path: self.folder.clone(), source: Box::new(error) }
+            }
+            error => error.into(),
         })?;
         let recipe = self.output_type.recipe(&gguf);
         let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;

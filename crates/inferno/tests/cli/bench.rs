@@ -248,7 +248,17 @@ fn nothing_is_profiled_unless_requested() {
     ] {
         assert!(table.contains(part), "{part}\n\n{table}");
     }
-    let run = Run::inferno().args(["bench", "--profile", "--backend", "reference", "-m"]);
+    let run = Run::inferno().args([
+        "bench",
+        "-p",
+        "4",
+        "-n",
+        "2",
+        "--profile",
+        "--backend",
+        "reference",
+        "-m",
+    ]);
     let stderr = run.args([model()]).failure(2).stderr;
     assert!(stderr.contains("the reference backend does not support --profile"), "{stderr}");
 }

@@ -47,7 +47,7 @@ def test_openai_reports_longer_inputs_and_missing_text(encoder):
         found = encoder.embeddings.create(model="roberta", input="a" * 500, extra_body={"truncate_prompt_tokens": length})
         assert found.usage.prompt_tokens == (128 if length == -1 else length)
     with pytest.raises(openai.BadRequestError, match="embeddings, not text"):
-        encoder.chat.completions.create(model="roberta", messages=[{"role": "user", "content": "Hi"}])
+        encoder.completions.create(model="roberta", prompt="Hi")
 
 
 def test_ollama_embeds(encoder_url, texts):

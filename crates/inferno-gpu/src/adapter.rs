@@ -9,6 +9,7 @@ use inferno_backend::BackendError;
 
 use crate::limits;
 use crate::ops::product::algorithm::Matrices;
+use crate::timing::Timing;
 
 /// Numbers below this are indices of adapters, others are parts of names.
 const MAX_INDEX: usize = 100;
@@ -195,7 +196,8 @@ impl GpuAdapter {
         if let Some(reason) = limits::insufficient(&required_limits) {
             return Err(unavailable(reason));
         }
-        let mut required_features = self.adapter.features() & wgpu::Features::SHADER_F16;
+        let optional = wgpu::Features::SHADER_F16 | Timing::FEATURES;
+        let mut required_features = self.adapter.features() & optional;
         if has_matrices {
             required_features |= MATRIX_FEATURES;
         }

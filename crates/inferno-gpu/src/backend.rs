@@ -16,6 +16,7 @@ use crate::ops::attention;
 use crate::ops::product::algorithm::Matrices;
 use crate::options::GpuOptions;
 use crate::pass::{GpuPass, PassMemory};
+use crate::timing::Timing;
 use crate::tuning::Tuning;
 
 /// Computes on a GPU.
@@ -30,6 +31,7 @@ pub struct GpuBackend {
     pub(crate) matrices: Option<Matrices>,
     pub(crate) health: Arc<Health>,
     pub(crate) completion: Completion,
+    pub(crate) timing: Option<Timing>,
     pub(crate) registry: Arc<Registry>,
     /// Bound in place of buffers that an operation does not have.
     pub(crate) placeholder: Allocation,
@@ -110,6 +112,7 @@ impl GpuBackend {
             mapped_at_creation: false,
         }));
         let completion = Completion::new(&device);
+        let timing = Timing::new(&device, &queue);
         health.check()?;
         Ok(Self {
             adapter: adapter.clone(),
@@ -119,6 +122,7 @@ impl GpuBackend {
             matrices,
             health,
             completion,
+            timing,
             registry,
             placeholder,
             codebooks: OnceLock::new(),

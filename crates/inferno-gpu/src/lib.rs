@@ -25,6 +25,7 @@ mod pipelines;
 mod roof;
 mod self_check;
 mod template;
+mod timing;
 mod tuning;
 
 pub use adapter::{AdapterKind, GpuAdapter};
@@ -39,3 +40,4 @@ pub use memory::weight::GpuWeight;
 pub use options::GpuOptions;
 pub use pass::GpuPass;
 pub use roof::GpuRoofs;
+pub use timing::KernelTime;

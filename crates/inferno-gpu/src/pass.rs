@@ -13,6 +13,7 @@ use crate::backend::{GpuBackend, GpuCounters};
 use crate::kernel::Variant;
 use crate::memory::allocation::{Allocation, Binding};
 use crate::pipelines::{PARAMS_BYTES, Pipelines};
+use crate::timing::{MAX_TIMED, StepWork, Timing};
 use crate::tuning::Tuning;
 
 /// Dispatches whose parameters share a buffer.
@@ -91,6 +92,25 @@ struct Step {
     pipeline: wgpu::ComputePipeline,
     bind_group: wgpu::BindGroup,
     workgroups: [u32; 3],
+    /// What is timed, if kernels are.
+    label: Option<String>,
+    work: StepWork,
+}
+
+impl Step {
+    /// Records the dispatch of step `number` with its pipeline.
+    fn record(&self, pass: &mut wgpu::ComputePass<'_>, number: usize) {
+        pass.set_pipeline(&self.pipeline);
+        self.dispatch(pass, number);
+    }
+
+    /// Records the dispatch of step `number`, whose pipeline is set.
+    fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>, number: usize) {
+        let offset = (number % PAGE_DISPATCHES * PARAMS_BYTES) as u32;
+        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        let [x, y, z] = self.workgroups;
+        pass.dispatch_workgroups(x, y, z);
+    }
 }
 
 impl<'a> GpuPass<'a> {
@@ -135,7 +155,10 @@ impl<'a> GpuPass<'a> {
         assert!(bytes.len() <= PARAMS_BYTES, "{} bytes of parameters", bytes.len());
         memory.params.extend_from_slice(bytes);
         memory.bound.extend(bindings.iter().map(|binding| binding.key()[0]));
-        memory.steps.push(Step { pipeline, bind_group, workgroups });
+        let is_timed = self.backend.timing.as_ref().is_some_and(Timing::is_on);
+        let label = is_timed.then(|| format!("{} {workgroups:?}", variant.label()));
+        let work = StepWork::default();
+        memory.steps.push(Step { pipeline, bind_group, workgroups, label, work });
         memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
     }
 
@@ -216,9 +239,12 @@ impl<'a> GpuPass<'a> {
         Ok(())
     }
 
-    /// Counts bytes of weights that the last dispatches read.
-    pub(crate) fn count_weight_bytes(&mut self, bytes: u64) {
-        self.memory.weight_bytes += bytes;
+    /// Counts what the last dispatches read and compute.
+    pub(crate) fn count_work(&mut self, work: StepWork) {
+        self.memory.weight_bytes += work.weight_bytes;
+        if let Some(step) = self.memory.steps.last_mut() {
+            step.work = work;
+        }
     }
 
     /// Records an error that [`start`](Self::start) returns.
@@ -273,11 +299,34 @@ impl GpuBackend {
     fn submit_steps(&self, memory: &PassMemory) -> Result<(), BackendError> {
         let mut pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
         pages.try_for_each(|(params, page)| self.write_part(page, 0, params))?;
+        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+        if let Some(timing) = self.timing.as_ref().filter(|timing| timing.is_on()) {
+            self.submit_timed(&memory.steps, timing);
+            return Ok(());
+        }
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.encode(&mut encoder, &memory.steps);
-        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
         self.completion.submit(&self.queue, encoder.finish());
         Ok(())
+    }
+
+    /// Starts the steps, a part of them at a time, and waits for each part.
+    fn submit_timed(&self, steps: &[Step], timing: &Timing) {
+        for (part, steps) in steps.chunks(MAX_TIMED).enumerate() {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            for (number, step) in steps.iter().enumerate() {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                    timestamp_writes: Some(timing.around(number)),
+                    ..Default::default()
+                });
+                step.record(&mut pass, part * MAX_TIMED + number);
+            }
+            timing.resolve(&mut encoder, steps.len());
+            self.completion.record(&mut encoder.begin_compute_pass(&Default::default()));
+            self.completion.submit(&self.queue, encoder.finish());
+            let labels = steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
+            timing.add(|| self.wait(), labels);
+        }
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {
@@ -288,10 +337,7 @@ impl GpuBackend {
                 pass.set_pipeline(&step.pipeline);
                 current = Some(&step.pipeline);
             }
-            let offset = (number % PAGE_DISPATCHES * PARAMS_BYTES) as u32;
-            pass.set_bind_group(0, &step.bind_group, &[offset]);
-            let [x, y, z] = step.workgroups;
-            pass.dispatch_workgroups(x, y, z);
+            step.dispatch(&mut pass, number);
         }
         self.completion.record(&mut pass);
     }

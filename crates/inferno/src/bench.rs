@@ -24,7 +24,7 @@ use std::time::Instant;
 
 pub use ladder::{Ladder, LadderOptions, Rung, climb};
 pub use limits::{DeviceRoofs, GpuPhase, GpuWork};
-pub(crate) use profile::Recorder;
+pub(crate) use profile::DeviceRecorder;
 pub use profile::{OperationProfile, PhaseProfile, ProductProfile, ProductSpeed, Work};
 pub use report::{
     BenchReport, DecodeReached, PhaseReport, PrefillReached, PrefillReport, RoofReport,
@@ -105,8 +105,9 @@ pub fn bench(
 
     let started = Instant::now();
     let mut on_load = |progress| on_progress(BenchProgress::Loading(progress));
-    let mut runner = match &recorder {
-        Some(recorder) => model.observed_runner(Arc::clone(recorder), &mut on_load)?,
+    let observer = recorder.as_ref().and_then(DeviceRecorder::cpu);
+    let mut runner = match observer {
+        Some(observer) => model.observed_runner(Arc::clone(observer), &mut on_load)?,
         None => model.runner(&mut on_load)?,
     };
     let load_time = started.elapsed();
@@ -128,10 +129,10 @@ pub fn bench(
         batches.extend(batch.map(|batch| (num_sequences, batch)));
     }
     drop(measurement);
-    let products = match (&recorder, roofs.as_ref().and_then(DeviceRoofs::cpu)) {
-        (Some(recorder), Some(roofs)) => {
+    let products = match (observer, roofs.as_ref().and_then(DeviceRoofs::cpu)) {
+        (Some(observer), Some(roofs)) => {
             on_progress(BenchProgress::Starting("measuring products"));
-            Some(profile_products(recorder.backend(), model.checkpoint(), roofs)?)
+            Some(profile_products(observer.backend(), model.checkpoint(), roofs)?)
         }
         _ => None,
     };

@@ -9,7 +9,7 @@ use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
-use crate::bench::{DeviceRoofs, GpuWork, Recorder};
+use crate::bench::{DeviceRecorder, DeviceRoofs, GpuWork};
 use crate::device::Device;
 use crate::draft::Drafting;
 use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, checkpoint, embedded, load};
@@ -183,14 +183,17 @@ impl Model {
         self.device()?.observed_runner(&self.checkpoint, &options, observer, on_progress)
     }
 
-    /// Returns what records the operations of [`observed_runner`](Self::observed_runner), with keys and values in a format.
+    /// Returns what records the operations of the device: on a CPU those of [`observed_runner`](Self::observed_runner), with
+    /// keys and values in a format.
     ///
-    /// **Errors**: [`Error::BackendOption`] for a backend other than the CPU's.
-    pub(crate) fn recorder(&self, kv_dtype: KvDType) -> Result<Arc<Recorder>, Error> {
+    /// **Errors**: [`Error::BackendOption`] for the reference backend; a GPU without timestamps.
+    pub(crate) fn recorder(&self, kv_dtype: KvDType) -> Result<DeviceRecorder, Error> {
         match self.device()? {
             Device::Cpu { backend, .. } => {
-                Ok(Arc::new(Recorder::new(Arc::clone(backend), kv_dtype)))
+                Ok(DeviceRecorder::on_cpu(Arc::clone(backend), kv_dtype))
             }
+            #[cfg(feature = "gpu")]
+            Device::Gpu(device) => DeviceRecorder::on_gpu(device.backend()),
             other => {
                 Err(Error::BackendOption { option: "--profile", backend: other.choice().name() })
             }

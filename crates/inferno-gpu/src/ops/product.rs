@@ -16,6 +16,7 @@ use crate::memory::routing::{GpuRouting, max_tiles};
 use crate::memory::weight::{Chunk, GpuWeight, Segment};
 use crate::pack::{UNIT_COLS, WeightFormat, num_units};
 use crate::pass::{GpuPass, MAX_WORKGROUPS};
+use crate::timing::StepWork;
 use crate::tuning::{self, ProductClass};
 use algorithm::{Algorithm, Kind, TileKind};
 
@@ -275,7 +276,10 @@ impl Product<'_> {
                 pass.dispatch(algorithm.variant(&kind), bindings, &params, workgroups);
             }
         }
-        pass.count_weight_bytes(self.weight_bytes(weight));
+        pass.count_work(StepWork {
+            weight_bytes: self.weight_bytes(weight),
+            multiplications: self.multiplications(weight),
+        });
     }
 
     /// Whether workgroups with the same weights and different rows of `x` are neighbors, which devices run at about the

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BenchReport, PhaseReport, RoofReport, SpeculationReport, Spread};
+use super::{BenchReport, PhaseReport, ProductProfile, RoofReport, SpeculationReport, Spread};
 
 impl BenchReport {
     /// Returns everything as JSON. The medians are at the top level: `prefill_tps`, `decode_tps`, `batch` by number of
@@ -55,14 +55,13 @@ impl BenchReport {
 
     /// The profiles of all measurements, if the workload requests them.
     fn profile(&self) -> Option<Value> {
-        let roofs = self.roof.as_ref()?.roofs.cpu()?;
-        let products = self.products.as_ref()?;
+        let roofs = &self.roof.as_ref().filter(|_| self.workload.profile)?.roofs;
         let of = |phase: Option<&PhaseReport>| Some(phase?.profile.as_ref()?.json(roofs));
         Some(json!({
             "prefill": of(self.prefill.as_ref().map(|prefill| &prefill.phase)),
             "decode": of(self.decode.as_ref()),
             "batch": self.by_batch_size(|batch| json!(of(Some(batch)))),
-            "products": products.json(),
+            "products": self.products.as_ref().map(ProductProfile::json),
         }))
     }
 

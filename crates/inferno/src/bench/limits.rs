@@ -7,6 +7,8 @@ use inferno_cpu::Roofs;
 use inferno_gpu::GpuRoofs;
 use serde_json::{Value, json};
 
+use super::profile::Work;
+
 /// The measured limits of the device that computes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DeviceRoofs {
@@ -51,6 +53,18 @@ impl DeviceRoofs {
                 (int8_ops + float_product_ops) / product_rate + other_ops / f32_rate
             }
         }
+    }
+
+    /// Seconds that `work` takes at least: its reads, and its arithmetic.
+    pub(super) fn least_seconds(&self, work: &Work) -> [f64; 2] {
+        let reads = work.bytes as f64 / self.read_bytes_per_second();
+        let (int8, int16, f32) = (work.int8_ops as f64, work.int16_ops as f64, work.f32_ops as f64);
+        let arithmetic = match self {
+            Self::Cpu(roofs) => int16 / roofs.int16_ops_per_second + self.seconds(int8, 0.0, f32),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => self.seconds(int8, f32, int16),
+        };
+        [reads, arithmetic]
     }
 
     /// The kinds of arithmetic of prefill, and their rates in Gop/s.

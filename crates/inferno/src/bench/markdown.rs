@@ -125,7 +125,7 @@ impl BenchReport {
 
     /// Writes where the time of passes goes.
     fn write_profiles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(roofs) = self.roof.as_ref().and_then(|roof| roof.roofs.cpu()) else {
+        let Some(roofs) = self.roof.as_ref().map(|roof| &roof.roofs) else {
             return Ok(());
         };
         for (name, phase) in self.phases() {

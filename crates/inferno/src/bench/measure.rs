@@ -8,7 +8,7 @@ use inferno_engine::{
     ForwardOutput, Passes, Runner, Sampler, SamplingParams, Sequence, SequenceRunner,
 };
 
-use super::profile::{PhaseProfile, Recorder};
+use super::profile::{DeviceRecorder, PhaseProfile};
 use super::report::{PhaseReport, PrefillReport};
 use super::{BenchProgress, GpuWork, Spread, Workload};
 use crate::Error;
@@ -24,7 +24,7 @@ pub(super) struct Measurement<'a> {
     runs_done: usize,
     time_limit: Option<Duration>,
     gpu_work: Option<&'a dyn Fn() -> Option<GpuWork>>,
-    recorder: Option<&'a Recorder>,
+    recorder: Option<&'a DeviceRecorder>,
     tokens: Tokens,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// Records the operations of the measured passes.
-    pub(super) fn record_operations(&mut self, recorder: &'a Recorder) {
+    pub(super) fn record_operations(&mut self, recorder: &'a DeviceRecorder) {
         self.recorder = Some(recorder);
     }
 
@@ -75,8 +75,7 @@ impl<'a> Measurement<'a> {
     /// The operations of `passes`, if they were recorded.
     fn profile(&self, passes: &Passes) -> Option<PhaseProfile> {
         let recorder = self.recorder?;
-        let num_threads = recorder.backend().num_threads();
-        Some(PhaseProfile::new(passes, num_threads, recorder.take()))
+        Some(PhaseProfile::new(passes, recorder.num_threads(), recorder.take()))
     }
 
     /// Reports the result of a measurement, if it has one.

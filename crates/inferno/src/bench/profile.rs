@@ -4,18 +4,86 @@
 //! without a profile have no code for it. [`ProductProfile`] measures products on their own.
 
 mod json;
+#[cfg(feature = "gpu")]
+mod kernels;
 mod markdown;
 mod products;
 mod recorder;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use inferno_cpu::Roofs;
+use inferno_backend::KvDType;
+use inferno_cpu::CpuBackend;
 use inferno_engine::Passes;
+#[cfg(feature = "gpu")]
+use inferno_gpu::GpuBackend;
+
+use super::DeviceRoofs;
+#[cfg(feature = "gpu")]
+use crate::Error;
 
 pub(super) use products::profile_products;
 pub use products::{ProductProfile, ProductSpeed};
 pub(crate) use recorder::Recorder;
+#[cfg(feature = "gpu")]
+use kernels::KernelRecorder;
+
+/// What records the operations of a measurement, on the device that computes.
+pub(crate) enum DeviceRecorder {
+    /// A processor.
+    Cpu(Arc<Recorder>),
+    /// A GPU.
+    #[cfg(feature = "gpu")]
+    Gpu(KernelRecorder),
+}
+
+impl DeviceRecorder {
+    /// A disabled recorder for models on a CPU, with keys and values in a format.
+    pub(crate) fn on_cpu(backend: Arc<CpuBackend>, kv_dtype: KvDType) -> Self {
+        Self::Cpu(Arc::new(Recorder::new(backend, kv_dtype)))
+    }
+
+    /// A disabled recorder for models on a GPU.
+    ///
+    /// **Errors**: a device without timestamps.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn on_gpu(backend: Arc<GpuBackend>) -> Result<Self, Error> {
+        KernelRecorder::new(backend).map(Self::Gpu)
+    }
+
+    /// What observes passes on a CPU.
+    pub(super) fn cpu(&self) -> Option<&Arc<Recorder>> {
+        match self {
+            Self::Cpu(recorder) => Some(recorder),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => None,
+        }
+    }
+
+    /// Number of threads whose time operations share.
+    pub(super) fn num_threads(&self) -> usize {
+        self.cpu().map_or(1, |recorder| recorder.backend().num_threads())
+    }
+
+    /// Records operations from now on, or stops.
+    pub(super) fn record(&self, is_on: bool) {
+        match self {
+            Self::Cpu(recorder) => recorder.record(is_on),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(recorder) => recorder.record(is_on),
+        }
+    }
+
+    /// Returns what was recorded, and starts anew.
+    pub(super) fn take(&self) -> Vec<OperationProfile> {
+        match self {
+            Self::Cpu(recorder) => recorder.take(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(recorder) => recorder.take(),
+        }
+    }
+}
 
 /// The operations of the passes of a measurement.
 #[derive(Debug, Clone)]
@@ -61,18 +129,6 @@ pub struct Work {
 }
 
 impl Work {
-    /// Seconds that reading takes at the measured bandwidth.
-    fn read_seconds(&self, roofs: &Roofs) -> f64 {
-        self.bytes as f64 / roofs.read_bytes_per_second
-    }
-
-    /// Seconds that the arithmetic takes at the measured peak.
-    fn arithmetic_seconds(&self, roofs: &Roofs) -> f64 {
-        self.int8_ops as f64 / roofs.int8_ops_per_second
-            + self.int16_ops as f64 / roofs.int16_ops_per_second
-            + self.f32_ops as f64 / roofs.f32_ops_per_second
-    }
-
     fn ops(&self) -> u64 {
         self.int8_ops + self.int16_ops + self.f32_ops
     }
@@ -85,10 +141,9 @@ impl Work {
     }
 
     /// What an operation that took `time` reached.
-    fn reached(&self, roofs: &Roofs, time: Duration) -> Reached {
+    fn reached(&self, roofs: &DeviceRoofs, time: Duration) -> Reached {
         let seconds = time.as_secs_f64().max(1e-12);
-        let read_share = self.read_seconds(roofs) / seconds;
-        let arithmetic_share = self.arithmetic_seconds(roofs) / seconds;
+        let [read_share, arithmetic_share] = roofs.least_seconds(self).map(|least| least / seconds);
         Reached {
             bytes_per_second: self.bytes as f64 / seconds,
             read_share,
@@ -147,9 +202,11 @@ impl PhaseProfile {
 
 #[cfg(test)]
 mod tests {
+    use inferno_cpu::Roofs;
+
     use super::*;
 
-    pub(super) const ROOFS: Roofs = Roofs {
+    pub(super) const ROOFS: DeviceRoofs = DeviceRoofs::Cpu(Roofs {
         sweep_bytes: 1,
         read_bytes_per_second: 1000.0,
         int8_ops_per_second: 8000.0,
@@ -157,7 +214,7 @@ mod tests {
         f32_ops_per_second: 2000.0,
         cycles_per_second: Some(1e9),
         step_seconds: 1e-6,
-    };
+    });
 
     #[test]
     fn shares_are_those_of_the_roofs() {

@@ -77,7 +77,7 @@ impl GpuDevice {
     }
 
     /// The GPU.
-    pub(super) fn backend(&self) -> Arc<GpuBackend> {
+    pub(crate) fn backend(&self) -> Arc<GpuBackend> {
         Arc::clone(&self.gpu)
     }
 

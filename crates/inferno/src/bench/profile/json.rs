@@ -1,13 +1,13 @@
 //! Profiles as JSON.
 
-use inferno_cpu::Roofs;
 use serde_json::{Value, json};
 
 use super::{OperationProfile, PhaseProfile, ProductProfile};
+use crate::bench::DeviceRoofs;
 
 impl PhaseProfile {
     /// Returns the operations as JSON: sums over all passes, and what they reached.
-    pub(in crate::bench) fn json(&self, roofs: &Roofs) -> Value {
+    pub(in crate::bench) fn json(&self, roofs: &DeviceRoofs) -> Value {
         let operation = |operation: &OperationProfile| {
             let reached = operation.work.map(|work| work.reached(roofs, operation.time));
             json!({

@@ -3,9 +3,8 @@
 use std::fmt::{self, Formatter};
 use std::time::Duration;
 
-use inferno_cpu::Roofs;
-
 use super::{PhaseProfile, ProductProfile};
+use crate::bench::DeviceRoofs;
 
 impl PhaseProfile {
     /// Writes a table of the operations.
@@ -13,7 +12,7 @@ impl PhaseProfile {
         &self,
         f: &mut Formatter<'_>,
         name: &str,
-        roofs: &Roofs,
+        roofs: &DeviceRoofs,
     ) -> fmt::Result {
         let passes = self.num_passes.max(1) as f64;
         let tokens = self.num_tokens.max(1) as f64;

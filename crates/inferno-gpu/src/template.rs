@@ -10,6 +10,8 @@
 //! | `//# else` | the lines after it, otherwise |
 //! | `//# each i COUNT` ... `//# end` | the lines, once for each `$i` below `COUNT`, a name or a number |
 //!
+//! Directives may contain words such as `$NAME`, too.
+//!
 //! Repetition instead of a loop lets an array of sums become registers: the drivers' loops are bounded by a counter of
 //! their own, which prevents some of them from unrolling.
 
@@ -47,7 +49,9 @@ fn expand_lines(lines: &[&str], values: &Values<'_>, out: &mut String) {
         let body = &lines[at..at + middle];
         let otherwise = &lines[(at + middle + 1).min(at + end)..at + end];
         at += end + 1;
-        let words: Vec<&str> = directive.split_whitespace().collect();
+        let mut expanded = String::new();
+        replace_names(directive, values, &mut expanded);
+        let words: Vec<&str> = expanded.split_whitespace().collect();
         match words[..] {
             ["if", name] => {
                 let is_set = value(values, name).is_some_and(|value| value != "0");
@@ -105,10 +109,10 @@ mod tests {
 
     #[test]
     fn names_conditions_and_repetitions_are_replaced() {
-        let source = "let $A = $AB;\n//# if A = 3\nyes\n//# if NO\nno\n//# else\n  other\n//# end\n//# end\n\
+        let source = "//# each i 2\n//# if A$i = 4\nfour\n//# end\n//# end\nlet $A = $AB;\n//# if A = 3\nyes\n//# if NO\nno\n//# else\n  other\n//# end\n//# end\n\
                       //# each i A\nx$i$AB\n//# end\nend";
-        let values = [("A", "3".to_owned()), ("AB", "7".to_owned()), ("NO", "0".to_owned())];
-        let expected = "let 3 = 7;\nyes\n  other\nx07\nx17\nx27\nend\n";
+        let values = [("A1", "4".to_owned()), ("A", "3".to_owned()), ("AB", "7".to_owned()), ("NO", "0".to_owned())];
+        let expected = "four\nlet 3 = 7;\nyes\n  other\nx07\nx17\nx27\nend\n";
         assert_eq!(expand(source, &values), expected);
     }
 

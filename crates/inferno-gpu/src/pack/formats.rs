@@ -155,6 +155,8 @@ impl Codes {
                 ("HIGH", number(high)),
                 ("MAPPING", "integers".to_owned()),
                 ("ZERO", zero.to_string()),
+                // Codes of 8 bits become signed bytes.
+                ("OFFSET", if low == 8 { 0 } else { zero }.to_string()),
             ],
             Self::Signs => {
                 vec![("LOW", number(1)), ("HIGH", number(0)), ("MAPPING", "signs".to_owned())]
@@ -164,6 +166,7 @@ impl Codes {
                 ("HIGH", number(0)),
                 ("MAPPING", "levels".to_owned()),
                 ("LEVELS", level_words(levels)),
+                ("OFFSET", number(0)),
             ],
             Self::Ternary => Vec::new(),
             Self::Codebook { vector_words, high, is_ternary } => vec![
@@ -270,12 +273,19 @@ impl WeightFormat {
         (self.pack)(row, PackedRow { format: self, codes, scales, plane });
     }
 
-    /// The WGSL of `PREFIX_unit(row, unit, units)`, whose buffers are at `binding` and after it.
+    /// Whether weights are floating-point numbers rather than integers with scales.
+    pub(crate) fn is_float(&self) -> bool {
+        matches!(self.codes, Codes::Float { .. })
+    }
+
+    /// The WGSL of `PREFIX_unit(row, unit, units)` and, for integers, of `PREFIX_packed(row, unit, units)` and
+    /// `PREFIX_add(unit, x, sum)`. The buffers are at `binding` and after it.
     pub(crate) fn source(&self, prefix: &str, binding: u32) -> String {
         let mut values = vec![
             ("P", prefix.to_owned()),
             ("CODES", binding.to_string()),
             ("SIDE", (binding + 1).to_string()),
+            ("IS_FLOAT", u32::from(self.is_float()).to_string()),
         ];
         values.extend(self.codes.values(self.dtype));
         values.extend(self.scales.values());

@@ -33,8 +33,7 @@ const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
 /// Threads that sum the products of a row, as in `product.wgsl`.
 const TEAM: u32 = 32;
 
-/// Bytes of four values of a row and of a vector of halves.
-const QUAD_BYTES: u32 = 16;
+/// Bytes of a vector of four halves.
 const HALF_QUAD_BYTES: u32 = 8;
 
 /// The rows of `x` that are multiplied with the same weights.
@@ -65,7 +64,7 @@ pub(crate) enum Algorithm {
     Matrices(MatrixTile),
 }
 
-/// Teams of threads that sum products in f32, see `product.wgsl`.
+/// Teams of threads that sum products of integers or in f32, see `product.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Teams {
     pub(crate) lanes: u32,
@@ -73,8 +72,6 @@ pub(crate) struct Teams {
     pub(crate) rows: u32,
     /// Rows of weights that a team multiplies at a time.
     pub(crate) weights: u32,
-    /// Whether teams share copies of their rows.
-    pub(crate) is_staged: bool,
 }
 
 /// Cooperative matrices, see `matrix_product.wgsl`.
@@ -112,28 +109,38 @@ impl Teams {
         };
         // Few weights per team: more workgroups, for weights with few rows. Many: each value of x is loaded once for all of
         // them, and more loads of weights are in flight.
-        let divisions: &[(u32, u32, bool)] = match rows {
-            1 => &[(256, 2, false), (256, 4, false), (256, 8, false), (256, 1, false)],
-            4 => &[(256, 2, false), (256, 4, false), (256, 1, false)],
-            _ => &[(256, 4, true), (256, 2, true), (256, 2, false)],
+        let divisions: &[(u32, u32)] = match rows {
+            1 => &[(256, 2), (256, 4), (256, 8), (256, 1)],
+            4 => &[(256, 2), (256, 4), (256, 1)],
+            _ => &[(128, 4), (256, 4), (256, 8), (256, 2)],
         };
         // The statistics of a norm are sums of 256 threads.
-        let small: &[(u32, u32, bool)] = match (rows, is_normed) {
-            (1, false) => &[(64, 2, false), (64, 4, false), (64, 1, false)],
-            (4, false) => &[(64, 2, false)],
+        let small: &[(u32, u32)] = match (rows, is_normed) {
+            (1, false) => &[(64, 2), (64, 4), (128, 4), (64, 1)],
+            (4, false) => &[(64, 2)],
             _ => &[],
         };
-        let divisions = divisions.iter().chain(small).filter(|(_, weights, _)| {
+        let divisions = divisions.iter().chain(small).filter(|(_, weights)| {
             // A gate and its up projection have the same team.
             !is_gated || weights % 2 == 0
         });
-        let teams = |&(lanes, weights, is_staged)| Teams { lanes, rows, weights, is_staged };
+        let teams = |&(lanes, weights)| Teams { lanes, rows, weights };
         divisions.map(teams).map(Algorithm::Teams).collect()
     }
 
+    /// Units of rows that the teams of a workgroup share at a time.
+    fn chunk(self) -> u32 {
+        const UNITS: u32 = 256;
+        UNITS / self.rows
+    }
+
     fn workgroup_bytes(self) -> u32 {
-        let sums = 4 * (self.lanes / TEAM) * self.rows * (TEAM + 1);
-        let staged = if self.is_staged { self.rows * (TEAM * 5 * QUAD_BYTES + 4) } else { 0 };
+        // Two bytes per value, a scale and a sum.
+        const UNIT_BYTES: u32 = 16 * 2 + 8;
+        let rows = if self.rows == 1 { self.weights } else { self.rows };
+        let sums = 4 * (self.lanes / TEAM) * rows * (TEAM + 2);
+        let staged = self.rows * (self.chunk() * UNIT_BYTES + 12);
+        // And the partial sums of statistics.
         sums + staged + 4 * self.lanes
     }
 }
@@ -285,6 +292,8 @@ impl Algorithm {
 impl Teams {
     fn variant(self, kind: &Kind) -> Variant {
         let outputs = self.weights / if kind.is_gated { 2 } else { 1 };
+        let are_floats = kind.formats.map(|format| format.map(WeightFormat::is_float));
+        let [first, second] = are_floats.map(|is_float| is_float == Some(true));
         Variant::from(&PRODUCT)
             .with("LANES", self.lanes)
             .with("ROWS", self.rows)
@@ -292,7 +301,11 @@ impl Teams {
             .with("OUTPUTS", outputs)
             .with("IS_NORMED", kind.is_normed.into())
             .with("IS_ALIGNED", kind.is_aligned.into())
-            .with("IS_STAGED", self.is_staged.into())
+            .with("CHUNK", self.chunk())
+            .with("IS_FLOAT_0", first.into())
+            .with("IS_FLOAT_1", second.into())
+            .with("HAS_FLOATS", (first || second).into())
+            .with("HAS_INTEGERS", are_floats.contains(&Some(false)).into())
     }
 }
 

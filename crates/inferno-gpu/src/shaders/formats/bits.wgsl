@@ -1,11 +1,16 @@
 // Integer codes. Their low bits are in `codes`; the bits above them are in a plane after the scales.
 
+// Codes of 8 bits are 128 more than the integer, which an exclusive or makes a signed byte.
 //# if LOW = 8
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec4<u32>>;
 
 fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
     let words = $P_codes[row * units + unit];
     return Codes(bytes_of(words.x), bytes_of(words.y), bytes_of(words.z), bytes_of(words.w));
+}
+
+fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return $P_codes[row * units + unit] ^ vec4<u32>(0x80808080u);
 }
 //# end
 //# if LOW = 4
@@ -17,12 +22,21 @@ fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
     let high = (words >> vec2<u32>(4u)) & vec2<u32>(0x0f0f0f0fu);
     return Codes(bytes_of(low.x), bytes_of(high.x), bytes_of(low.y), bytes_of(high.y));
 }
+
+fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    let words = $P_codes[row * units + unit];
+    return (words.xxyy >> vec4<u32>(0u, 4u, 0u, 4u)) & vec4<u32>(0x0f0f0f0fu);
+}
 //# end
 //# if LOW = 2
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
 
 fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
     return two_bit_codes($P_codes[row * units + unit]);
+}
+
+fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return packed_two_bits($P_codes[row * units + unit]);
 }
 //# end
 //# if LOW = 1
@@ -31,6 +45,11 @@ fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
 fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
     let at = row * units + unit;
     return one_bit_codes($P_codes[at / 2u] >> (at % 2u * 16u));
+}
+
+fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    let at = row * units + unit;
+    return packed_bits($P_codes[at / 2u] >> (at % 2u * 16u));
 }
 //# end
 
@@ -41,6 +60,11 @@ fn $P_level(code: u32) -> u32 {
     let pair = select(words.xy, words.zw, vec2<bool>((code & 8u) != 0u));
     let word = select(pair.x, pair.y, (code & 4u) != 0u);
     return (word >> ((code & 3u) * 8u)) & 0xffu;
+}
+
+fn $P_level_bytes(codes: u32) -> u32 {
+    let first = $P_level(codes & 0xfu) | ($P_level((codes >> 8u) & 0xfu) << 8u);
+    return first | ($P_level((codes >> 16u) & 0xfu) << 16u) | ($P_level((codes >> 24u) & 0xfu) << 24u);
 }
 
 fn $P_floats(codes: vec4<u32>) -> vec4<f32> {
@@ -85,6 +109,33 @@ fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
         $P_floats(codes.third),
         $P_floats(codes.fourth),
     );
+}
+
+fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
+    var words = $P_low_words(row, unit, units);
+//# if HIGH = 1
+    words |= packed_bits($P_side[plane + unit / 2u] >> (unit % 2u * 16u)) << vec4<u32>($LOWu);
+//# end
+//# if HIGH = 2
+    words |= packed_two_bits($P_side[plane + unit]) << vec4<u32>($LOWu);
+//# end
+//# if MAPPING = levels
+    words = vec4<u32>(
+        $P_level_bytes(words.x),
+        $P_level_bytes(words.y),
+        $P_level_bytes(words.z),
+        $P_level_bytes(words.w),
+    ) ^ vec4<u32>(0x80808080u);
+//# end
+    return words;
+}
+
+fn $P_integer(products: i32, total: i32) -> i32 {
+//# if MAPPING = signs
+    return 2 * products - total;
+//# else
+    return products - $OFFSET * total;
+//# end
 }
 
 fn $P_plane_words(units: u32) -> u32 {

@@ -54,6 +54,39 @@ fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
     );
 }
 
+// Elements as signed bytes. None is zero unless the codebook is ternary, so that no negation carries into the next byte.
+fn $P_signed(elements: u32, signs: u32) -> u32 {
+//# if IS_TERNARY
+    return elements ^ 0x80808080u;
+//# else
+    let negative = spread_bits(signs);
+    return (elements ^ (negative * 255u)) + negative;
+//# end
+}
+
+fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
+    // Four bytes per word, one per vector.
+    let index_words = units / $VECTOR_WORDSu;
+//# if IS_TERNARY
+    let start = row * index_words;
+    let signs = 0u;
+//# else
+    let start = row * (index_words + units / 2u);
+    let signs = $P_codes[start + index_words + unit / 2u] >> (unit % 2u * 16u);
+//# end
+    let first = unit * 4u;
+    return vec4<u32>(
+        $P_signed($P_elements(start, plane, first / $VECTOR_WORDSu, 0u), signs),
+        $P_signed($P_elements(start, plane, (first + 1u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 4u),
+        $P_signed($P_elements(start, plane, (first + 2u) / $VECTOR_WORDSu, 0u), signs >> 8u),
+        $P_signed($P_elements(start, plane, (first + 3u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 12u),
+    );
+}
+
+fn $P_integer(products: i32, total: i32) -> i32 {
+    return products;
+}
+
 fn $P_plane_words(units: u32) -> u32 {
     // Vectors times bits, in words.
     return units * 4u / $VECTOR_WORDSu * $HIGHu / 32u;

@@ -128,7 +128,28 @@ fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
 }
 //# end
 
-// Unit `unit` of row `row`, of `units` units per row.
+//# if IS_FLOAT
+//# else
+// Unit `unit` of row `row`, of `units` units per row, as integers.
+fn $P_packed(row: u32, unit: u32, units: u32) -> PackedUnit {
+    let scale_words = $P_scale_words(units);
+    let side = row * (scale_words + $P_plane_words(units));
+    let factors = $P_factors(side, unit, units);
+    return PackedUnit($P_words(row, unit, units, side + scale_words), factors.x, factors.y);
+}
+
+// Adds the product of a unit with 16 columns of x to `sum`.
+fn $P_add(unit: PackedUnit, x: PackedInput, sum: f32) -> f32 {
+    let products = $P_integer(integer_products(unit.words, x), x.total);
+    let scaled = fma(unit.scale * x.scale, f32(products), sum);
+    if $HAS_MIN {
+        return fma(-unit.min * x.scale, f32(x.total), scaled);
+    }
+    return scaled;
+}
+//# end
+
+// Unit `unit` of row `row`, of `units` units per row, in floating point.
 fn $P_unit(row: u32, unit: u32, units: u32) -> Unit {
     let scale_words = $P_scale_words(units);
     let side = row * (scale_words + $P_plane_words(units));

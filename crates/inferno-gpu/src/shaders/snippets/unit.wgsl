@@ -58,6 +58,46 @@ fn one_bit_codes(bits: u32) -> Codes {
     );
 }
 
+// The integers of 16 columns as signed bytes, four per word, before `offset` is subtracted. A weight is
+// `scale * (factor * integer - offset) - min`; the factor and the offset follow from the format.
+struct PackedUnit {
+    words: vec4<u32>,
+    scale: f32,
+    min: f32,
+}
+
+// 16 columns of a row of x as integers: 256 times the first plus the second, both signed bytes, times `scale`.
+struct PackedInput {
+    high: vec4<u32>,
+    low: vec4<u32>,
+    scale: f32,
+    // The sum of the integers.
+    total: i32,
+}
+
+fn byte_products(words: vec4<u32>, others: vec4<u32>) -> i32 {
+    let first = dot4I8Packed(words.x, others.x) + dot4I8Packed(words.y, others.y);
+    return first + dot4I8Packed(words.z, others.z) + dot4I8Packed(words.w, others.w);
+}
+
+// The products of the integers.
+fn integer_products(words: vec4<u32>, x: PackedInput) -> i32 {
+    return byte_products(words, x.high) * 256 + byte_products(words, x.low);
+}
+
+// The lowest four bits as four bytes.
+fn spread_bits(bits: u32) -> u32 {
+    return ((bits & 0xfu) * 0x00204081u) & 0x01010101u;
+}
+
+fn packed_two_bits(word: u32) -> vec4<u32> {
+    return (vec4<u32>(word) >> vec4<u32>(0u, 2u, 4u, 6u)) & vec4<u32>(0x03030303u);
+}
+
+fn packed_bits(bits: u32) -> vec4<u32> {
+    return vec4<u32>(spread_bits(bits), spread_bits(bits >> 4u), spread_bits(bits >> 8u), spread_bits(bits >> 12u));
+}
+
 // Integers below 2^23 less `zero`, exactly: as the fraction of a number from 2^23, which is faster than a conversion
 // on most devices.
 fn integers_less(integers: vec4<u32>, zero: f32) -> vec4<f32> {

@@ -111,7 +111,12 @@ mod tests {
     fn names_conditions_and_repetitions_are_replaced() {
         let source = "//# each i 2\n//# if A$i = 4\nfour\n//# end\n//# end\nlet $A = $AB;\n//# if A = 3\nyes\n//# if NO\nno\n//# else\n  other\n//# end\n//# end\n\
                       //# each i A\nx$i$AB\n//# end\nend";
-        let values = [("A1", "4".to_owned()), ("A", "3".to_owned()), ("AB", "7".to_owned()), ("NO", "0".to_owned())];
+        let values = [
+            ("A1", "4".to_owned()),
+            ("A", "3".to_owned()),
+            ("AB", "7".to_owned()),
+            ("NO", "0".to_owned()),
+        ];
         let expected = "four\nlet 3 = 7;\nyes\n  other\nx07\nx17\nx27\nend\n";
         assert_eq!(expand(source, &values), expected);
     }

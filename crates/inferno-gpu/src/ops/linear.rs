@@ -2,6 +2,7 @@
 
 use inferno_backend::{BackendError, Gate, LinearInput, PassShape, ProductShape};
 
+use super::product::algorithm::MAX_TEAM_ROWS;
 use super::product::{Product, Tiles, halves};
 use crate::memory::buffer::GpuBuffer;
 use crate::memory::weight::GpuWeight;
@@ -10,9 +11,14 @@ use crate::pass::GpuPass;
 /// Bytes of the rows of the largest product after a norm, or as halves.
 pub(crate) fn scratch_bytes(pass: &PassShape, has_matrices: bool) -> usize {
     let products = pass.products.iter();
-    let bytes = |&ProductShape { max_num_rows: rows, cols, .. }: &ProductShape| match has_matrices {
-        true => halves::bytes(rows, cols).into_iter().fold(0, usize::saturating_add),
-        false => rows.saturating_mul(cols).saturating_mul(size_of::<f32>()),
+    let bytes = |&ProductShape { max_num_rows: rows, cols, .. }: &ProductShape| {
+        let normed = |rows: usize| rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
+        match has_matrices {
+            true => halves::bytes(rows, cols)
+                .into_iter()
+                .fold(normed(rows.min(MAX_TEAM_ROWS)), usize::saturating_add),
+            false => normed(rows),
+        }
     };
     products.map(bytes).max().unwrap_or(0)
 }

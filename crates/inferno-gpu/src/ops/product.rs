@@ -221,7 +221,7 @@ impl Product<'_> {
         algorithm: Algorithm,
     ) -> Result<(), BackendError> {
         let (rows, cols, placeholder) = (self.tiles.input_rows(), weight.cols, pass.placeholder());
-        if algorithm.reads_halves(&kind) {
+        if algorithm.reads_halves() {
             let [halves, factors] = halves::convert(pass, rows, cols, self.x, self.norm)?;
             kind = Kind { is_normed: false, is_aligned: true, ..kind };
             let inputs = [(&*halves).into(), (&*factors).into(), placeholder];

@@ -3,7 +3,6 @@
 use crate::backend::GpuBackend;
 use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::routing::TILE_ROWS;
-use crate::ops::LANES;
 use crate::pack::WeightFormat;
 
 kernel!(
@@ -29,6 +28,9 @@ kernel!(
 
 /// The prefixes of both parts, and the bindings of their codes; their scales follow each.
 const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
+
+/// Rows up to which products are exact on devices with cooperative matrices, too.
+pub(crate) const MAX_TEAM_ROWS: usize = 16;
 
 /// Threads that sum the products of a row, as in `product.wgsl`.
 const TEAM: u32 = 32;
@@ -80,13 +82,12 @@ pub(crate) struct MatrixTile {
     /// Rows and columns of a matrix.
     pub(crate) size: u32,
     pub(crate) lanes: u32,
-    /// Parts of the columns that are multiplied at the same time.
+    /// Shares of the columns that are multiplied at the same time.
     pub(crate) split: u32,
-    /// Subgroups per part: along the weights, and along the rows of x.
+    /// Subgroups per share: along the weights, and along the rows of x.
     pub(crate) subgroups: [u32; 2],
-    /// Matrices of a subgroup: pairs, or single ones, of weights; and of rows of x.
+    /// Matrices of a subgroup: pairs of weights, and of rows of x.
     pub(crate) pairs: u32,
-    pub(crate) halves: u32,
     pub(crate) columns: u32,
 }
 
@@ -148,81 +149,70 @@ impl Teams {
 impl Matrices {
     /// Whether a device with `limits` can run a division for every product.
     pub(crate) fn fit(self, limits: &wgpu::Limits) -> bool {
-        let sizes = [TileKind::Rows(1), TileKind::Rows(32), TileKind::Rows(64)];
+        let sizes = [MAX_TEAM_ROWS + 1, 64, 65];
         (4..=64).contains(&self.subgroup)
             && self.subgroup.is_power_of_two()
-            && sizes.iter().all(|&tiles| self.candidates(tiles).iter().any(|it| it.fits(limits)))
+            && sizes.iter().all(|&rows| self.candidates(rows).iter().any(|it| it.fits(limits)))
     }
 
-    /// Divisions of a product, the default first.
-    pub(crate) fn candidates(self, tiles: TileKind) -> Vec<Algorithm> {
-        let tiles = match tiles {
-            TileKind::Rows(rows) if rows > 2 * self.size as usize => {
-                vec![
-                    self.tile([2, 2], 1, 2),
-                    self.tile([4, 2], 1, 2),
-                    self.tile([2, 2], 2, 2),
-                    self.tile([2, 2], 1, 1),
-                ]
-            }
-            TileKind::Rows(rows) if rows > self.size as usize => {
-                vec![self.tile([2, 2], 1, 1), self.tile([4, 2], 1, 1), self.few(4)]
-            }
-            _ => vec![self.few(4), self.few(2)],
+    /// Divisions of a product of `rows` rows, the default first.
+    pub(crate) fn candidates(self, rows: usize) -> Vec<Algorithm> {
+        // Few rows: subgroups that share the columns, instead of more tiles.
+        let tiles = match rows.div_ceil(self.size as usize) {
+            0..=2 => [(4, [1, 2], 1, 1), (4, [1, 1], 1, 2), (2, [2, 2], 1, 1), (1, [2, 2], 1, 1)],
+            3..=4 => [(4, [1, 2], 1, 2), (4, [1, 1], 1, 4), (2, [2, 2], 1, 2), (1, [2, 2], 2, 2)],
+            _ => [(1, [2, 2], 2, 4), (1, [2, 4], 2, 2), (1, [2, 2], 2, 2), (1, [2, 2], 1, 2)],
         };
-        tiles.into_iter().map(Algorithm::Matrices).collect()
+        let smallest = [(1, [2, 2], 1, 1), (1, [2, 2], 2, 1)];
+        let tiles = tiles.into_iter().chain(smallest).map(|tile| self.tile(tile));
+        tiles.filter(|tile| tile.has_whole_loads()).map(Algorithm::Matrices).collect()
     }
 
-    /// Tiles of weights and of rows of x.
-    fn tile(self, subgroups: [u32; 2], pairs: u32, columns: u32) -> MatrixTile {
-        let lanes = subgroups[0] * subgroups[1] * self.subgroup;
-        MatrixTile { size: self.size, lanes, split: 1, subgroups, pairs, halves: 2, columns }
-    }
-
-    /// A few rows of x, with subgroups for `split` parts of the columns.
-    fn few(self, split: u32) -> MatrixTile {
-        // As many as in the kernel `norm`, whose sums each workgroup repeats; in workgroup memory of any device.
-        let lanes = LANES;
-        let split = split.min(lanes / self.subgroup / 2).max(1);
-        let subgroups = [(lanes / self.subgroup / split).clamp(2, 4), 1];
-        MatrixTile { size: self.size, lanes, split, subgroups, pairs: 1, halves: 1, columns: 1 }
+    /// A tile with shares of the columns, subgroups, and matrices of each.
+    fn tile(self, (split, subgroups, pairs, columns): (u32, [u32; 2], u32, u32)) -> MatrixTile {
+        let lanes = split * subgroups[0] * subgroups[1] * self.subgroup;
+        MatrixTile { size: self.size, lanes, split, subgroups, pairs, columns }
     }
 }
 
 impl MatrixTile {
-    fn blocks(self) -> u32 {
-        self.subgroups[0] * self.pairs * self.halves
-    }
-
-    /// Whether the workgroup itself normalizes and converts rows of x.
-    fn is_fused(self, kind: &Kind) -> bool {
-        self.split > 1 && matches!(kind.tiles, TileKind::Rows(0..=4) | TileKind::Slot)
+    /// Rows of weights.
+    fn weights(self) -> u32 {
+        self.subgroups[0] * self.pairs * 2 * self.size
     }
 
     fn rows(self) -> u32 {
         self.subgroups[1] * self.columns * self.size
     }
 
+    /// Vectors of rows of x, and units of weights, that the threads load per step.
+    fn loads(self) -> [u32; 2] {
+        const STEP_QUADS: u32 = 8;
+        const STEP_UNITS: u32 = 2;
+        [self.rows() * STEP_QUADS, self.weights() * STEP_UNITS].map(|loads| self.split * loads)
+    }
+
+    /// Whether each thread has the same number of loads.
+    fn has_whole_loads(self) -> bool {
+        self.loads().into_iter().all(|loads| loads.is_multiple_of(self.lanes))
+    }
+
     fn workgroup_bytes(self) -> u32 {
         const STRIDE: u32 = 10;
-        let inputs = self.split * (self.blocks() * self.size + self.rows()) * STRIDE;
-        let matrices = match self.split {
-            1 => 2 * self.subgroups[0] * self.subgroups[1],
-            split => split * self.blocks() * self.columns,
-        };
-        inputs * HALF_QUAD_BYTES
-            + 4 * matrices * self.size * self.size
-            + 20 * self.rows()
-            + 8 * self.lanes
+        let inputs = self.split * (self.weights() + self.rows()) * STRIDE;
+        let matrices = 2 * self.split * self.subgroups[0] * self.subgroups[1];
+        inputs * HALF_QUAD_BYTES + 4 * matrices * self.size * self.size
     }
 }
 
 impl Algorithm {
     /// The divisions of products of `kind` that a device can run, the default first.
     pub(crate) fn candidates(backend: &GpuBackend, kind: &Kind) -> Vec<Self> {
-        let candidates = match backend.matrices {
-            Some(matrices) => matrices.candidates(kind.tiles),
-            None => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
+        let candidates = match (backend.matrices, kind.tiles) {
+            (Some(matrices), TileKind::Rows(rows)) if rows > MAX_TEAM_ROWS => {
+                matrices.candidates(rows)
+            }
+            _ => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
         };
         candidates.into_iter().filter(|it| it.fits(&backend.limits)).collect()
     }
@@ -252,14 +242,14 @@ impl Algorithm {
     pub(crate) fn group_outputs(self, is_gated: bool) -> usize {
         let rows = match self {
             Self::Teams(teams) => teams.lanes / TEAM * teams.weights,
-            Self::Matrices(tile) => tile.blocks() * tile.size,
+            Self::Matrices(tile) => tile.weights(),
         };
         rows as usize / if is_gated { 2 } else { 1 }
     }
 
     /// Whether rows of x are converted to f16 before the product.
-    pub(crate) fn reads_halves(self, kind: &Kind) -> bool {
-        matches!(self, Self::Matrices(tile) if !tile.is_fused(kind))
+    pub(crate) fn reads_halves(self) -> bool {
+        matches!(self, Self::Matrices(_))
     }
 
     /// The pipeline for products of `kind`.
@@ -274,7 +264,7 @@ impl Algorithm {
         };
         let variant = match self {
             Self::Teams(teams) => teams.variant(kind),
-            Self::Matrices(tile) => tile.variant(kind),
+            Self::Matrices(tile) => tile.variant(),
         };
         let variant = variant
             .with("TILES", tiles)
@@ -310,28 +300,20 @@ impl Teams {
 }
 
 impl MatrixTile {
-    fn variant(self, kind: &Kind) -> Variant {
+    fn variant(self) -> Variant {
         const STEP_COLS: u32 = 32;
-        let outputs = self.blocks() * self.columns * self.size * self.size;
-        let owned = if self.split > 1 { outputs.div_ceil(self.lanes) } else { 0 };
-        let variant = Variant::from(&MATRIX_PRODUCT)
+        let [input_loads, weight_loads] = self.loads().map(|loads| loads / self.lanes);
+        Variant::from(&MATRIX_PRODUCT)
             .with("LANES", self.lanes)
             .with("M", self.size)
             .with("SPLIT", self.split)
             .with("SG_OUT", self.subgroups[0])
             .with("SG_ROWS", self.subgroups[1])
             .with("PAIRS", self.pairs)
-            .with("HALVES", self.halves)
             .with("NT", self.columns)
-            .with("OWNED", owned)
-            .with("K_STEPS", STEP_COLS / self.size);
-        if !self.is_fused(kind) {
-            return variant;
-        }
-        let variant = variant.with("IS_FUSED", 1).with("IS_NORMED", kind.is_normed.into());
-        [&snippets::PRODUCT_ROWS, &snippets::WORKGROUP_SUM, &snippets::HALF_SCALE]
-            .into_iter()
-            .fold(variant.with("IS_ALIGNED", kind.is_aligned.into()), Variant::with_snippet)
+            .with("INPUT_LOADS", input_loads)
+            .with("WEIGHT_LOADS", weight_loads)
+            .with("K_STEPS", STEP_COLS / self.size)
     }
 }
 
@@ -351,12 +333,14 @@ pub(crate) fn variants() -> Vec<Variant> {
     let mut add = |kind: Kind, count: usize| {
         let teams = Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated);
         variants.extend(teams.into_iter().take(count).map(|it| it.variant(&kind)));
-        for matrices in matrices {
-            let tiles = matrices.candidates(kind.tiles).into_iter().take(count);
-            variants.extend(tiles.map(|it| it.variant(&kind)));
+        if let TileKind::Rows(rows) = kind.tiles {
+            for matrices in matrices.iter().filter(|_| rows > MAX_TEAM_ROWS) {
+                let tiles = matrices.candidates(rows).into_iter().take(count);
+                variants.extend(tiles.map(|it| it.variant(&kind)));
+            }
         }
     };
-    let rows = [1, 4, 9, 20, 40].map(TileKind::Rows);
+    let rows = [1, 4, 9, 20, 40, 100].map(TileKind::Rows);
     for tiles in rows.into_iter().chain([TileKind::Slot, TileKind::Experts]) {
         for bits in 0..16_u32 {
             let is_set = |bit: u32| bits >> bit & 1 == 1;

@@ -23,11 +23,11 @@ use super::DeviceRoofs;
 #[cfg(feature = "gpu")]
 use crate::Error;
 
+#[cfg(feature = "gpu")]
+use kernels::KernelRecorder;
 pub(super) use products::profile_products;
 pub use products::{ProductProfile, ProductSpeed};
 pub(crate) use recorder::Recorder;
-#[cfg(feature = "gpu")]
-use kernels::KernelRecorder;
 
 /// What records the operations of a measurement, on the device that computes.
 pub(crate) enum DeviceRecorder {

@@ -12,6 +12,7 @@ use crate::completion::Completion;
 use crate::health::Health;
 use crate::memory::allocation::{Allocation, Registry};
 use crate::memory::routing;
+use crate::memory::staging::Staging;
 use crate::ops::attention;
 use crate::ops::product::algorithm::Matrices;
 use crate::options::GpuOptions;
@@ -39,6 +40,10 @@ pub struct GpuBackend {
     pub(crate) codebooks: OnceLock<Arc<Allocation>>,
     /// Memory of the host that results are copied to.
     pub(crate) download: Mutex<Option<wgpu::Buffer>>,
+    /// Uploads that were not submitted. Locked during a submission.
+    pub(crate) staging: Mutex<Staging>,
+    /// How long the last [wait](Self::wait) took, in nanoseconds.
+    pub(crate) last_wait: AtomicU64,
     /// Bytes that were written to buffers since the last submission, about.
     pub(crate) unsubmitted_bytes: AtomicUsize,
     /// The error of an operation that cannot report it, for the next pass.
@@ -127,6 +132,8 @@ impl GpuBackend {
             placeholder,
             codebooks: OnceLock::new(),
             download: Mutex::default(),
+            staging: Mutex::default(),
+            last_wait: AtomicU64::new(0),
             unsubmitted_bytes: AtomicUsize::new(0),
             deferred: Mutex::default(),
             pass: Mutex::new(PassMemory::new(tuning)),
@@ -372,7 +379,7 @@ mod tests {
         }
         // Commands without the dispatch that counts them, as if they had been aborted.
         let commands = backend.device.create_command_encoder(&Default::default()).finish();
-        backend.completion.submit(&backend.queue, commands);
+        backend.submit_commands(commands);
         let failure = download();
         assert!(matches!(failure, Err(BackendError::DeviceLost { .. })), "{failure:?}");
         assert!(matches!(backend.check(), Err(BackendError::DeviceLost { .. })));

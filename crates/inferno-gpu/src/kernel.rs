@@ -108,7 +108,7 @@ const MAX_FORMATS: usize = 2;
 
 /// A kernel with constants and further snippets: one pipeline. Its sources are expanded by [`template`] with the values
 /// of the constants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) kernel: &'static Kernel,
     constants: [Option<(&'static str, u32)>; MAX_CONSTANTS],
@@ -122,6 +122,17 @@ struct BoundFormat {
     prefix: &'static str,
     binding: u32,
     format: &'static WeightFormat,
+}
+
+impl Hash for Variant {
+    /// Leaves out names, since a variant is looked up for each dispatch.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kernel.hash(state);
+        let constants = self.constants.iter().map_while(|constant| constant.as_ref());
+        constants.for_each(|(_, value)| value.hash(state));
+        let formats = self.formats.iter().map_while(|format| format.as_ref());
+        formats.for_each(|format| std::ptr::hash(format.format, state));
+    }
 }
 
 impl From<&'static Kernel> for Variant {

@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod buffer;
 pub(crate) mod kv_cache;
 pub(crate) mod routing;
+pub(crate) mod staging;
 pub(crate) mod state;
 pub(crate) mod table;
 pub(crate) mod weight;

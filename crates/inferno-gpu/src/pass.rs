@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 use inferno_backend::BackendError;
 
+use crate::adapter::AdapterKind;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::kernel::Variant;
 use crate::memory::allocation::{Allocation, Binding};
@@ -22,6 +22,10 @@ const PAGE_DISPATCHES: usize = 256;
 /// Multiplications that a submission may have, unless a single operation has more: fractions of a second. Windows resets
 /// devices that compute a submission for 2 seconds.
 const MAX_MULTIPLICATIONS: f64 = 1e11;
+
+/// Dispatches after which the first ones of a pass are started, so that the device does not wait until all are recorded.
+/// Each further part has twice as many as the one before, since each takes the host as long as several dispatches.
+const FIRST_DISPATCHES: usize = 16;
 
 /// Operations that are recorded, and started by [`submit`](inferno_backend::Pass::submit).
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub(crate) struct PassMemory {
     bound: Vec<u64>,
     /// Uploads of the current pass.
     num_uploads: usize,
+    /// The number of steps that are started before the next one is recorded.
+    max_steps: usize,
 }
 
 impl PassMemory {
@@ -67,6 +73,7 @@ impl PassMemory {
             max_multiplications: MAX_MULTIPLICATIONS,
             bound: Vec::new(),
             num_uploads: 0,
+            max_steps: usize::MAX,
         }
     }
 
@@ -77,7 +84,6 @@ impl PassMemory {
         self.bound.clear();
         self.weight_bytes = 0;
         self.multiplications = 0.0;
-        self.num_uploads = 0;
     }
 
     /// Bytes of scratch memory.
@@ -117,6 +123,11 @@ impl<'a> GpuPass<'a> {
     pub(crate) fn new(backend: &'a GpuBackend) -> Self {
         let mut memory = backend.pass_memory();
         memory.clear();
+        memory.num_uploads = 0;
+        // A software device has no time to spare for the host.
+        let is_software = backend.adapter().kind() == AdapterKind::Software;
+        let is_timed = backend.timing.as_ref().is_some_and(Timing::is_on);
+        memory.max_steps = if is_software || is_timed { usize::MAX } else { FIRST_DISPATCHES };
         memory.pipelines.evict(&backend.registry.take_dropped());
         Self { backend, memory, error: None }
     }
@@ -135,6 +146,12 @@ impl<'a> GpuPass<'a> {
         debug_assert_eq!(bindings.len(), variant.kernel.access.len(), "{}", variant.label());
         if workgroups.contains(&0) {
             return;
+        }
+        if self.memory.steps.len() >= self.memory.max_steps && self.error.is_none() {
+            match self.start() {
+                Ok(()) => self.memory.max_steps = self.memory.max_steps.saturating_mul(2),
+                Err(error) => self.fail(error),
+            }
         }
         let device = &self.backend.device;
         let memory = &mut *self.memory;
@@ -177,6 +194,7 @@ impl<'a> GpuPass<'a> {
         let memory = &mut *self.memory;
         let (steps, params) = (mem::take(&mut memory.steps), mem::take(&mut memory.params));
         let (weight_bytes, earlier) = (memory.weight_bytes, self.error.take());
+        let max_steps = mem::replace(&mut memory.max_steps, usize::MAX);
         let recorded = record(self);
         let recorded = recorded.and(self.error.take().map_or(Ok(()), Err));
         let started = Instant::now();
@@ -187,11 +205,17 @@ impl<'a> GpuPass<'a> {
         let duration = started.elapsed();
         let memory = &mut *self.memory;
         (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
+        memory.max_steps = max_steps;
         self.error = earlier;
         submitted.and_then(|()| self.backend.check()).map(|()| duration)
     }
 
-    /// Whether a dispatch of this pass reads or writes `allocation`.
+    /// Starts the dispatches of this pass together, after the last one was recorded.
+    pub(crate) fn start_together(&mut self) {
+        self.memory.max_steps = usize::MAX;
+    }
+
+    /// Whether a dispatch of this pass that was not started reads or writes `allocation`.
     pub(crate) fn uses(&self, allocation: &Allocation) -> bool {
         self.memory.bound.contains(&allocation.id())
     }
@@ -284,10 +308,6 @@ impl<'a> GpuPass<'a> {
             ..GpuCounters::default()
         });
         memory.clear();
-        // Releases what completed submissions used.
-        if let Err(error) = backend.device.poll(wgpu::PollType::Poll) {
-            backend.health.fail(error.to_string());
-        }
         backend.health.check()
     }
 }
@@ -295,18 +315,17 @@ impl<'a> GpuPass<'a> {
 impl GpuBackend {
     /// Starts the steps that `memory` holds.
     ///
-    /// **Errors**: as [`write_part`](Self::write_part).
+    /// **Errors**: as [`write`](Self::write).
     fn submit_steps(&self, memory: &PassMemory) -> Result<(), BackendError> {
         let mut pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
-        pages.try_for_each(|(params, page)| self.write_part(page, 0, params))?;
-        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+        pages.try_for_each(|(params, page)| self.write_params(page, params))?;
         if let Some(timing) = self.timing.as_ref().filter(|timing| timing.is_on()) {
             self.submit_timed(&memory.steps, timing);
             return Ok(());
         }
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.encode(&mut encoder, &memory.steps);
-        self.completion.submit(&self.queue, encoder.finish());
+        self.submit_commands(encoder.finish());
         Ok(())
     }
 
@@ -323,7 +342,7 @@ impl GpuBackend {
             }
             timing.resolve(&mut encoder, steps.len());
             self.completion.record(&mut encoder.begin_compute_pass(&Default::default()));
-            self.completion.submit(&self.queue, encoder.finish());
+            self.submit_commands(encoder.finish());
             let labels =
                 steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
             timing.add(|| self.wait(), labels);
@@ -382,10 +401,11 @@ mod tests {
         let weight = weight.expect("memory");
         let x = matrix(&backend, ROWS, COLS, &random.values(ROWS * COLS));
         let mut out = backend.alloc(ROWS, COLS).expect("memory");
-        let mut run = |max_multiplications: f64| {
+        let mut run = |max_multiplications: f64, max_steps: usize| {
             backend.pass_memory().max_multiplications = max_multiplications;
             let before = backend.counters().submissions;
             let mut pass = backend.begin();
+            pass.memory.max_steps = max_steps;
             pass.linear(ROWS, &x, &weight, None, &mut out).expect("memory");
             for _ in 1..NUM_PRODUCTS {
                 pass.linear_add(ROWS, &x, &weight, None, &mut out).expect("memory");
@@ -395,9 +415,12 @@ mod tests {
             (backend.counters().submissions - before, values)
         };
         let product = (ROWS * COLS * COLS) as f64;
-        let (one, expected) = run(NUM_PRODUCTS as f64 * product);
+        let (one, expected) = run(NUM_PRODUCTS as f64 * product, usize::MAX);
         assert_eq!(one, 1);
-        assert_eq!(run(2.0 * product), (3, expected.clone()));
-        assert_eq!(run(0.5 * product), (6, expected), "an operation is not divided");
+        assert_eq!(run(2.0 * product, usize::MAX), (3, expected.clone()));
+        let (parts, values) = run(NUM_PRODUCTS as f64 * product, 1);
+        assert!((3..=5).contains(&parts), "{parts} parts of twice as many dispatches each");
+        assert_eq!(values, expected);
+        assert_eq!(run(0.5 * product, usize::MAX), (6, expected), "an operation is not divided");
     }
 }

@@ -31,7 +31,7 @@ struct Layout {
 }
 
 /// A compiled kernel.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Pipeline {
     layout: Layout,
     pipeline: wgpu::ComputePipeline,
@@ -49,16 +49,26 @@ impl Pipelines {
         params: (u64, &wgpu::Buffer),
         bindings: &[Binding<'_>],
     ) -> Result<(wgpu::ComputePipeline, wgpu::BindGroup), BackendError> {
-        let Pipeline { layout, pipeline } = self.pipeline(device, variant)?;
-        self.key.clear();
-        self.key.extend([layout.id, params.0]);
-        self.key.extend(bindings.iter().flat_map(Binding::key));
-        if let Some(group) = self.bind_groups.get(&self.key[..]) {
-            return Ok((pipeline, group.clone()));
+        if !self.pipelines.contains_key(variant) {
+            self.compile(device, variant);
+        }
+        let Self { pipelines, bind_groups, key, .. } = self;
+        let Pipeline { layout, pipeline } = match &pipelines[variant] {
+            Ok(pipeline) => pipeline,
+            Err(reason) => {
+                let (name, reason) = (variant.label(), reason.clone());
+                return Err(BackendError::Kernel { name, reason });
+            }
+        };
+        key.clear();
+        key.extend([layout.id, params.0]);
+        key.extend(bindings.iter().flat_map(Binding::key));
+        if let Some(group) = bind_groups.get(&key[..]) {
+            return Ok((pipeline.clone(), group.clone()));
         }
         let group = bind_group(device, &layout.bind_group, params.1, bindings);
-        self.bind_groups.insert(self.key.as_slice().into(), group.clone());
-        Ok((pipeline, group))
+        bind_groups.insert(key.as_slice().into(), group.clone());
+        Ok((pipeline.clone(), group))
     }
 
     /// Drops the groups that have a buffer whose number is among `dropped`.
@@ -71,20 +81,12 @@ impl Pipelines {
         }
     }
 
-    fn pipeline(
-        &mut self,
-        device: &wgpu::Device,
-        variant: &Variant,
-    ) -> Result<Pipeline, BackendError> {
-        if !self.pipelines.contains_key(variant) {
-            let layout = self.layout(device, variant.kernel.access);
-            let compiled = health::scoped(device, || compile(device, &layout.pipeline, variant));
-            let compiled = compiled.map(|pipeline| Pipeline { layout, pipeline });
-            self.pipelines.insert(*variant, compiled.map_err(|error| error.to_string()));
-        }
-        self.pipelines[variant]
-            .clone()
-            .map_err(|reason| BackendError::Kernel { name: variant.label(), reason })
+    /// Compiles a kernel, or finds out why that is not possible.
+    fn compile(&mut self, device: &wgpu::Device, variant: &Variant) {
+        let layout = self.layout(device, variant.kernel.access);
+        let compiled = health::scoped(device, || compile(device, &layout.pipeline, variant));
+        let compiled = compiled.map(|pipeline| Pipeline { layout, pipeline });
+        self.pipelines.insert(*variant, compiled.map_err(|error| error.to_string()));
     }
 
     fn layout(&mut self, device: &wgpu::Device, access: &'static [Access]) -> Layout {

@@ -170,6 +170,7 @@ impl GpuBackend {
         repetitions: usize,
     ) -> Result<f64, BackendError> {
         let mut pass = self.begin();
+        pass.start_together();
         (0..repetitions).for_each(|_| record(&mut pass));
         let started = Instant::now();
         pass.submit()?;

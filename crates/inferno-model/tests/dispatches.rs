@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use inferno_backend::{BatchBuilder, BlockId, CandidateShape, KvDType, LogitRows, SequenceChunk};
 use inferno_conformance::gpu::adapter;
+use inferno_gpu::{AdapterKind, GpuCounters};
 use inferno_model::{ModelCache, StageOutput, StageRows};
 use support::{fixtures, limits, load};
 
-/// Lookup of the embedding, selection of rows, final norm and output head; the count of the pass and that of its download.
-const OUTSIDE_LAYERS: u64 = 6;
+/// Lookup of the embedding, selection of rows, final norm and output head; the count of the download.
+const OUTSIDE_LAYERS: u64 = 5;
 
 /// Projection of queries, keys and values; rotation and storage; attention; its output; both parts of the feed-forward
 /// block.
@@ -23,9 +24,20 @@ const PER_LAYER: u64 = 6;
 /// Selection of candidates from up to 1024 logits.
 const SELECTION: u64 = 1;
 
+/// Submissions of a pass with few layers: those of a device of its own overlap with the work of the host.
+const MAX_SUBMISSIONS: u64 = 2;
+
+/// The submissions between two states of the counters, and the dispatches except for those that count submissions.
+fn work(before: &GpuCounters, after: &GpuCounters) -> (u64, u64) {
+    let submissions = after.submissions - before.submissions;
+    (submissions, after.dispatches - before.dispatches - submissions)
+}
+
 #[test]
-fn a_dense_layer_is_six_dispatches_in_one_submission_and_a_greedy_step_downloads_a_candidate() {
+fn a_dense_layer_is_six_dispatches_in_few_submissions_and_a_greedy_step_downloads_a_candidate() {
     let Some(backend) = adapter() else { return };
+    let is_software = backend.adapter().kind() == AdapterKind::Software;
+    let max_submissions = if is_software { 1 } else { MAX_SUBMISSIONS };
     for name in ["llama.gguf", "qwen2.gguf", "qwen3.gguf", "mistral-window.gguf"] {
         let model = load(&fixtures().join(name), Arc::clone(backend));
         let layout = model.spec().kv_layout(8, KvDType::F16);
@@ -44,9 +56,9 @@ fn a_dense_layer_is_six_dispatches_in_one_submission_and_a_greedy_step_downloads
             let after = backend.counters();
             let row_bytes = size_of::<f32>() * model.spec().vocab_size;
             assert_eq!(after.downloaded_bytes - before.downloaded_bytes, row_bytes as u64);
-            assert_eq!(after.submissions - before.submissions, 1, "{name}");
+            let (submissions, dispatches) = work(&before, &after);
+            assert!(submissions <= max_submissions, "{name}: {submissions}");
             let num_layers = layout.layers.len() as u64;
-            let dispatches = after.dispatches - before.dispatches;
             assert!(
                 dispatches <= PER_LAYER * num_layers + OUTSIDE_LAYERS,
                 "{name}: {dispatches} for {num_layers} layers"
@@ -56,8 +68,9 @@ fn a_dense_layer_is_six_dispatches_in_one_submission_and_a_greedy_step_downloads
             model.submit(&batch, None, rows, &mut cache, &mut workspace).expect("a valid batch");
             assert!(matches!(model.wait(&mut workspace), Ok(StageOutput::Candidates { .. })));
             let greedy = backend.counters();
-            assert_eq!(greedy.submissions - after.submissions, 1, "{name}");
-            assert_eq!(greedy.dispatches - after.dispatches, dispatches + SELECTION, "{name}");
+            let (submissions, selecting) = work(&after, &greedy);
+            assert!(submissions <= max_submissions, "{name}: {submissions}");
+            assert_eq!(selecting, dispatches + SELECTION, "{name}");
             assert_eq!(greedy.downloaded_bytes - after.downloaded_bytes, 16, "{name}");
         }
     }

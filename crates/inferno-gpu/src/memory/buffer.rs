@@ -1,13 +1,15 @@
 //! Activations, and transfers between the host and the device.
 
+use std::hint;
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
+use super::staging::MAX_STAGED_BYTES;
 use crate::adapter::AdapterKind;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::completion::COUNT_BYTES;
@@ -106,7 +108,7 @@ impl GpuBackend {
         Ok(self.registry.register(buffer))
     }
 
-    /// Creates a buffer of `size` bytes. A failure affects nothing else.
+    /// Creates a buffer of `size` bytes, which is mapped if the host can write to it. A failure affects nothing else.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     pub(crate) fn create_buffer(
@@ -120,7 +122,7 @@ impl GpuBackend {
                 label: Some(what),
                 size,
                 usage,
-                mapped_at_creation: false,
+                mapped_at_creation: usage.contains(wgpu::BufferUsages::MAP_WRITE),
             })
         };
         self.with_memory(create)
@@ -178,23 +180,71 @@ impl GpuBackend {
         offset: u64,
         bytes: &[u8],
     ) -> Result<(), BackendError> {
+        if bytes.is_empty() || self.stage(target.buffer(), offset, bytes) {
+            return Ok(());
+        }
         for (number, part) in bytes.chunks(UPLOAD_BYTES).enumerate() {
             self.write_part(target.buffer(), offset + (number * UPLOAD_BYTES) as u64, part)?;
             // The host holds what was written until a submission has completed.
             let unsubmitted = self.unsubmitted_bytes.fetch_add(part.len(), Ordering::Relaxed);
             if unsubmitted + part.len() >= TRANSFER_BYTES {
-                self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-                self.queue.submit([]);
+                self.submit_uploads();
                 self.wait();
             }
         }
         Ok(())
     }
 
+    /// Copies the parameters of a submission, as [`write`](Self::write) does.
+    ///
+    /// **Errors**: as [`write`](Self::write).
+    pub(crate) fn write_params(
+        &self,
+        target: &wgpu::Buffer,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        match self.stage(target, 0, bytes) {
+            true => Ok(()),
+            false => self.write_part(target, 0, bytes),
+        }
+    }
+
+    /// Adds `bytes` to the uploads of the next submission, unless they are too many.
+    fn stage(&self, target: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> bool {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_staged = bytes.len() <= MAX_STAGED_BYTES
+            && staging.add(target, offset, bytes, |size| {
+                let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+                self.create_buffer(size, usage, "uploads").ok()
+            });
+        if !is_staged && staging.has_target(target) {
+            // What is written otherwise precedes what is staged.
+            staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+        }
+        is_staged
+    }
+
+    /// Starts the uploads that were not submitted.
+    fn submit_uploads(&self) {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+        staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+    }
+
+    /// Starts the uploads that were not submitted and then `commands`, which end with the dispatch that counts them.
+    /// Returns the number of submissions, see [`Completion`](crate::completion::Completion).
+    pub(crate) fn submit_commands(&self, commands: wgpu::CommandBuffer) -> u32 {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.unsubmitted_bytes.store(0, Ordering::Relaxed);
+        staging.submit(&self.device, Some(commands), |commands| {
+            self.completion.submit(&self.queue, commands)
+        })
+    }
+
     /// Copies `bytes` at once.
     ///
     /// **Errors**: as [`write`](Self::write).
-    pub(crate) fn write_part(
+    fn write_part(
         &self,
         target: &wgpu::Buffer,
         offset: u64,
@@ -281,7 +331,7 @@ impl GpuBackend {
             at += len as u64;
         }
         self.completion.record_copy(&mut encoder, &staging, at);
-        let num_submitted = self.completion.submit(&self.queue, encoder.finish());
+        let num_submitted = self.submit_commands(encoder.finish());
         let slice = staging.slice(..size);
         slice.map_async(wgpu::MapMode::Read, |_| ());
         self.wait();
@@ -306,8 +356,40 @@ impl GpuBackend {
     pub(crate) fn wait(&self) {
         /// Much more than a pass takes. A software device may take any time, and cannot hang.
         const TIMEOUT: Duration = Duration::from_secs(300);
-        let is_software = self.adapter().kind() == AdapterKind::Software;
-        self.wait_at_most((!is_software).then_some(TIMEOUT));
+        if self.adapter().kind() == AdapterKind::Software {
+            return self.wait_at_most(None);
+        }
+        let started = Instant::now();
+        self.wait_actively(started);
+        self.wait_at_most(Some(TIMEOUT));
+        let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.last_wait.store(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// Waits as long as the last time, without sleeping at the end: a processor takes long to wake up. Returns early, also
+    /// for errors, if the device takes longer.
+    fn wait_actively(&self, started: Instant) {
+        /// Shorter than this, sleeping is not worth it.
+        const MARGIN: Duration = Duration::from_micros(200);
+        const MAX_ACTIVE: Duration = Duration::from_millis(1);
+        let expected = Duration::from_nanos(self.last_wait.load(Ordering::Relaxed));
+        let asleep = (expected - expected / 5)
+            .saturating_sub(MARGIN)
+            .max(expected.saturating_sub(MAX_ACTIVE / 2));
+        if asleep > MARGIN {
+            let poll = wgpu::PollType::Wait { submission_index: None, timeout: Some(asleep) };
+            if !matches!(self.device.poll(poll), Err(wgpu::PollError::Timeout)) {
+                return;
+            }
+        }
+        let active = Instant::now();
+        while active.elapsed() < MAX_ACTIVE && started.elapsed() < expected + expected / 4 + MARGIN
+        {
+            if !matches!(self.device.poll(wgpu::PollType::Poll), Ok(wgpu::PollStatus::Poll)) {
+                return;
+            }
+            hint::spin_loop();
+        }
     }
 
     /// Waits as [`wait`](Self::wait) does; `None` for any time.

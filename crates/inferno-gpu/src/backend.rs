@@ -42,7 +42,7 @@ pub struct GpuBackend {
     pub(crate) download: Mutex<Option<wgpu::Buffer>>,
     /// Uploads that were not submitted. Locked during a submission.
     pub(crate) staging: Mutex<Staging>,
-    /// How long the last [wait](Self::wait) took, in nanoseconds.
+    /// How long the last [wait](Self::wait) took that was not short, in nanoseconds.
     pub(crate) last_wait: AtomicU64,
     /// Bytes that were written to buffers since the last submission, about.
     pub(crate) unsubmitted_bytes: AtomicUsize,

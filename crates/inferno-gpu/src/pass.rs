@@ -327,26 +327,24 @@ impl GpuBackend {
             self.submit_timed(&memory.steps, timing);
             return Ok(());
         }
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        self.encode(&mut encoder, &memory.steps);
-        self.submit_commands(encoder.finish());
+        self.submit_commands(|encoder| self.encode(encoder, &memory.steps));
         Ok(())
     }
 
     /// Starts the steps, a part of them at a time, and waits for each part.
     fn submit_timed(&self, steps: &[Step], timing: &Timing) {
         for (part, steps) in steps.chunks(MAX_TIMED).enumerate() {
-            let mut encoder = self.device.create_command_encoder(&Default::default());
-            for (number, step) in steps.iter().enumerate() {
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                    timestamp_writes: Some(timing.around(number)),
-                    ..Default::default()
-                });
-                step.record(&mut pass, part * MAX_TIMED + number);
-            }
-            timing.resolve(&mut encoder, steps.len());
-            self.completion.record(&mut encoder.begin_compute_pass(&Default::default()));
-            self.submit_commands(encoder.finish());
+            self.submit_commands(|encoder| {
+                for (number, step) in steps.iter().enumerate() {
+                    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                        timestamp_writes: Some(timing.around(number)),
+                        ..Default::default()
+                    });
+                    step.record(&mut pass, part * MAX_TIMED + number);
+                }
+                timing.resolve(encoder, steps.len());
+                self.completion.record(&mut encoder.begin_compute_pass(&Default::default()));
+            });
             let labels =
                 steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
             timing.add(|| self.wait(), labels);

@@ -2,14 +2,14 @@
 
 use std::hint;
 use std::ops::Range;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
-use super::staging::MAX_STAGED_BYTES;
+use super::staging::{MAX_STAGED_BYTES, Staging};
 use crate::adapter::AdapterKind;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::completion::COUNT_BYTES;
@@ -214,7 +214,7 @@ impl GpuBackend {
 
     /// Adds `bytes` to the uploads of the next submission, unless they are too many.
     fn stage(&self, target: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> bool {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut staging = self.staging();
         let is_staged = bytes.len() <= MAX_STAGED_BYTES
             && staging.add(target, offset, bytes, |size| {
                 let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
@@ -222,26 +222,39 @@ impl GpuBackend {
             });
         if !is_staged && staging.has_target(target) {
             // What is written otherwise precedes what is staged.
-            staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+            self.submit_staged(&mut staging);
         }
         is_staged
     }
 
     /// Starts the uploads that were not submitted.
     fn submit_uploads(&self) {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+        self.submit_staged(&mut self.staging());
     }
 
-    /// Starts the uploads that were not submitted and then `commands`, which end with the dispatch that counts them.
-    /// Returns the number of submissions, see [`Completion`](crate::completion::Completion).
-    pub(crate) fn submit_commands(&self, commands: wgpu::CommandBuffer) -> u32 {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+    fn submit_staged(&self, staging: &mut Staging) {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        staging.record(&mut encoder);
+        self.queue.submit([encoder.finish()]);
+        staging.recall();
+    }
+
+    /// Starts the uploads that were not submitted, and then what `record` records, which ends with the dispatch that counts
+    /// the submission. Returns the number of submissions, see [`Completion`](crate::completion::Completion).
+    pub(crate) fn submit_commands(&self, record: impl FnOnce(&mut wgpu::CommandEncoder)) -> u32 {
+        let mut staging = self.staging();
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        staging.submit(&self.device, Some(commands), |commands| {
-            self.completion.submit(&self.queue, commands)
-        })
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        staging.record(&mut encoder);
+        record(&mut encoder);
+        let num_submitted = self.completion.submit(&self.queue, encoder.finish());
+        staging.recall();
+        num_submitted
+    }
+
+    fn staging(&self) -> MutexGuard<'_, Staging> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Copies `bytes` at once.
@@ -327,14 +340,14 @@ impl GpuBackend {
                 self.create_buffer(room, usage, "a download")?
             }
         };
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        let mut at = 0;
-        for &(source, offset, len) in parts {
-            encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
-            at += len as u64;
-        }
-        self.completion.record_copy(&mut encoder, &staging, at);
-        let num_submitted = self.submit_commands(encoder.finish());
+        let num_submitted = self.submit_commands(|encoder| {
+            let mut at = 0;
+            for &(source, offset, len) in parts {
+                encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
+                at += len as u64;
+            }
+            self.completion.record_copy(encoder, &staging, at);
+        });
         let slice = staging.slice(..size);
         slice.map_async(wgpu::MapMode::Read, |_| ());
         self.wait();

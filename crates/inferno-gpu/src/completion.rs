@@ -77,13 +77,9 @@ impl Completion {
     }
 
     /// Submits commands that end with the dispatch of [`record`](Self::record). Returns the count after them.
-    pub(crate) fn submit(
-        &self,
-        queue: &wgpu::Queue,
-        commands: impl Iterator<Item = wgpu::CommandBuffer>,
-    ) -> u32 {
+    pub(crate) fn submit(&self, queue: &wgpu::Queue, commands: wgpu::CommandBuffer) -> u32 {
         let mut num_submitted = self.num_submitted.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.submit(commands);
+        queue.submit([commands]);
         *num_submitted = num_submitted.wrapping_add(1);
         *num_submitted
     }

@@ -2,14 +2,14 @@
 
 use std::hint;
 use std::ops::Range;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use inferno_backend::BackendError;
 
 use super::allocation::{Allocation, Binding};
-use super::staging::MAX_STAGED_BYTES;
+use super::staging::{MAX_STAGED_BYTES, Staging};
 use crate::adapter::AdapterKind;
 use crate::backend::{GpuBackend, GpuCounters};
 use crate::completion::COUNT_BYTES;
@@ -20,6 +20,9 @@ pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
 
 /// Bytes of an upload that need memory in one piece.
 const UPLOAD_BYTES: usize = 8 << 20;
+
+/// Waits shorter than this tell nothing about the next one, and are no reason to sleep.
+const SHORT_WAIT: Duration = Duration::from_micros(200);
 
 /// A matrix of activations in the memory of the GPU.
 #[derive(Debug)]
@@ -211,7 +214,7 @@ impl GpuBackend {
 
     /// Adds `bytes` to the uploads of the next submission, unless they are too many.
     fn stage(&self, target: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> bool {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut staging = self.staging();
         let is_staged = bytes.len() <= MAX_STAGED_BYTES
             && staging.add(target, offset, bytes, |size| {
                 let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
@@ -219,26 +222,39 @@ impl GpuBackend {
             });
         if !is_staged && staging.has_target(target) {
             // What is written otherwise precedes what is staged.
-            staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+            self.submit_staged(&mut staging);
         }
         is_staged
     }
 
     /// Starts the uploads that were not submitted.
     fn submit_uploads(&self) {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        staging.submit(&self.device, None, |uploads| self.queue.submit(uploads));
+        self.submit_staged(&mut self.staging());
     }
 
-    /// Starts the uploads that were not submitted and then `commands`, which end with the dispatch that counts them.
-    /// Returns the number of submissions, see [`Completion`](crate::completion::Completion).
-    pub(crate) fn submit_commands(&self, commands: wgpu::CommandBuffer) -> u32 {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+    fn submit_staged(&self, staging: &mut Staging) {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        staging.record(&mut encoder);
+        self.queue.submit([encoder.finish()]);
+        staging.recall();
+    }
+
+    /// Starts the uploads that were not submitted, and then what `record` records, which ends with the dispatch that counts
+    /// the submission. Returns the number of submissions, see [`Completion`](crate::completion::Completion).
+    pub(crate) fn submit_commands(&self, record: impl FnOnce(&mut wgpu::CommandEncoder)) -> u32 {
+        let mut staging = self.staging();
         self.unsubmitted_bytes.store(0, Ordering::Relaxed);
-        staging.submit(&self.device, Some(commands), |commands| {
-            self.completion.submit(&self.queue, commands)
-        })
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        staging.record(&mut encoder);
+        record(&mut encoder);
+        let num_submitted = self.completion.submit(&self.queue, encoder.finish());
+        staging.recall();
+        num_submitted
+    }
+
+    fn staging(&self) -> MutexGuard<'_, Staging> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Copies `bytes` at once.
@@ -324,14 +340,14 @@ impl GpuBackend {
                 self.create_buffer(room, usage, "a download")?
             }
         };
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        let mut at = 0;
-        for &(source, offset, len) in parts {
-            encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
-            at += len as u64;
-        }
-        self.completion.record_copy(&mut encoder, &staging, at);
-        let num_submitted = self.submit_commands(encoder.finish());
+        let num_submitted = self.submit_commands(|encoder| {
+            let mut at = 0;
+            for &(source, offset, len) in parts {
+                encoder.copy_buffer_to_buffer(source.buffer(), offset, &staging, at, len as u64);
+                at += len as u64;
+            }
+            self.completion.record_copy(encoder, &staging, at);
+        });
         let slice = staging.slice(..size);
         slice.map_async(wgpu::MapMode::Read, |_| ());
         self.wait();
@@ -362,29 +378,29 @@ impl GpuBackend {
         let started = Instant::now();
         self.wait_actively(started);
         self.wait_at_most(Some(TIMEOUT));
-        let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.last_wait.store(nanoseconds, Ordering::Relaxed);
+        let duration = started.elapsed();
+        if duration >= SHORT_WAIT {
+            let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+            self.last_wait.store(nanoseconds, Ordering::Relaxed);
+        }
     }
 
     /// Waits as long as the last time, without sleeping at the end: a processor takes long to wake up. Returns early, also
     /// for errors, if the device takes longer.
     fn wait_actively(&self, started: Instant) {
-        /// Shorter than this, sleeping is not worth it.
-        const MARGIN: Duration = Duration::from_micros(200);
         const MAX_ACTIVE: Duration = Duration::from_millis(1);
         let expected = Duration::from_nanos(self.last_wait.load(Ordering::Relaxed));
-        let asleep = (expected - expected / 5)
-            .saturating_sub(MARGIN)
-            .max(expected.saturating_sub(MAX_ACTIVE / 2));
-        if asleep > MARGIN {
+        let early = (expected / 5 + SHORT_WAIT).min(MAX_ACTIVE / 2);
+        let asleep = expected.saturating_sub(early);
+        if asleep > SHORT_WAIT {
             let poll = wgpu::PollType::Wait { submission_index: None, timeout: Some(asleep) };
             if !matches!(self.device.poll(poll), Err(wgpu::PollError::Timeout)) {
                 return;
             }
         }
         let active = Instant::now();
-        while active.elapsed() < MAX_ACTIVE && started.elapsed() < expected + expected / 4 + MARGIN
-        {
+        let end = expected + expected / 4 + SHORT_WAIT;
+        while active.elapsed() < MAX_ACTIVE && started.elapsed() < end {
             if !matches!(self.device.poll(wgpu::PollType::Poll), Ok(wgpu::PollStatus::Poll)) {
                 return;
             }
@@ -425,7 +441,7 @@ impl GpuBackend {
 
 #[cfg(test)]
 mod tests {
-    use inferno_backend::DeviceMemory;
+    use inferno_backend::{Backend, DeviceMemory, Function, Pass};
 
     use super::*;
     use crate::adapter;
@@ -441,6 +457,50 @@ mod tests {
         let mut staging = Vec::new();
         let found = backend.download(&buffer, 0..len, &mut staging).expect("a device that works");
         assert!(found == values);
+    }
+
+    #[test]
+    fn uploads_take_effect_in_their_order() {
+        const LARGE: usize = MAX_STAGED_BYTES / size_of::<f32>() + 1;
+        const SMALL: usize = LARGE / 2;
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        let mut buffer = backend.alloc(1, LARGE).expect("memory");
+        let mut check = |lens: &[usize]| {
+            let mut expected = vec![0.0; LARGE];
+            backend.upload(&expected, &mut buffer);
+            for (&len, value) in lens.iter().zip(1..) {
+                let values = vec![value as f32; len];
+                backend.upload(&values, &mut buffer);
+                expected[..len].copy_from_slice(&values);
+            }
+            let mut staging = Vec::new();
+            let found = backend.download(&buffer, 0..LARGE, &mut staging);
+            assert!(found.expect("a device that works") == expected, "{lens:?}");
+        };
+        check(&[SMALL, 2, 1]);
+        check(&[SMALL, LARGE]);
+        check(&[LARGE, SMALL, 3]);
+        check(&[3, LARGE, 2, LARGE, 1]);
+        // More than there is kept memory for, twice.
+        check(&[SMALL; 40]);
+        check(&[SMALL; 40]);
+    }
+
+    #[test]
+    fn active_waits_end_in_time() {
+        let Some(adapter) = adapter::for_tests() else { return };
+        let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+        for last_wait in [Duration::ZERO, Duration::from_micros(900), Duration::from_millis(20)] {
+            let mut x = backend.alloc(1 << 10, 1 << 10).expect("memory");
+            let mut pass = backend.begin();
+            pass.apply(1 << 10, Function::Gelu, &mut x);
+            pass.submit().expect("a device that works");
+            backend.last_wait.store(last_wait.as_nanos() as u64, Ordering::Relaxed);
+            backend.wait_actively(Instant::now());
+            backend.wait();
+            backend.check().expect("nothing failed");
+        }
     }
 
     #[test]

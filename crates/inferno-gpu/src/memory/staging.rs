@@ -89,27 +89,17 @@ impl Staging {
         self.copies.iter().any(|copy| copy.target == *target)
     }
 
-    /// Submits the uploads, if there are any, and `commands` after them, with `submit`.
-    pub(crate) fn submit<T>(
-        &mut self,
-        device: &wgpu::Device,
-        commands: Option<wgpu::CommandBuffer>,
-        submit: impl FnOnce(&mut dyn Iterator<Item = wgpu::CommandBuffer>) -> T,
-    ) -> T {
-        let copies = (!self.copies.is_empty()).then(|| {
-            self.filled.iter().for_each(|chunk| chunk.buffer.unmap());
-            let mut encoder = device.create_command_encoder(&Default::default());
-            for Copy { source, source_offset, target, offset, bytes } in self.copies.drain(..) {
-                encoder.copy_buffer_to_buffer(&source, source_offset, &target, offset, bytes);
-            }
-            encoder.finish()
-        });
-        let has_copies = copies.is_some();
-        let submitted = submit(&mut copies.into_iter().chain(commands));
-        if has_copies {
-            self.others.extend(self.filled.drain(..).map(Chunk::recall));
+    /// Records the uploads that were not submitted.
+    pub(crate) fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.filled.iter().for_each(|chunk| chunk.buffer.unmap());
+        for Copy { source, source_offset, target, offset, bytes } in self.copies.drain(..) {
+            encoder.copy_buffer_to_buffer(&source, source_offset, &target, offset, bytes);
         }
-        submitted
+    }
+
+    /// Takes back the memory of the uploads that were recorded, once the commands are submitted.
+    pub(crate) fn recall(&mut self) {
+        self.others.extend(self.filled.drain(..).map(Chunk::recall));
     }
 }
 

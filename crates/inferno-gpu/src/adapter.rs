@@ -2,6 +2,8 @@
 
 mod memory;
 
+pub(crate) use memory::unchecked_shader;
+
 use std::fmt;
 use std::sync::OnceLock;
 

@@ -73,6 +73,13 @@ macro_rules! snippet {
 
 pub(crate) use snippet;
 
+impl Kernel {
+    /// Whether it multiplies by cooperative matrices, which is supported with Vulkan only.
+    pub(crate) fn has_matrices(&self) -> bool {
+        self.extensions.contains(&"wgpu_cooperative_matrix")
+    }
+}
+
 impl PartialEq for Snippet {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -276,7 +283,7 @@ mod tests {
             };
             msl::write_string(&module, &info, &options, &Default::default())
                 .unwrap_or_else(|error| panic!("{label}: {error}"));
-            if variant.kernel.extensions.contains(&"wgpu_cooperative_matrix") {
+            if variant.kernel.has_matrices() {
                 // Kernels with cooperative matrices are for Vulkan only.
                 continue;
             }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use inferno_backend::BackendError;
 
+use crate::adapter::unchecked_shader;
 use crate::health;
 use crate::kernel::{Access, Variant};
 use crate::memory::allocation::{Binding, KEY_LEN};
@@ -110,10 +111,14 @@ fn compile(
     variant: &Variant,
 ) -> wgpu::ComputePipeline {
     let label = variant.label();
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+    let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some(&label),
         source: wgpu::ShaderSource::Wgsl(variant.source().into()),
-    });
+    };
+    let module = match variant.kernel.has_matrices() {
+        true => unchecked_shader(device, descriptor),
+        false => device.create_shader_module(descriptor),
+    };
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(&label),
         layout: Some(layout),

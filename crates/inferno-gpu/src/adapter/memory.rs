@@ -1,4 +1,5 @@
-//! What wgpu offers by unsafe functions only: the size of a GPU's memory, and experimental features.
+//! What wgpu offers by unsafe functions only: the size of a GPU's memory, experimental features, and kernels without the
+//! checks that it adds.
 
 #![allow(unsafe_code)]
 
@@ -61,4 +62,19 @@ pub(super) fn experimental_features(are_wanted: bool) -> wgpu::ExperimentalFeatu
     // SAFETY: the only experimental feature that is requested is that of cooperative matrices. Their loads and stores are
     // within arrays of workgroup memory: sizes and places follow from constants of the kernel, not from its inputs.
     unsafe { wgpu::ExperimentalFeatures::enabled() }
+}
+
+/// Compiles a kernel without the checks of indexes and the counters of loops that wgpu adds: with them, products of matrices
+/// take up to half as long again.
+pub(crate) fn unchecked_shader(
+    device: &wgpu::Device,
+    descriptor: wgpu::ShaderModuleDescriptor<'_>,
+) -> wgpu::ShaderModule {
+    // SAFETY: the caller is `compile`, for kernels with cooperative matrices, of which there is one: `matrix_product`. Its
+    // indexes of workgroup memory follow from constants and the number of a thread, and are below the lengths of the arrays
+    // (`MatrixTile::has_whole_loads`). Those of buffers follow from the sizes of the operands, which the host checks, and
+    // are limited to their last row and column. Its loops end at parameters.
+    unsafe {
+        device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
+    }
 }

@@ -68,6 +68,40 @@ fn sum_of_splits(matrix: u32, element: u32) -> f32 {
 }
 
 //# each p FUNCTIONS
+//# if ARE_PACKED
+// A unit of a row of weights as it is stored: of an up projection if `is_up`.
+fn load_$p(row: u32, unit: u32, is_up: bool) -> PackedUnit {
+//# if UP
+    if is_up && IS_GATED == 1u {
+        return w$UP_packed(row, min(unit, params.units - 1u), params.units);
+    }
+//# end
+    return w$p_packed(row, min(unit, params.units - 1u), params.units);
+}
+
+fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
+//# if UP
+    if is_up && IS_GATED == 1u {
+        return w$UP_expanded(unit);
+    }
+//# end
+    return w$p_expanded(unit);
+}
+//# else
+fn load_$p(row: u32, unit: u32, is_up: bool) -> Unit {
+//# if UP
+    if is_up && IS_GATED == 1u {
+        return w$UP_unit(row, min(unit, params.units - 1u), params.units);
+    }
+//# end
+    return w$p_unit(row, min(unit, params.units - 1u), params.units);
+}
+
+fn expand_$p(unit: Unit, is_up: bool) -> Unit {
+    return unit;
+}
+//# end
+
 fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
     let worker = subgroup % SUBGROUPS;
     let slot = worker / (SG_OUT * SG_ROWS);
@@ -76,7 +110,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# each l INPUT_LOADS
     let input_at_$l = thread + $lu * LANES;
     let input_quad_$l = input_at_$l / (ROWS * QUADS) * QUADS + input_at_$l % QUADS;
-    let input_from_$l = 4u * params.units * tile_row(tile, input_at_$l / QUADS % ROWS) + input_quad_$l;
+    let input_row_$l = 4u * params.units * tile_row(tile, input_at_$l / QUADS % ROWS);
     let input_to_$l = input_at_$l / QUADS * STRIDE + input_at_$l % QUADS;
 //# end
 //# each l WEIGHT_LOADS
@@ -88,7 +122,9 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
     let is_up_$l = weight_row_$l / M % 2u == 1u;
     let gate_from_$l = buffer_row(params.part_$p, tile.expert, block_row_$l);
     let up_from_$l = buffer_row(params.part_$UP, tile.expert, block_row_$l + params.part_$UP.up);
+    let weight_from_$l = select(gate_from_$l, up_from_$l, is_up_$l);
 //# else
+    let is_up_$l = false;
     let weight_from_$l = buffer_row(params.part_$p, tile.expert, n + weight_row_$l);
 //# end
     let weight_to_$l = weight_at_$l / STEP_UNITS * STRIDE + weight_at_$l % STEP_UNITS * 4u;
@@ -100,38 +136,40 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# end
 //# end
 //# end
-    for (var step = 0u; step < params.units; step += SPLIT * STEP_UNITS) {
-        // All loads before the first store, so that they are in flight together.
+    let last_quad = 4u * params.units - 1u;
+    // The loads of a step are in flight while the matrices of the one before it are multiplied.
 //# each l INPUT_LOADS
-        let input_$l = halves[input_from_$l + 4u * step];
+    var input_$l = halves[input_row_$l + min(input_quad_$l, last_quad)];
 //# end
 //# each l WEIGHT_LOADS
-//# if IS_GATED
-        var unit_$l: Unit;
-        if is_up_$l {
-            unit_$l = w$UP_unit(up_from_$l, step + weight_unit_$l, params.units);
-        } else {
-            unit_$l = w$p_unit(gate_from_$l, step + weight_unit_$l, params.units);
-        }
-//# else
-        let unit_$l = w$p_unit(weight_from_$l, step + weight_unit_$l, params.units);
+    var unit_$l = load_$p(weight_from_$l, weight_unit_$l, is_up_$l);
 //# end
-//# end
+    for (var step = 0u; step < params.units; step += SPLIT * STEP_UNITS) {
         workgroupBarrier();
 //# each l INPUT_LOADS
 //# if SPLIT = 1
         inputs[input_to_$l] = input_$l;
 //# else
-        inputs[input_to_$l] = select(vec4<f16>(), input_$l, 4u * step + input_quad_$l < 4u * params.units);
+        inputs[input_to_$l] = select(vec4<f16>(), input_$l, 4u * step + input_quad_$l <= last_quad);
 //# end
 //# end
 //# each l WEIGHT_LOADS
-        weights[weight_to_$l] = scaled(unit_$l.values.first, unit_$l);
-        weights[weight_to_$l + 1u] = scaled(unit_$l.values.second, unit_$l);
-        weights[weight_to_$l + 2u] = scaled(unit_$l.values.third, unit_$l);
-        weights[weight_to_$l + 3u] = scaled(unit_$l.values.fourth, unit_$l);
+        {
+            let unit = expand_$p(unit_$l, is_up_$l);
+            weights[weight_to_$l] = scaled(unit.values.first, unit);
+            weights[weight_to_$l + 1u] = scaled(unit.values.second, unit);
+            weights[weight_to_$l + 2u] = scaled(unit.values.third, unit);
+            weights[weight_to_$l + 3u] = scaled(unit.values.fourth, unit);
+        }
 //# end
         workgroupBarrier();
+        let next = step + SPLIT * STEP_UNITS;
+//# each l INPUT_LOADS
+        input_$l = halves[input_row_$l + min(4u * next + input_quad_$l, last_quad)];
+//# end
+//# each l WEIGHT_LOADS
+        unit_$l = load_$p(weight_from_$l, next + weight_unit_$l, is_up_$l);
+//# end
 //# each k K_STEPS
         {
 //# each i PAIRS

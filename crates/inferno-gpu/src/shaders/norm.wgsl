@@ -1,4 +1,4 @@
-// One workgroup per row. Each thread sums the columns at distances of LANES, in order.
+// One workgroup per row. Each thread sums four neighboring columns at distances of 4 LANES, in order.
 
 struct Params {
     rows: u32,
@@ -28,15 +28,23 @@ fn main(
     var mean = 0.0;
     if params.is_layer != 0u {
         var sum = 0.0;
-        for (var col = lane; col < params.cols; col += LANES) {
-            sum += x[first + col];
+        for (var col = 4u * lane; col < params.cols; col += 4u * LANES) {
+//# each i 4
+            if col + $iu < params.cols {
+                sum += x[first + col + $iu];
+            }
+//# end
         }
         mean = workgroup_sum(lane, sum) / f32(params.cols);
     }
     var squares = 0.0;
-    for (var col = lane; col < params.cols; col += LANES) {
-        let value = x[first + col] - mean;
-        squares = fma(value, value, squares);
+    for (var col = 4u * lane; col < params.cols; col += 4u * LANES) {
+//# each i 4
+        if col + $iu < params.cols {
+            let value_$i = x[first + col + $iu] - mean;
+            squares = fma(value_$i, value_$i, squares);
+        }
+//# end
     }
     let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
     let factor = 1.0 / sqrt(mean_square + params.eps);

@@ -174,6 +174,33 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
 //# end
 //# end
     let has_work = tile.count > 0u && has_rows(params.part_$p, tile.expert, n);
+    // A unit is loaded before the one before it is multiplied, and the first one before rows of x are.
+    let last = max(params.units, 1u) - 1u;
+    var next = min(thread % TEAM, last);
+//# each w OUTPUTS
+//# if IS_FLOAT_$p
+    var next_unit_$w = w$p_unit(row_of_$w, next, params.units);
+//# else
+    var next_unit_$w = w$p_packed(row_of_$w, next, params.units);
+//# end
+//# if IS_GATED
+//# if IS_FLOAT_$UP
+    var next_up_$w = w$UP_unit(up_row_of_$w, next, params.units);
+//# else
+    var next_up_$w = w$UP_packed(up_row_of_$w, next, params.units);
+//# end
+//# end
+//# end
+//# if IS_NORMED
+//# each r ROWS
+    statistics_$r = row_statistics(row_$r, thread);
+//# if HAS_INTEGERS
+    if thread == $ru {
+        staged_statistics[$r] = statistics_$r;
+    }
+//# end
+//# end
+//# end
     // Some compilers accept barriers in a loop only if its end is a parameter.
     for (var first = 0u; first < params.units; first += CHUNK) {
 //# if HAS_INTEGERS
@@ -181,19 +208,20 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
 //# end
         let end = select(0u, min(first + CHUNK, params.units), has_work);
         for (var unit = first + thread % TEAM; unit < end; unit += TEAM) {
+            next = min(unit + TEAM, last);
 //# each w OUTPUTS
+            let unit_$w = next_unit_$w;
 //# if IS_FLOAT_$p
-            let unit_$w = w$p_unit(row_of_$w, unit, params.units);
+            next_unit_$w = w$p_unit(row_of_$w, next, params.units);
 //# else
-            let unit_$w = w$p_packed(row_of_$w, unit, params.units);
-//# end
+            next_unit_$w = w$p_packed(row_of_$w, next, params.units);
 //# end
 //# if IS_GATED
-//# each w OUTPUTS
+            let up_unit_$w = next_up_$w;
 //# if IS_FLOAT_$UP
-            let up_unit_$w = w$UP_unit(up_row_of_$w, unit, params.units);
+            next_up_$w = w$UP_unit(up_row_of_$w, next, params.units);
 //# else
-            let up_unit_$w = w$UP_packed(up_row_of_$w, unit, params.units);
+            next_up_$w = w$UP_packed(up_row_of_$w, next, params.units);
 //# end
 //# end
 //# end
@@ -270,15 +298,9 @@ fn main(
     up_$w_$r = 0.0;
 //# end
 //# end
-//# if IS_NORMED
-    statistics_$r = row_statistics(row_$r, thread);
-//# end
 //# if HAS_INTEGERS
     if thread == $ru {
         staged_rows[$r] = row_$r;
-//# if IS_NORMED
-        staged_statistics[$r] = statistics_$r;
-//# end
     }
 //# end
 //# end

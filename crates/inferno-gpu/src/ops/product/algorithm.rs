@@ -264,7 +264,11 @@ impl Algorithm {
         };
         let variant = match self {
             Self::Teams(teams) => teams.variant(kind),
-            Self::Matrices(tile) => tile.variant(),
+            Self::Matrices(tile) => {
+                let mut formats = kind.formats.iter().flatten();
+                let are_packed = formats.all(|format| !format.is_float());
+                tile.variant().with("ARE_PACKED", are_packed.into())
+            }
         };
         let variant = variant
             .with("TILES", tiles)

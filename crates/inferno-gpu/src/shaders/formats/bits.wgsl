@@ -138,6 +138,14 @@ fn $P_integer(products: i32, total: i32) -> i32 {
 //# end
 }
 
+fn $P_numbers(word: u32) -> vec4<f32> {
+//# if MAPPING = signs
+    return 2.0 * signed_numbers(word, 0.0) - vec4<f32>(1.0);
+//# else
+    return signed_numbers(word, $OFFSET.0);
+//# end
+}
+
 fn $P_plane_words(units: u32) -> u32 {
     return units * $HIGHu / 2u;
 }

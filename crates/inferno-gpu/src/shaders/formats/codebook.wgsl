@@ -87,6 +87,10 @@ fn $P_integer(products: i32, total: i32) -> i32 {
     return products;
 }
 
+fn $P_numbers(word: u32) -> vec4<f32> {
+    return signed_numbers(word, 0.0);
+}
+
 fn $P_plane_words(units: u32) -> u32 {
     // Vectors times bits, in words.
     return units * 4u / $VECTOR_WORDSu * $HIGHu / 32u;

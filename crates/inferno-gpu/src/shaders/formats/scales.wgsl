@@ -138,6 +138,17 @@ fn $P_packed(row: u32, unit: u32, units: u32) -> PackedUnit {
     return PackedUnit($P_words(row, unit, units, side + scale_words), factors.x, factors.y);
 }
 
+// The unit in floating point.
+fn $P_expanded(unit: PackedUnit) -> Unit {
+    let values = Values(
+        $P_numbers(unit.words.x),
+        $P_numbers(unit.words.y),
+        $P_numbers(unit.words.z),
+        $P_numbers(unit.words.w),
+    );
+    return Unit(values, unit.scale, unit.min, $HAS_MIN);
+}
+
 // Adds the product of a unit with 16 columns of x to `sum`.
 fn $P_add(unit: PackedUnit, x: PackedInput, sum: f32) -> f32 {
     let products = $P_integer(integer_products(unit.words, x), x.total);

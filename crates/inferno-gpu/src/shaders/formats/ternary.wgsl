@@ -79,6 +79,10 @@ fn $P_integer(products: i32, total: i32) -> i32 {
     return products - total;
 }
 
+fn $P_numbers(word: u32) -> vec4<f32> {
+    return signed_numbers(word, 1.0);
+}
+
 fn $P_plane_words(units: u32) -> u32 {
     return 0u;
 }

@@ -22,15 +22,7 @@ fn norm_weight_at(col: u32) -> vec4<f32> {
 fn norm_bias_at(col: u32) -> vec4<f32> {
     return norm_bias[col / 4u];
 }
-
-fn x_value(row: u32, col: u32) -> f32 {
-    return x[(row * params.cols + col) / 4u][col % 4u];
-}
 //# else
-fn x_value(row: u32, col: u32) -> f32 {
-    return x[row * params.cols + col];
-}
-
 // Zero beyond the last column, whatever the buffer holds there.
 fn x_at(row: u32, col: u32) -> vec4<f32> {
     var values = vec4<f32>();
@@ -69,15 +61,25 @@ fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
     var mean = 0.0;
     if params.is_layer_norm != 0u {
         var sum = 0.0;
-        for (var col = lane; col < params.cols; col += LANES) {
-            sum += x_value(row, col);
+        for (var col = 4u * lane; col < params.cols; col += 4u * LANES) {
+            let values = x_at(row, col);
+            // Columns beyond the last one are zero.
+            sum = (((sum + values.x) + values.y) + values.z) + values.w;
         }
         mean = workgroup_sum(lane, sum) / f32(params.cols);
     }
     var squares = 0.0;
-    for (var col = lane; col < params.cols; col += LANES) {
-        let value = x_value(row, col) - mean;
-        squares = fma(value, value, squares);
+    for (var col = 4u * lane; col < params.cols; col += 4u * LANES) {
+        let values = x_at(row, col) - vec4<f32>(mean);
+//# each i 4
+//# if IS_ALIGNED
+        squares = fma(values[$i], values[$i], squares);
+//# else
+        if col + $iu < params.cols {
+            squares = fma(values[$i], values[$i], squares);
+        }
+//# end
+//# end
     }
     let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
     return vec2<f32>(mean, 1.0 / sqrt(mean_square + params.eps));

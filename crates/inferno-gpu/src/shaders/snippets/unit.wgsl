@@ -98,6 +98,11 @@ fn packed_bits(bits: u32) -> vec4<u32> {
     return vec4<u32>(spread_bits(bits), spread_bits(bits >> 4u), spread_bits(bits >> 8u), spread_bits(bits >> 12u));
 }
 
+// Four signed bytes less `offset`.
+fn signed_numbers(word: u32, offset: f32) -> vec4<f32> {
+    return integers_less(bytes_of(word ^ 0x80808080u), 128.0 + offset);
+}
+
 // Integers below 2^23 less `zero`, exactly: as the fraction of a number from 2^23, which is faster than a conversion
 // on most devices.
 fn integers_less(integers: vec4<u32>, zero: f32) -> vec4<f32> {

@@ -1,18 +1,22 @@
-// Sums one value per thread over a workgroup of LANES threads, a power of two, always in the same order. Control flow
+// Sums one value per thread over a workgroup of LANES threads, a multiple of 16, always in the same order. Control flow
 // must be uniform. All threads receive the sum.
 var<workgroup> partial_sums: array<f32, LANES>;
+var<workgroup> column_sums: array<f32, 16>;
 
 fn workgroup_sum(lane: u32, value: f32) -> f32 {
     partial_sums[lane] = value;
     workgroupBarrier();
-    for (var width = LANES / 2u; width > 0u; width /= 2u) {
-        if lane < width {
-            partial_sums[lane] += partial_sums[lane + width];
+    if lane < 16u {
+        var sum = partial_sums[lane];
+        for (var i = lane + 16u; i < LANES; i += 16u) {
+            sum += partial_sums[i];
         }
-        workgroupBarrier();
+        column_sums[lane] = sum;
     }
-    let sum = partial_sums[0];
     workgroupBarrier();
+    var sum = column_sums[0];
+//# each i 15
+    sum += column_sums[$i + 1];
+//# end
     return sum;
 }
-

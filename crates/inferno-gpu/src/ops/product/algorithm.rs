@@ -1,4 +1,5 @@
-//! How products are divided among workgroups: with the same result, at a speed that depends on the device.
+//! How products are divided among workgroups: at a speed that depends on the device, and with the same result, except that
+//! sums by matrices are rounded differently.
 
 use crate::backend::GpuBackend;
 use crate::kernel::{Variant, kernel, snippets};

@@ -324,7 +324,8 @@ impl GpuBackend {
             timing.resolve(&mut encoder, steps.len());
             self.completion.record(&mut encoder.begin_compute_pass(&Default::default()));
             self.completion.submit(&self.queue, encoder.finish());
-            let labels = steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
+            let labels =
+                steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
             timing.add(|| self.wait(), labels);
         }
     }

@@ -275,6 +275,10 @@ fn main(
                 //# end
             }
         }
+        //# if GROUPS = 1
+        // Before the next part replaces locations and weights.
+        workgroupBarrier();
+        //# end
         if (is_active) {
             //# if GROUPS = 1
             //# each h HEADS

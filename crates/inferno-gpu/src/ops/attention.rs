@@ -181,7 +181,7 @@ impl Heads {
     fn blocked(&self, queries: usize, memory: usize) -> Option<Tile> {
         let heads = self.heads_of_tile(queries);
         let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows * heads <= queries).unwrap_or(1);
-        let sizes = [(16, 4), (16, 2), (16, 1), (8, 2), (8, 1)].into_iter();
+        let sizes = [(16, 4), (16, 2), (16, 1), (8, 2), (8, 1), (4, 2), (4, 1)].into_iter();
         let mut blockings =
             sizes.map(|(dims, value_quads)| Blocking { queries, dims, value_quads });
         let blocking = blockings.find(|&blocking| self.fits_blocking(blocking, memory))?;

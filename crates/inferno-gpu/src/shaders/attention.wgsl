@@ -76,6 +76,7 @@ fn main(
     // The queries and the columns of the thread.
     let query_thread = lane / COLUMNS;
     let column = lane % COLUMNS;
+    let is_used = 4u * query_thread / HEADS < tile.num_rows;
     // The positions of which the thread copies a piece of the key, and the number of this piece.
     let copied = lane % (PART / 4u);
     let copied_piece = lane / (PART / 4u);
@@ -140,7 +141,7 @@ fn main(
                     //# end
                 }
             }
-            if (is_active && key_step > 0u) {
+            if (is_active && is_used && key_step > 0u) {
                 //# each d DIMS
                 {
                     let query = query_tile[$d][query_thread];
@@ -175,7 +176,7 @@ fn main(
             }
             workgroupBarrier();
         }
-        if (is_active) {
+        if (is_active && is_used) {
             //# each i 4
             {
                 let query = 4u * query_thread + $iu;
@@ -273,7 +274,7 @@ fn main(
                 }
                 //# end
             }
-            if (value_step > 0u && next <= end + VALUE_ROWS - 1u && next > first) {
+            if (is_used && value_step > 0u && next < end + VALUE_ROWS && next > first) {
                 let place = (value_step - 1u) * VALUE_QUADS;
                 //# each edge 2
                 if (is_inner == ($edgeu == 0u)) {

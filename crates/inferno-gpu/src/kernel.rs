@@ -109,7 +109,7 @@ impl Hash for Kernel {
 }
 
 /// Maximum number of constants of a variant, of snippets, and of formats of weights.
-const MAX_CONSTANTS: usize = 18;
+const MAX_CONSTANTS: usize = 20;
 const MAX_SNIPPETS: usize = 4;
 const MAX_FORMATS: usize = 2;
 

@@ -44,7 +44,7 @@ pub(crate) struct BatchArrays {
 }
 
 /// Numbers of neighboring rows that a workgroup can compute.
-pub(crate) const TILE_ROWS: [usize; 3] = [2, 4, 8];
+pub(crate) const TILE_ROWS: [usize; 5] = [2, 4, 8, 16, 32];
 
 /// Values of each sequence in [`BatchArrays::states`].
 pub(crate) const STATE_VALUES: usize = 3;

@@ -25,30 +25,51 @@ use crate::pass::{GpuPass, fold};
 kernel!(
     ATTENTION,
     "attention",
-    [KV_LAYOUT, CACHE_READ, ATTENTION_PARTS],
+    [KV_LAYOUT, CACHE_READ, ATTENTION_PARTS, ATTENTION_INPUTS],
     [Read, Read, ReadWrite, Read, Read, Read, Read]
 );
 kernel!(
     ATTENTION_IN_PARTS,
     "attention",
-    [KV_LAYOUT, CACHE_READ_PARTS, ATTENTION_PARTS],
+    [KV_LAYOUT, CACHE_READ_PARTS, ATTENTION_PARTS, ATTENTION_INPUTS],
+    [Read, Read, ReadWrite, Read, Read, Read, Read, Read, Read, Read]
+);
+kernel!(
+    ROW_ATTENTION,
+    "attention_row",
+    [KV_LAYOUT, CACHE_READ, ATTENTION_PARTS, ATTENTION_INPUTS],
+    [Read, Read, ReadWrite, Read, Read, Read, Read]
+);
+kernel!(
+    ROW_ATTENTION_IN_PARTS,
+    "attention_row",
+    [KV_LAYOUT, CACHE_READ_PARTS, ATTENTION_PARTS, ATTENTION_INPUTS],
     [Read, Read, ReadWrite, Read, Read, Read, Read, Read, Read, Read]
 );
 kernel!(MERGE_ATTENTION, "merge_attention", [ATTENTION_PARTS], [Read, ReadWrite, ReadWrite, Read]);
 
 snippet!(ATTENTION_PARTS, "attention_parts");
+snippet!(ATTENTION_INPUTS, "attention_inputs");
 snippet!(F32, "kv_f32");
 snippet!(F16, "kv_f16");
 snippet!(I16, "kv_i16");
 snippet!(Q8_0, "kv_q8_0");
 
-const KERNELS: CacheKernels = [&ATTENTION, &ATTENTION_IN_PARTS];
+const TILE_KERNELS: CacheKernels = [&ATTENTION, &ATTENTION_IN_PARTS];
+const ROW_KERNELS: CacheKernels = [&ROW_ATTENTION, &ROW_ATTENTION_IN_PARTS];
 
 /// Positions of a part, and threads of a workgroup: `PART` of the shaders.
 const PART: usize = 128;
 
-/// Workgroups with fewer tiles than this leave parts to others.
-const MIN_WORKGROUPS: usize = 512;
+/// Parts of a row that one workgroup computes one after the other: in workgroups of their own, they would have to be
+/// merged.
+const MAX_SERIAL_PARTS: usize = 3;
+
+/// With fewer workgroups than this, parts are left to others. The same number of rows or more is never divided.
+const MIN_WORKGROUPS: usize = if cfg!(test) { 16 } else { 512 };
+
+/// With fewer workgroups than this, the device has idle processors.
+const BUSY_WORKGROUPS: usize = if cfg!(test) { 16 } else { 256 };
 
 /// Maximum size of the results of parts, in bytes, which are merged in rounds if there are more.
 pub(crate) const MAX_PARTIAL_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
@@ -59,6 +80,26 @@ struct Tile {
     /// Rows of one sequence.
     rows: usize,
     heads: usize,
+    /// How several rows or many heads are computed; `None` for the kernel of single rows.
+    blocking: Option<Blocking>,
+}
+
+/// What the workgroups of tiles keep in their memory.
+#[derive(Debug, Clone, Copy)]
+struct Blocking {
+    /// Queries, of which the last may be unused.
+    queries: usize,
+    /// Components of keys and queries.
+    dims: usize,
+    /// Quarters of the number of values.
+    value_quads: usize,
+}
+
+impl Blocking {
+    /// Threads with the same queries: each has four.
+    fn columns(self) -> usize {
+        PART / (self.queries / 4)
+    }
 }
 
 /// The components of queries and values, and which heads share keys.
@@ -79,34 +120,99 @@ impl Heads {
         self.num_heads / self.layer.num_kv_heads
     }
 
-    /// The tile with the most rows, of which there are at most `max_rows`, whose queries fit the `memory` bytes of a
-    /// workgroup and the registers of its threads.
-    fn tile(&self, max_rows: usize, memory: usize) -> Tile {
-        const MAX_QUERIES: usize = 8;
-        let mut candidates = [MAX_QUERIES, 4, 2].into_iter();
-        let queries = candidates.find(|&queries| self.fits(queries, memory)).unwrap_or(1);
-        let head_tiles = self.group().div_ceil(queries);
-        let heads = self.group().div_ceil(head_tiles);
-        let max_rows = max_rows.min(queries / heads);
-        let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows <= max_rows).unwrap_or(1);
-        Tile { rows, heads }
+    /// Chunks of a key.
+    fn key_chunks(&self) -> usize {
+        self.layer.key_dim.div_ceil(chunk_values(self.layer.dtype))
     }
 
-    /// Whether a workgroup with `memory` bytes can compute this number of queries together.
-    fn fits(&self, queries: usize, memory: usize) -> bool {
-        const MAX_SUMS: usize = 128;
+    /// Chunks with components of a value.
+    fn value_chunks(&self) -> usize {
         let chunk = chunk_values(self.layer.dtype);
-        let key_values = self.layer.key_dim.next_multiple_of(chunk);
         let skipped = match self.layer.values {
             KvValues::Separate { .. } => 0,
             KvValues::InKeys { start } => start % chunk,
         };
-        let value_chunks = (skipped + self.value_dim).div_ceil(chunk);
-        let group_sums = (PART / value_chunks).max(1) * value_chunks * chunk;
-        let thread_sums = value_chunks.div_ceil(PART) * chunk;
-        // Queries; weights or sums; for each of 16 lanes a maximum and a sum; softmax and factors; locations.
-        let shared = queries * key_values + group_sums.max(queries * PART) + queries * 36 + PART;
-        shared * size_of::<f32>() <= memory && queries * thread_sums <= MAX_SUMS
+        (skipped + self.value_dim).div_ceil(chunk)
+    }
+
+    /// Four components each.
+    fn value_pieces(&self) -> usize {
+        self.value_chunks() * chunk_values(self.layer.dtype) / 4
+    }
+
+    /// Groups of threads of the kernel of single rows, which compute the sums of a span each.
+    fn groups(&self) -> usize {
+        match self.value_pieces() {
+            0..=32 => 4,
+            33..=64 => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the kernel of single rows can compute `heads` heads with `memory` bytes for a workgroup.
+    fn fits(&self, heads: usize, memory: usize) -> bool {
+        const MAX_PIECES: usize = 8;
+        let groups = self.groups();
+        let sums = if groups == 1 { 0 } else { groups * heads * self.value_pieces() * 4 };
+        let queries = heads * self.key_chunks() * chunk_values(self.layer.dtype);
+        // Weights; eight maxima, that of all, and four sums; locations.
+        let shared = queries + heads * (PART + 13) + PART + sums;
+        let pieces = heads * self.value_pieces().div_ceil(PART);
+        shared * size_of::<f32>() <= memory && pieces <= MAX_PIECES
+    }
+
+    /// Heads of about the same number in each tile, at most `max`.
+    fn heads_of_tile(&self, max: usize) -> usize {
+        self.group().div_ceil(self.group().div_ceil(max))
+    }
+
+    /// The tile of single rows with the most heads that fit the `memory` of a workgroup. With fewer than
+    /// [`BUSY_WORKGROUPS`], of `units` rows and parts, it has less heads.
+    fn single(&self, units: usize, memory: usize) -> Tile {
+        let max = [8, 4, 2].into_iter().find(|&heads| self.fits(heads, memory)).unwrap_or(1);
+        let mut tile = Tile { rows: 1, heads: self.heads_of_tile(max), blocking: None };
+        while tile.heads > 1 && units * self.head_tiles(tile) < BUSY_WORKGROUPS {
+            tile.heads = tile.heads.div_ceil(2);
+        }
+        tile
+    }
+
+    /// The tile of up to `queries` queries of several rows, if there is one.
+    fn blocked(&self, queries: usize, memory: usize) -> Option<Tile> {
+        let heads = self.heads_of_tile(queries);
+        let rows = TILE_ROWS.into_iter().rev().find(|&rows| rows * heads <= queries).unwrap_or(1);
+        let sizes = [(16, 4), (16, 2), (16, 1), (8, 2), (8, 1), (4, 2), (4, 1)].into_iter();
+        let mut blockings =
+            sizes.map(|(dims, value_quads)| Blocking { queries, dims, value_quads });
+        let blocking = blockings.find(|&blocking| self.fits_blocking(blocking, memory))?;
+        Some(Tile { rows, heads, blocking: Some(blocking) })
+    }
+
+    /// Whether workgroups with `memory` bytes have room for a blocking, and their threads for its sums.
+    fn fits_blocking(&self, blocking: Blocking, memory: usize) -> bool {
+        const MAX_VALUES: usize = 2048;
+        let Blocking { queries, dims, value_quads } = blocking;
+        let max_vectors = if queries == 32 { 2 } else { 4 };
+        let values = 16 * value_quads * self.value_pieces();
+        let tiles = dims * (queries + 4 + PART) + values;
+        // Weights; four maxima, four sums, softmax and factors; locations.
+        let shared = tiles + queries * (PART + 4 + 12) + PART;
+        let has_registers = self.value_pieces().div_ceil(blocking.columns()) <= max_vectors;
+        let is_small = value_quads == 1 || values <= MAX_VALUES;
+        shared * size_of::<f32>() <= memory && has_registers && is_small
+    }
+
+    /// The tile for sequences of up to `longest` rows, `units` rows and parts in all.
+    fn tile(&self, longest: usize, units: usize, memory: usize) -> Tile {
+        let used = |tile: Tile| tile.rows.min(longest) * tile.heads;
+        let is_used = |queries: usize| {
+            // Single rows take less time alone, and more if they are many.
+            let head_tiles = self.layer.num_kv_heads * self.group().div_ceil(queries);
+            let is_busy = units * head_tiles >= BUSY_WORKGROUPS;
+            let min = if longest > 1 || is_busy { queries / 2 + 1 } else { usize::MAX };
+            self.blocked(queries, memory).filter(|&tile| used(tile) >= min)
+        };
+        is_used(32).or_else(|| is_used(16)).unwrap_or_else(|| self.single(units, memory))
     }
 
     fn head_tiles(&self, tile: Tile) -> usize {
@@ -127,6 +233,7 @@ impl Heads {
         let constants = [
             ("VALUE_DIM", self.value_dim),
             ("VALUE_START", value_start),
+            ("PIECES", chunk_values(self.layer.dtype) / 4),
             ("GROUP", self.group()),
             ("HEADS", tile.heads),
             ("ROWS", tile.rows),
@@ -134,25 +241,65 @@ impl Heads {
             ("HAS_SLOPES", usize::from(has_slopes)),
             ("IS_SPLIT", usize::from(is_split)),
         ];
-        let kernel = self.layer.variant(KERNELS).with_snippet(format);
-        constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.with(name, value as u32))
+        let own = match tile.blocking {
+            Some(blocking) => {
+                let Blocking { queries, dims, value_quads } = blocking;
+                let values = 4 * value_quads * self.value_chunks();
+                vec![
+                    ("QUERIES", queries),
+                    ("DIMS", dims),
+                    ("POS_VECS", PART / 4 / blocking.columns()),
+                    ("VALUE_VECS", self.value_pieces().div_ceil(blocking.columns())),
+                    ("VALUE_QUADS", value_quads),
+                    ("VALUE_LOADS", values.div_ceil(PART)),
+                ]
+            }
+            None => {
+                let (groups, chunks) = (self.groups(), self.key_chunks());
+                let batch = (1..=16).rev().find(|batch| chunks % batch == 0).unwrap_or(1);
+                vec![
+                    ("GROUPS", groups),
+                    ("VALUES", self.value_pieces().div_ceil(PART / groups)),
+                    ("RESULTS_PER_THREAD", (tile.heads * self.value_pieces()).div_ceil(PART)),
+                    ("KEY_BATCH", batch),
+                    ("KEY_BATCHES", chunks / batch),
+                ]
+            }
+        };
+        let kernels = if tile.blocking.is_some() { TILE_KERNELS } else { ROW_KERNELS };
+        let kernel = self.layer.variant(kernels).with_snippet(format);
+        let constants = constants.into_iter().chain(own);
+        constants.fold(kernel, |kernel, (name, value)| kernel.with(name, value as u32))
     }
 }
 
 fn merge_variant(value_dim: usize, has_sinks: bool) -> Variant {
+    let values = value_dim.div_ceil(PART);
+    let constants = [
+        ("VALUE_DIM", value_dim),
+        ("HAS_SINKS", usize::from(has_sinks)),
+        ("VALUES", values),
+        // Parts of which a thread loads values at once.
+        ("LOADED", if values <= 4 { 8 } else { 2 }),
+    ];
     let kernel = Variant::from(&MERGE_ATTENTION);
-    kernel.with("VALUE_DIM", value_dim as u32).with("HAS_SINKS", u32::from(has_sinks))
+    constants.into_iter().fold(kernel, |kernel, (name, value)| kernel.with(name, value as u32))
 }
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    const MEMORY: usize = 16 << 10;
     let mut variants = vec![merge_variant(128, true), merge_variant(512, false)];
     for layer in super::kv_kernels::layers() {
         let heads = Heads::new(layer, 6);
-        let (one, several) = (heads.tile(1, MEMORY), heads.tile(8, MEMORY));
-        variants.push(heads.variant(one, [false, true], true));
-        variants.push(heads.variant(several, [true, false], false));
+        for memory in [16 << 10, 48 << 10] {
+            let (one, few) = (heads.single(1 << 10, memory), heads.single(1, memory));
+            variants.push(heads.variant(one, [false, true], true));
+            variants.push(heads.variant(few, [true, false], false));
+            for queries in [16, 32] {
+                let Some(tile) = heads.blocked(queries, memory) else { continue };
+                variants.push(heads.variant(tile, [true, queries == 16], queries == 16));
+            }
+        }
     }
     variants
 }
@@ -176,6 +323,7 @@ struct AttentionArguments {
     first_part: u32,
     num_parts: u32,
     max_parts: u32,
+    end: u32,
 }
 
 #[repr(C)]
@@ -216,6 +364,20 @@ fn ranges(batch: &Batch, mask: AttentionMask) -> impl Iterator<Item = Range<usiz
 fn max_parts(batch: &GpuBatch, mask: AttentionMask) -> usize {
     let ranges = ranges(&batch.batch, mask);
     ranges.map(|range| range.end.div_ceil(PART) - range.start / PART).max().unwrap_or(0)
+}
+
+/// The least number that, with `rows` for each tile of so many rows before a tile, is no less than the end of the positions
+/// that the tile attends to.
+fn end_of_tiles(batch: &Batch, mask: AttentionMask, rows: usize) -> usize {
+    let sequences = (0..batch.num_sequences()).zip(batch.context_lens());
+    let ends = sequences.flat_map(|(sequence, &context_len)| {
+        let tiles = batch.positions()[batch.rows(sequence)].chunks(rows);
+        tiles.map(move |positions| {
+            let last = *positions.last().expect("a chunk is not empty");
+            mask.range(last as usize, context_len).end
+        })
+    });
+    ends.enumerate().map(|(tile, end)| end.saturating_sub(tile * rows)).max().unwrap_or(0)
 }
 
 /// Multiplications of all rows with the keys and values that they attend to.
@@ -267,6 +429,7 @@ impl Inputs<'_> {
             first_part: 0,
             num_parts: 1,
             max_parts: 1,
+            end: end_of_tiles(&batch.batch, params.mask, rows) as u32,
         }
     }
 
@@ -393,13 +556,16 @@ pub(crate) fn paged_attention(
     let memory = pass.backend.limits.max_compute_workgroup_storage_size as usize;
     pass.reserve(multiplications(batch, params.mask, &heads))?;
     let inputs = Inputs { heads, batch, params, qkv, cache };
-    let single = heads.tile(1, memory);
     let max_parts = max_parts(batch, params.mask);
-    let workgroups = inputs.num_rows() * heads.head_tiles(single);
-    if max_parts > 1 && workgroups < MIN_WORKGROUPS {
-        return inputs.attend_in_parts(pass, (single, max_parts), out);
+    let longest = batch.longest_chunk();
+    let num_rows = inputs.num_rows();
+    let may_split = max_parts > MAX_SERIAL_PARTS && num_rows < MIN_WORKGROUPS;
+    let parts = if may_split { max_parts } else { 1 };
+    let tile = heads.tile(longest, num_rows * parts, memory);
+    let (_, num_tiles) = batch.tiles(tile.rows);
+    if may_split && num_tiles as usize * heads.head_tiles(tile) < BUSY_WORKGROUPS {
+        return inputs.attend_in_parts(pass, (tile, max_parts), out);
     }
-    let tile = heads.tile(batch.longest_chunk(), memory);
     // Limited ranges of several rows can begin in different parts.
     let max_parts = max_parts + usize::from(tile.rows > 1 && params.mask.max_len().is_some());
     let arguments =

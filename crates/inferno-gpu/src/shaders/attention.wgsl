@@ -1,236 +1,52 @@
-// Causal attention over the paged KV cache. A workgroup computes the rows of a tile, HEADS query heads each, which all
-// read the same key head; all parts of positions, or one of them if IS_SPLIT.
+// Attention over the paged KV cache: a workgroup computes QUERIES queries or fewer, ROWS rows with HEADS query heads each,
+// which all read the same key head; all parts of positions, or one of them if IS_SPLIT.
 //
-// A part: each thread computes the scores of one position with all queries; then LANES threads per query compute its
-// softmax; then GROUPS threads per chunk of the values sum up every GROUPS-th position. Every sum has a fixed order.
+// A thread computes the products of 4 queries with 4 * POS_VECS positions of a part, from keys and queries that the
+// workgroup has copied; then weights of a query in a span; then sums of 4 queries and VALUE_VECS pieces of the values.
 
-struct Params {
-    positions: u32,
-    sequences: u32,
-    first_rows: u32,
-    first_blocks: u32,
-    blocks: u32,
-    tiles: u32,
-    num_tiles: u32,
-    // Values of a row of `qkv`.
-    row_len: u32,
-    scale: f32,
-    // 0 without a cap.
-    softcap: f32,
-    // 0 for causal attention, 1 with a sliding and 2 with a chunked window; 3 for bidirectional attention.
-    mask_kind: u32,
-    // Of the window, or the largest distance.
-    mask_len: u32,
-    part_blocks: u32,
-    // The first of the parts of each row that are computed, and their number.
-    first_part: u32,
-    num_parts: u32,
-    // The largest number of parts that a workgroup computes.
-    max_parts: u32,
-}
+const THREADS: u32 = 128u;
+const SPANS: u32 = PART / SPAN;
+// Threads with different queries, and those with the same.
+const QUERY_THREADS: u32 = QUERIES / 4u;
+const COLUMNS: u32 = THREADS / QUERY_THREADS;
+// Copies of DIMS components of all keys, and of VALUE_ROWS values.
+const KEY_STEPS: u32 = (KEY_PIECES * 4u + DIMS - 1u) / DIMS;
+const VALUE_ROWS: u32 = 4u * VALUE_QUADS;
+const VALUE_STEPS: u32 = PART / VALUE_ROWS;
+const SPAN_STEPS: u32 = SPAN / VALUE_ROWS;
 
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> batch: array<u32>;
-@group(0) @binding(2) var<storage, read> qkv: array<f32>;
-@group(0) @binding(3) var<storage, read_write> out: array<f32>;
-@group(0) @binding(4) var<storage, read> sinks: array<f32>;
-@group(0) @binding(5) var<storage, read> places: array<u32>;
-@group(0) @binding(6) var<storage, read> distance_slopes: array<f32>;
-const CACHE_BINDING: u32 = 7u;
-
-// Tiles of heads that share a key head.
-const HEAD_TILES: u32 = (GROUP + HEADS - 1u) / HEADS;
-const QUERIES: u32 = ROWS * HEADS;
-const PIECES: u32 = CHUNK / 4u;
-const KEY_PIECES: u32 = KEY_CHUNKS * PIECES;
-const LANES: u32 = 16u;
-// The chunks with components of values. The first of those of a key can have components before them.
-const VALUE_FIRST: u32 = VALUE_START / CHUNK;
-const VALUE_SKIP: u32 = VALUE_START % CHUNK;
-const VALUE_CHUNKS: u32 = (VALUE_SKIP + VALUE_DIM + CHUNK - 1u) / CHUNK;
-const GROUPS: u32 = max(PART / VALUE_CHUNKS, 1u);
-const CHUNKS_PER_THREAD: u32 = (VALUE_CHUNKS + PART - 1u) / PART;
-const THREAD_PIECES: u32 = CHUNKS_PER_THREAD * PIECES;
-const GROUP_VALUES: u32 = VALUE_CHUNKS * CHUNK;
-const VALUES_PER_THREAD: u32 = (VALUE_DIM + PART - 1u) / PART;
-// Maximum and sum, after the values.
-const PARTIAL_LEN: u32 = VALUE_DIM + 2u;
-
-// Pieces of the queries.
-var<workgroup> queries: array<vec4<f32>, QUERIES * KEY_PIECES>;
-// Scores and weights of each query, then the sums of each group of threads.
-var<workgroup> scratch: array<f32, max(QUERIES * PART, GROUPS * GROUP_VALUES)>;
-// The blocks of the positions of a part.
+// By component; 4 queries or positions each. Another column avoids conflicts between the threads of a subgroup.
+var<workgroup> query_tile: array<array<vec4<f32>, QUERY_THREADS + 1u>, DIMS>;
+var<workgroup> key_tile: array<array<vec4<f32>, PART / 4u>, DIMS>;
+// By position.
+var<workgroup> value_tile: array<array<vec4<f32>, VALUE_PIECES>, VALUE_ROWS>;
+// Scores, then weights, by query; 4 positions each. Weights are negative where a row does not attend to.
+var<workgroup> weights: array<array<vec4<f32>, PART / 4u + 1u>, QUERIES>;
+// The blocks of the positions.
 var<workgroup> locations: array<u32, PART>;
-var<workgroup> lane_maxima: array<f32, QUERIES * LANES>;
-var<workgroup> lane_sums: array<f32, QUERIES * LANES>;
+var<workgroup> span_maxima: array<array<f32, QUERIES>, SPANS>;
+var<workgroup> span_sums: array<array<f32, QUERIES>, SPANS>;
 // The softmax of all parts so far, and the factors on the sums of those before and of the last.
 var<workgroup> softmaxes: array<Softmax, QUERIES>;
 var<workgroup> factors: array<vec2<f32>, QUERIES>;
 
-struct Tile {
-    row: u32,
-    num_rows: u32,
-    // The position of the first row.
-    position: u32,
-    // Number of positions of the sequence.
-    context: u32,
-    // The index of the sequence's first block.
-    blocks: u32,
-    kv_head: u32,
-    first_head: u32,
-    num_heads: u32,
-}
-
-fn tile_at(index: u32) -> Tile {
-    let head_tile = index % HEAD_TILES;
-    let kv_head = index / HEAD_TILES % KV_HEADS;
-    let number = index / (HEAD_TILES * KV_HEADS);
-    var row = number;
-    if (ROWS > 1u) {
-        row = batch[params.tiles + number];
-    }
-    let sequence = batch[params.sequences + row];
-    var num_rows = 1u;
-    let end_row = batch[params.first_rows + sequence + 1u];
-    if (ROWS > 1u) {
-        num_rows = min(ROWS, end_row - row);
-    }
-    let blocks = params.blocks + batch[params.first_blocks + sequence];
-    let num_heads = min(HEADS, GROUP - head_tile * HEADS);
-    return Tile(
-        row,
-        num_rows,
-        batch[params.positions + row],
-        batch[params.positions + end_row - 1u] + 1u,
-        blocks,
-        kv_head,
-        kv_head * GROUP + head_tile * HEADS,
-        num_heads,
-    );
-}
-
-// The first position of part `part` that row `row` of the tile attends to, and the one after the last.
-fn row_range(tile: Tile, row: u32, part: u32) -> vec2<u32> {
+// The first of the positions in part `part` that a query attends to, and the one after the last, relative to the part.
+fn query_range(tile: Tile, query: u32, part: u32) -> vec2<u32> {
+    let row = query / HEADS;
     if (row >= tile.num_rows) {
         return vec2<u32>(0u);
     }
     let position = tile.position + row;
     let first = max(first_position(position), part * PART);
-    return vec2<u32>(first, min(end_position(position, tile.context), (part + 1u) * PART));
+    let end = max(first, min(end_position(position, tile.context), (part + 1u) * PART));
+    return vec2<u32>(first, end) - vec2<u32>(part * PART);
 }
 
-// Whether row `row` of the tile attends to `position`.
-fn attends_to(tile: Tile, row: u32, position: u32) -> bool {
-    let own = tile.position + row;
-    let end = end_position(own, tile.context);
-    return row < tile.num_rows && position < end && position >= first_position(own);
-}
-
-fn load_queries(tile: Tile, lane: u32) {
-    for (var i = lane; i < QUERIES * KEY_PIECES; i += PART) {
-        let query = i / KEY_PIECES;
-        let row = query / HEADS;
-        let head = query % HEADS;
-        var piece = vec4<f32>(0.0);
-        if (row < tile.num_rows && head < tile.num_heads) {
-            let at = (tile.row + row) * params.row_len + (tile.first_head + head) * KEY_DIM;
-            for (var j = 0u; j < 4u; j++) {
-                let component = i % KEY_PIECES * 4u + j;
-                if (component < KEY_DIM) {
-                    piece[j] = qkv[at + component];
-                }
-            }
-        }
-        queries[i] = piece;
-    }
-}
-
-// Computes the scores of the position `position` with all queries.
-fn compute_scores(tile: Tile, position: u32, lane: u32) {
-    let block = batch[tile.blocks + position / BLOCK_TOKENS];
-    let offset = position % BLOCK_TOKENS;
-    let location = locate(place_of(block));
-    locations[lane] = location;
-    let row = tile.kv_head * BLOCK_TOKENS + offset;
-    var sums: array<vec4<f32>, QUERIES>;
-    for (var chunk = 0u; chunk < KEY_CHUNKS; chunk++) {
-        let words = load_cache(location + key_chunk(tile.kv_head, offset, chunk));
-        let scale = row_scale(location + SCALES_AT, 0u, row, KEY_SCALES, chunk);
-        for (var piece = 0u; piece < PIECES; piece++) {
-            let key = decode(words, piece, scale);
-            for (var query = 0u; query < QUERIES; query++) {
-                let factor = queries[query * KEY_PIECES + chunk * PIECES + piece];
-                sums[query] = fma(factor, key, sums[query]);
-            }
-        }
-    }
-    for (var query = 0u; query < QUERIES; query++) {
-        let sum = sums[query];
-        var score = cap_score(((sum.x + sum.y) + (sum.z + sum.w)) * params.scale);
-        if (HAS_SLOPES == 1u) {
-            let own = tile.position + query / HEADS;
-            let distance = f32(max(own, position) - min(own, position));
-            let head = min(query % HEADS, tile.num_heads - 1u);
-            score = fma(-distance_slopes[tile.first_head + head], distance, score);
-        }
-        scratch[query * PART + lane] = score;
-    }
-}
-
-fn cap_score(score: f32) -> f32 {
-    if (params.softcap == 0.0) {
-        return score;
-    }
-    let ratio = exp(-2.0 * abs(score / params.softcap));
-    return sign(score) * params.softcap * ((1.0 - ratio) / (1.0 + ratio));
-}
-
-// Replaces scores by weights, and leaves their maxima and sums in `lane_maxima` and `lane_sums`.
-fn compute_weights(tile: Tile, part: u32, lane: u32) {
-    let query = lane / LANES;
-    let range = row_range(tile, query / HEADS, part);
-    if (query < QUERIES) {
-        var maximum = LOWEST;
-        for (var i = lane % LANES; i < PART; i += LANES) {
-            if (part * PART + i >= range.x && part * PART + i < range.y) {
-                maximum = max(maximum, scratch[query * PART + i]);
-            }
-        }
-        lane_maxima[lane] = maximum;
-    }
-    workgroupBarrier();
-    if (query < QUERIES) {
-        var maximum = LOWEST;
-        for (var i = 0u; i < LANES; i++) {
-            maximum = max(maximum, lane_maxima[query * LANES + i]);
-        }
-        var sum = 0.0;
-        for (var i = lane % LANES; i < PART; i += LANES) {
-            if (part * PART + i >= range.x && part * PART + i < range.y) {
-                let weight = exp(scratch[query * PART + i] - maximum);
-                sum += weight;
-                scratch[query * PART + i] = weight;
-            }
-        }
-        lane_sums[lane] = sum;
-    }
-    workgroupBarrier();
-    if (lane < QUERIES) {
-        let range = row_range(tile, lane / HEADS, part);
-        var softmax = Softmax(LOWEST, 0.0);
-        for (var i = 0u; i < LANES; i++) {
-            softmax.maximum = max(softmax.maximum, lane_maxima[lane * LANES + i]);
-            softmax.sum += lane_sums[lane * LANES + i];
-        }
-        if (IS_SPLIT == 1u) {
-            softmaxes[lane] = softmax;
-        } else if (range.x < range.y) {
-            let merged = merge(softmaxes[lane], softmax);
-            softmaxes[lane] = merged.softmax;
-            factors[lane] = merged.factors;
-        }
-    }
+// The first component of a query; that of the last one of the tile if there are fewer.
+fn query_at(tile: Tile, query: u32) -> u32 {
+    let row = tile.row + min(query / HEADS, tile.num_rows - 1u);
+    let head = tile.first_head + min(query % HEADS, tile.num_heads - 1u);
+    return row * params.row_len + head * KEY_DIM;
 }
 
 @compute @workgroup_size(128)
@@ -244,143 +60,314 @@ fn main(
     if (index >= num_tiles * params.num_parts) {
         return;
     }
-    let tile = tile_at(index % num_tiles);
+    // The last rows, which attend to the most positions, are computed first.
+    let number = params.num_tiles - 1u - index % num_tiles / (HEAD_TILES * KV_HEADS);
+    let tile = tile_at(number, index % (HEAD_TILES * KV_HEADS));
     let last_position = tile.position + tile.num_rows - 1u;
+    let tile_first = first_position(tile.position);
     let tile_end = end_position(last_position, tile.context);
-    var first_part = first_position(tile.position) / PART;
+    // Some compilers accept barriers in a loop only if its end is a parameter: parts after the last change nothing.
+    var num_steps = min(params.max_parts, (params.end + number * ROWS + PART - 1u) / PART);
+    var first_part = tile_first / PART;
     if (IS_SPLIT == 1u) {
+        num_steps = 1u;
         first_part += params.first_part + index / num_tiles;
     }
-    load_queries(tile, lane);
+    // The queries and the columns of the thread.
+    let query_thread = lane / COLUMNS;
+    let column = lane % COLUMNS;
+    let is_used = 4u * query_thread / HEADS < tile.num_rows;
+    // The positions of which the thread copies a piece of the key, and the number of this piece.
+    let copied = lane % (PART / 4u);
+    let copied_piece = lane / (PART / 4u);
+    //# each i 4
+    let query_at_$i = query_at(tile, min(4u * (lane / DIMS) + $iu, QUERIES - 1u));
+    //# each j VALUE_VECS
+    var total_$i_$j = vec4<f32>(0.0);
+    //# end
+    //# end
     if (lane < QUERIES) {
         softmaxes[lane] = Softmax(LOWEST, 0.0);
     }
-    var totals: array<f32, QUERIES * VALUES_PER_THREAD>;
-    workgroupBarrier();
-    // Some compilers accept barriers in a loop only if its end is a parameter: parts after the last change nothing.
-    for (var step = 0u; step < params.max_parts; step++) {
+    for (var step = 0u; step < num_steps; step++) {
         let part = first_part + step;
         // The positions that any row attends to.
-        let first = max(first_position(tile.position), part * PART);
+        let first = max(tile_first, part * PART);
         let end = max(first, min(tile_end, (part + 1u) * PART));
-        let position = part * PART + lane;
-        if (position >= first && position < end) {
-            compute_scores(tile, position, lane);
+        let is_active = first < end;
+        // Whether all rows attend to all positions of the part.
+        let is_inner = first_position(last_position) <= part * PART
+            && (part + 1u) * PART <= end_position(tile.position, tile.context);
+        if (is_active) {
+            locations[lane] = location_of(tile, clamp(part * PART + lane, first, end - 1u));
         }
         workgroupBarrier();
-        compute_weights(tile, part, lane);
 
-        let group = lane / min(VALUE_CHUNKS, PART);
-        var sums: array<vec4<f32>, QUERIES * THREAD_PIECES>;
-        if (group < GROUPS) {
-            // Whether all rows attend to all these positions.
-            let is_inner = first_position(last_position) <= first && end <= end_position(tile.position, tile.context);
-            // The first position of the group from `first` on.
-            let skipped = first - part * PART;
-            for (var i = skipped + (group + GROUPS - skipped % GROUPS) % GROUPS; i < end - part * PART; i += GROUPS) {
-                let offset = (part * PART + i) % BLOCK_TOKENS;
-                let row = tile.kv_head * BLOCK_TOKENS + offset;
-                for (var number = 0u; number < CHUNKS_PER_THREAD; number++) {
-                    let chunk = lane % min(VALUE_CHUNKS, PART) + number * PART;
-                    if (CHUNKS_PER_THREAD > 1u && chunk >= VALUE_CHUNKS) {
-                        break;
-                    }
-                    let words = load_value(locations[i], tile.kv_head, offset, chunk);
-                    let scale = value_scale(locations[i], row, chunk);
-                    for (var piece = 0u; piece < PIECES; piece++) {
-                        let value = decode(words, piece, scale);
-                        for (var query = 0u; query < QUERIES; query++) {
-                            if (ROWS > 1u && !is_inner && !attends_to(tile, query / HEADS, part * PART + i)) {
-                                continue;
-                            }
-                            let at = query * THREAD_PIECES + number * PIECES + piece;
-                            sums[at] = fma(vec4<f32>(scratch[query * PART + i]), value, sums[at]);
-                        }
-                    }
+        //# each k 4
+        var key_at_$k = 0u;
+        var key_row_$k = 0u;
+        if (is_active) {
+            let offset = clamp(part * PART + 4u * copied + $ku, first, end - 1u) % BLOCK_TOKENS;
+            key_at_$k = locations[4u * copied + $ku];
+            key_row_$k = tile.kv_head * BLOCK_TOKENS + offset;
+        }
+        var words_$k = vec4<u32>(0u);
+        var scale_$k = 0.0;
+        var component_$k = 0.0;
+        //# end
+        //# each i 4
+        //# each j POS_VECS
+        var product_$i_$j = vec4<f32>(0.0);
+        //# end
+        //# end
+        // In each step, the next components are loaded, and those that were copied before are multiplied.
+        for (var key_step = 0u; key_step <= KEY_STEPS; key_step++) {
+            let piece = key_step * (DIMS / 4u) + copied_piece;
+            let component = key_step * DIMS + lane % DIMS;
+            if (is_active && key_step < KEY_STEPS) {
+                if (copied_piece < DIMS / 4u && piece < KEY_PIECES) {
+                    let chunk = piece / PIECES;
+                    //# each k 4
+                    let at_$k = key_at_$k + key_chunk(tile.kv_head, key_row_$k % BLOCK_TOKENS, chunk);
+                    words_$k = load_cache(at_$k);
+                    //# end
+                    //# each k 4
+                    scale_$k = key_scale(key_at_$k, key_row_$k, chunk);
+                    //# end
                 }
+                if (lane < QUERY_THREADS * DIMS && component < KEY_DIM) {
+                    //# each k 4
+                    component_$k = qkv[query_at_$k + component];
+                    //# end
+                }
+            }
+            if (is_active && is_used && key_step > 0u) {
+                //# each d DIMS
+                {
+                    let query = query_tile[$d][query_thread];
+                    //# each j POS_VECS
+                    let key_$j = key_tile[$d][column + $ju * COLUMNS];
+                    //# each i 4
+                    product_$i_$j = fma(vec4<f32>(query[$i]), key_$j, product_$i_$j);
+                    //# end
+                    //# end
+                }
+                //# end
+            }
+            workgroupBarrier();
+            if (is_active && key_step < KEY_STEPS) {
+                if (copied_piece < DIMS / 4u) {
+                    //# each k 4
+                    var key_$k = vec4<f32>(0.0);
+                    //# end
+                    if (piece < KEY_PIECES) {
+                        //# each k 4
+                        key_$k = decode(words_$k, piece % PIECES, scale_$k);
+                        //# end
+                    }
+                    //# each d 4
+                    key_tile[copied_piece * 4u + $du][copied] = vec4<f32>(key_0[$d], key_1[$d], key_2[$d], key_3[$d]);
+                    //# end
+                }
+                if (lane < QUERY_THREADS * DIMS) {
+                    let query = vec4<f32>(component_0, component_1, component_2, component_3);
+                    query_tile[lane % DIMS][lane / DIMS] = select(vec4<f32>(0.0), query, component < KEY_DIM);
+                }
+            }
+            workgroupBarrier();
+        }
+        if (is_active && is_used) {
+            //# each i 4
+            {
+                let query = 4u * query_thread + $iu;
+                let own = tile.position + query / HEADS;
+                let head = tile.first_head + min(query % HEADS, tile.num_heads - 1u);
+                //# each j POS_VECS
+                {
+                    let place = column + $ju * COLUMNS;
+                    let position = part * PART + 4u * place;
+                    //# each k 4
+                    let score_$k = score_of(product_$i_$j[$k], own, position + $ku, head);
+                    //# end
+                    weights[query][place] = vec4<f32>(score_0, score_1, score_2, score_3);
+                }
+                //# end
+            }
+            //# end
+        }
+        workgroupBarrier();
+
+        // The softmax of a query in a span.
+        let query = lane % QUERIES;
+        let span = lane / QUERIES;
+        let range = query_range(tile, query, part);
+        //# each k 8
+        var score_$k = vec4<f32>(0.0);
+        let place_$k = vec4<u32>(span * SPAN + 4u * $ku) + vec4<u32>(0u, 1u, 2u, 3u);
+        let is_seen_$k = (place_$k >= vec4<u32>(range.x)) & (place_$k < vec4<u32>(range.y));
+        //# end
+        if (is_active && span < SPANS) {
+            var maxima = vec4<f32>(LOWEST);
+            //# each k 8
+            score_$k = weights[query][span * (SPAN / 4u) + $ku];
+            maxima = max(maxima, select(vec4<f32>(LOWEST), score_$k, is_seen_$k));
+            //# end
+            span_maxima[span][query] = max(max(maxima.x, maxima.y), max(maxima.z, maxima.w));
+        }
+        workgroupBarrier();
+        if (is_active && span < SPANS) {
+            var maximum = LOWEST;
+            for (var i = 0u; i < SPANS; i++) {
+                maximum = max(maximum, span_maxima[i][query]);
+            }
+            var sum = 0.0;
+            //# each k 8
+            let weight_$k = exp(score_$k - maximum);
+            let added_$k = select(vec4<f32>(0.0), weight_$k, is_seen_$k);
+            sum = (((sum + added_$k.x) + added_$k.y) + added_$k.z) + added_$k.w;
+            weights[query][span * (SPAN / 4u) + $ku] = select(vec4<f32>(-1.0), weight_$k, is_seen_$k);
+            //# end
+            span_sums[span][query] = sum;
+        }
+        workgroupBarrier();
+        if (is_active && lane < QUERIES) {
+            var softmax = Softmax(LOWEST, 0.0);
+            for (var i = 0u; i < SPANS; i++) {
+                softmax.maximum = max(softmax.maximum, span_maxima[i][lane]);
+                softmax.sum += span_sums[i][lane];
+            }
+            if (IS_SPLIT == 1u) {
+                softmaxes[lane] = softmax;
+            } else if (range.x < range.y) {
+                let merged = merge(softmaxes[lane], softmax);
+                softmaxes[lane] = merged.softmax;
+                factors[lane] = merged.factors;
             }
         }
-        // Weights are no longer needed.
-        workgroupBarrier();
-        for (var query = 0u; query < QUERIES; query++) {
-            if (group < GROUPS) {
-                for (var number = 0u; number < CHUNKS_PER_THREAD; number++) {
-                    let chunk = lane % min(VALUE_CHUNKS, PART) + number * PART;
-                    if (CHUNKS_PER_THREAD > 1u && chunk >= VALUE_CHUNKS) {
-                        break;
+
+        //# each i 4
+        //# each j VALUE_VECS
+        var part_$i_$j = vec4<f32>(0.0);
+        var sum_$i_$j = vec4<f32>(0.0);
+        //# end
+        //# end
+        //# each k VALUE_LOADS
+        var value_words_$k = vec4<u32>(0u);
+        var scale_of_value_$k = 0.0;
+        //# end
+        // In each step, the next values are loaded, and those that were copied before are added.
+        for (var value_step = 0u; value_step <= VALUE_STEPS; value_step++) {
+            let next = part * PART + value_step * VALUE_ROWS;
+            let is_next = value_step < VALUE_STEPS && next < end && next + VALUE_ROWS > first;
+            if (is_next) {
+                //# each k VALUE_LOADS
+                {
+                    let number = lane + $ku * THREADS;
+                    if (number < VALUE_ROWS * VALUE_CHUNKS) {
+                        let place = value_step * VALUE_ROWS + number / VALUE_CHUNKS;
+                        let offset = clamp(part * PART + place, first, end - 1u) % BLOCK_TOKENS;
+                        let chunk = number % VALUE_CHUNKS;
+                        let row = tile.kv_head * BLOCK_TOKENS + offset;
+                        value_words_$k = load_value(locations[place], tile.kv_head, offset, chunk);
+                        scale_of_value_$k = value_scale(locations[place], row, chunk);
                     }
-                    for (var piece = 0u; piece < PIECES; piece++) {
-                        let sum = sums[query * THREAD_PIECES + number * PIECES + piece];
-                        let at = group * GROUP_VALUES + chunk * CHUNK + piece * 4u;
-                        for (var j = 0u; j < 4u; j++) {
-                            scratch[at + j] = sum[j];
+                }
+                //# end
+            }
+            if (is_used && value_step > 0u && next < end + VALUE_ROWS && next > first) {
+                let place = (value_step - 1u) * VALUE_QUADS;
+                //# each edge 2
+                if (is_inner == ($edgeu == 0u)) {
+                    //# each p VALUE_QUADS
+                    {
+                        //# each i 4
+                        let weight_$i = weights[4u * query_thread + $iu][place + $pu];
+                        //# end
+                        //# each k 4
+                        {
+                            //# each j VALUE_VECS
+                            let value_$j = value_tile[4u * $pu + $ku][min(column + $ju * COLUMNS, VALUE_PIECES - 1u)];
+                            //# each i 4
+                            //# if edge
+                            sum_$i_$j = select(fma(vec4<f32>(weight_$i[$k]), value_$j, sum_$i_$j), sum_$i_$j, weight_$i[$k] < 0.0);
+                            //# else
+                            sum_$i_$j = fma(vec4<f32>(weight_$i[$k]), value_$j, sum_$i_$j);
+                            //# end
+                            //# end
+                            //# end
                         }
+                        //# end
                     }
+                    //# end
                 }
+                //# end
+            }
+            if (value_step > 0u && value_step % SPAN_STEPS == 0u) {
+                //# each i 4
+                //# each j VALUE_VECS
+                part_$i_$j += sum_$i_$j;
+                sum_$i_$j = vec4<f32>(0.0);
+                //# end
+                //# end
             }
             workgroupBarrier();
-            let range = row_range(tile, query / HEADS, part);
-            for (var number = 0u; number < VALUES_PER_THREAD; number++) {
-                let component = lane + number * PART;
-                if (component < VALUE_DIM) {
-                    var sum = 0.0;
-                    for (var i = 0u; i < GROUPS; i++) {
-                        sum += scratch[i * GROUP_VALUES + VALUE_SKIP + component];
-                    }
-                    let at = query * VALUES_PER_THREAD + number;
-                    if (IS_SPLIT == 1u) {
-                        totals[at] = sum;
-                    } else if (range.x < range.y) {
-                        totals[at] = fma(totals[at], factors[query].x, sum * factors[query].y);
+            if (is_next) {
+                //# each k VALUE_LOADS
+                {
+                    let number = lane + $ku * THREADS;
+                    if (number < VALUE_ROWS * VALUE_CHUNKS) {
+                        let piece = number % VALUE_CHUNKS * PIECES;
+                        //# each j PIECES
+                        value_tile[number / VALUE_CHUNKS][piece + $ju] = decode(value_words_$k, $ju, scale_of_value_$k);
+                        //# end
                     }
                 }
+                //# end
             }
             workgroupBarrier();
+        }
+        if (is_active) {
+            //# each i 4
+            {
+                let query = 4u * query_thread + $iu;
+                let range = query_range(tile, query, part);
+                if (IS_SPLIT == 1u) {
+                    //# each j VALUE_VECS
+                    total_$i_$j = part_$i_$j;
+                    //# end
+                } else if (range.x < range.y) {
+                    let merged = factors[query];
+                    //# each j VALUE_VECS
+                    total_$i_$j = fma(total_$i_$j, vec4<f32>(merged.x), part_$i_$j * merged.y);
+                    //# end
+                }
+            }
+            //# end
         }
     }
     if (first_part * PART >= tile_end) {
         return;
     }
-    for (var query = 0u; query < QUERIES; query++) {
+    //# each i 4
+    {
+        let query = 4u * query_thread + $iu;
         let row = query / HEADS;
         let head = query % HEADS;
-        if (row >= tile.num_rows || head >= tile.num_heads) {
-            continue;
-        }
-        let number = (tile.row + row) * KV_HEADS * GROUP + tile.first_head + head;
-        var at = number * VALUE_DIM;
-        var factor = 1.0;
-        if (IS_SPLIT == 1u) {
-            // A place for the result of all parts follows those of the parts.
-            at = (number * (params.num_parts + 1u) + index / num_tiles) * PARTIAL_LEN;
-            if (lane == 0u) {
-                out[at + VALUE_DIM] = softmaxes[query].maximum;
-                out[at + VALUE_DIM + 1u] = softmaxes[query].sum;
+        if (row < tile.num_rows && head < tile.num_heads) {
+            let at = result_at((tile.row + row) * KV_HEADS * GROUP + tile.first_head + head, index / num_tiles);
+            var factor = 1.0;
+            if (IS_SPLIT == 1u) {
+                if (column == 0u) {
+                    out[at + VALUE_DIM] = softmaxes[query].maximum;
+                    out[at + VALUE_DIM + 1u] = softmaxes[query].sum;
+                }
+            } else {
+                factor = final_factor(softmaxes[query], tile.first_head + head);
             }
-        } else {
-            factor = final_factor(softmaxes[query], tile.first_head + head);
-        }
-        for (var i = 0u; i < VALUES_PER_THREAD; i++) {
-            let component = lane + i * PART;
-            if (component < VALUE_DIM) {
-                out[at + component] = totals[query * VALUES_PER_THREAD + i] * factor;
-            }
+            //# each j VALUE_VECS
+            write_piece(at, column + $ju * COLUMNS, total_$i_$j * factor);
+            //# end
         }
     }
-}
-
-// Chunk `chunk` of a value.
-fn load_value(location: u32, head: u32, offset: u32, chunk: u32) -> vec4<u32> {
-    if (STORED_VALUE_DIM == 0u) {
-        return load_cache(location + key_chunk(head, offset, VALUE_FIRST + chunk));
-    }
-    return load_cache(location + value_chunk(head, offset, chunk));
-}
-
-// The scale of chunk `chunk` of a value; `row` is the number of its row among those of a block.
-fn value_scale(location: u32, row: u32, chunk: u32) -> f32 {
-    if (STORED_VALUE_DIM == 0u) {
-        return row_scale(location + SCALES_AT, 0u, row, KEY_SCALES, VALUE_FIRST + chunk);
-    }
-    return row_scale(location + SCALES_AT, KEY_SCALE_WORDS, row, STORED_VALUE_SCALES, chunk);
+    //# end
 }

@@ -1,7 +1,11 @@
 // Attention is computed in parts of PART positions, which begin at multiples of PART, and merged in order: the same sums
 // whether one workgroup computes all parts of a row or each part has one.
+//
+// The sums of a part are those of its spans, in order. In a span, positions are added in order, and so are the products of
+// the components of a query and a key.
 
 const PART: u32 = 128u;
+const SPAN: u32 = 32u;
 // Less than all scores of finite queries and keys.
 const LOWEST: f32 = -3.0e38;
 

@@ -167,7 +167,7 @@ impl Heads {
     }
 
     /// The tile of single rows with the most heads that fit the `memory` of a workgroup. With fewer than
-    /// [`BUSY_WORKGROUPS`], of `units` rows and parts, it has less heads.
+    /// [`BUSY_WORKGROUPS`], of `units` rows and parts, it has fewer heads.
     fn single(&self, units: usize, memory: usize) -> Tile {
         let max = [8, 4, 2].into_iter().find(|&heads| self.fits(heads, memory)).unwrap_or(1);
         let mut tile = Tile { rows: 1, heads: self.heads_of_tile(max), blocking: None };

@@ -289,7 +289,8 @@ fn main(
                             let value_$j = value_tile[4u * $pu + $ku][min(column + $ju * COLUMNS, VALUE_PIECES - 1u)];
                             //# each i 4
                             //# if edge
-                            sum_$i_$j = select(fma(vec4<f32>(weight_$i[$k]), value_$j, sum_$i_$j), sum_$i_$j, weight_$i[$k] < 0.0);
+                            let next_$i_$j = fma(vec4<f32>(weight_$i[$k]), value_$j, sum_$i_$j);
+                            sum_$i_$j = select(next_$i_$j, sum_$i_$j, weight_$i[$k] < 0.0);
                             //# else
                             sum_$i_$j = fma(vec4<f32>(weight_$i[$k]), value_$j, sum_$i_$j);
                             //# end

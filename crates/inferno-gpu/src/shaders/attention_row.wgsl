@@ -320,12 +320,13 @@ fn main(
     if (first_part * PART >= row_end) {
         return;
     }
+    let result_part = index / num_tiles;
     let first_result = tile.row * KV_HEADS * GROUP + tile.first_head;
     //# if GROUPS = 1
     //# each h HEADS
     if ($hu < tile.num_heads) {
         //# each n VALUES
-        write_result(first_result + $hu, index / num_tiles, tile.first_head + $hu, lane + $nu * THREADS, softmax_$h, total_$h_$n);
+        write_result(first_result + $hu, result_part, tile.first_head + $hu, lane + $nu * THREADS, softmax_$h, total_$h_$n);
         //# end
     }
     //# end
@@ -335,7 +336,7 @@ fn main(
         let head = (lane + $nu * THREADS) / VALUE_PIECES;
         let piece = (lane + $nu * THREADS) % VALUE_PIECES;
         if (head < tile.num_heads) {
-            write_result(first_result + head, index / num_tiles, tile.first_head + head, piece, softmax_$n, total_$n);
+            write_result(first_result + head, result_part, tile.first_head + head, piece, softmax_$n, total_$n);
         }
     }
     //# end

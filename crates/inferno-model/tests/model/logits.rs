@@ -20,6 +20,9 @@ pub const MAX_RELATIVE_ERROR: f64 = 1e-4;
 /// The bound for quantized weights on the CPU, which multiplies them with activations of 8 bits, as llama.cpp does.
 pub const MAX_QUANTIZED_ERROR: f64 = 4e-2;
 
+/// The bound for quantized weights on a GPU, which multiplies them with activations of 16 bits.
+const MAX_INTEGER_ERROR: f64 = 3e-4;
+
 /// The bound for cooperative matrices of a GPU, whose inputs are rounded to f16.
 const MAX_MATRIX_ERROR: f64 = 1e-2;
 
@@ -76,8 +79,12 @@ fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>, bounds: [f64; 2]) 
     failures
 }
 
-fn gpu_bounds(backend: &GpuBackend) -> [f64; 2] {
-    [if backend.has_matrices() { MAX_MATRIX_ERROR } else { MAX_RELATIVE_ERROR }; 2]
+/// The bounds for float and for quantized weights on a GPU.
+pub fn gpu_bounds(backend: &GpuBackend) -> [f64; 2] {
+    match backend.has_matrices() {
+        true => [MAX_MATRIX_ERROR; 2],
+        false => [MAX_RELATIVE_ERROR, MAX_INTEGER_ERROR],
+    }
 }
 
 #[test]

@@ -9,7 +9,9 @@ use inferno_cpu::{CpuBackend, Isa};
 use inferno_gguf::Gguf;
 use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, SeparateExperts};
 
-use crate::logits::{MAX_QUANTIZED_ERROR, MAX_RELATIVE_ERROR, cpu, deviation, oracle_models};
+use crate::logits::{
+    MAX_QUANTIZED_ERROR, MAX_RELATIVE_ERROR, cpu, deviation, gpu_bounds, oracle_models,
+};
 use crate::support::{
     Feed, ReferenceLogits, fixtures, is_quantized, limits, logits, logits_of_two, models_under,
 };
@@ -53,13 +55,13 @@ fn check<B: Backend, E: Backend>(
     models: &[PathBuf],
     backend: &Arc<B>,
     experts: &Arc<E>,
-    quantized_bound: f64,
+    [float_bound, quantized_bound]: [f64; 2],
 ) -> usize {
     let mut num_models = 0;
     for path in models {
         let Some(model) = load(path, backend, experts, usize::MAX) else { continue };
         num_models += 1;
-        let bound = if is_quantized(path) { quantized_bound } else { MAX_RELATIVE_ERROR };
+        let bound = if is_quantized(path) { quantized_bound } else { float_bound };
         let answer = ReferenceLogits::read(&path.with_extension("json"));
         for feed in [Feed::Whole, Feed::Chunks(5)] {
             let found = logits(&model, &answer.tokens, feed);
@@ -73,16 +75,18 @@ fn check<B: Backend, E: Backend>(
 fn mixtures_with_separate_experts_match_transformers() {
     let reference = Arc::new(ReferenceBackend::new());
     let models = models_under(&fixtures());
-    assert!(check(&models, &reference, &reference, MAX_RELATIVE_ERROR) >= 3);
-    check(&models, &reference, &best_cpu(), MAX_QUANTIZED_ERROR);
-    check(&oracle_models(), &reference, &best_cpu(), MAX_QUANTIZED_ERROR);
+    assert!(check(&models, &reference, &reference, [MAX_RELATIVE_ERROR; 2]) >= 3);
+    let bounds = [MAX_RELATIVE_ERROR, MAX_QUANTIZED_ERROR];
+    check(&models, &reference, &best_cpu(), bounds);
+    check(&oracle_models(), &reference, &best_cpu(), bounds);
 }
 
 #[test]
 fn mixtures_on_a_gpu_with_experts_on_the_cpu_match_transformers() {
     let Some(gpu) = adapter() else { return };
-    assert!(check(&models_under(&fixtures()), gpu, &best_cpu(), MAX_QUANTIZED_ERROR) >= 3);
-    check(&oracle_models(), gpu, &best_cpu(), MAX_QUANTIZED_ERROR);
+    let bounds = [gpu_bounds(gpu)[0], MAX_QUANTIZED_ERROR];
+    assert!(check(&models_under(&fixtures()), gpu, &best_cpu(), bounds) >= 3);
+    check(&oracle_models(), gpu, &best_cpu(), bounds);
 }
 
 /// Checks that results do not depend on what else is in a batch.

@@ -7,11 +7,11 @@ use crate::adapter::{AdapterKind, GpuAdapter};
 /// How a device is opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GpuOptions {
-    /// Whether products use cooperative matrices if the device offers suitable ones: f16 inputs and f32 sums. They are
-    /// less exact than the default.
+    /// Whether products of many rows use cooperative matrices if the device offers suitable ones: f16 inputs and f32 sums. They
+    /// are less exact than the default, and results depend on the number of rows of a pass.
     pub matrices: bool,
     /// Whether the fastest division of each product among workgroups is measured when it is first computed. By default it
-    /// is unless the device is emulated. Results do not depend on it.
+    /// is unless the device is emulated. Results do not depend on it without cooperative matrices.
     pub tuning: Option<bool>,
     /// Where measured choices are stored; `None` to measure them in each process.
     pub cache_directory: Option<PathBuf>,

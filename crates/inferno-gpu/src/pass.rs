@@ -28,7 +28,7 @@ const MAX_MULTIPLICATIONS: f64 = 1e11;
 /// one, and submit it, which takes as long as several dispatches.
 const FIRST_DISPATCHES: usize = 16;
 
-/// Operations that are recorded, and started by [`submit`](inferno_backend::Pass::submit).
+/// Operations that are recorded, and started in parts, the last one by [`submit`](inferno_backend::Pass::submit).
 #[derive(Debug)]
 pub struct GpuPass<'a> {
     pub(crate) backend: &'a GpuBackend,
@@ -198,6 +198,7 @@ impl<'a> GpuPass<'a> {
         let memory = &mut *self.memory;
         let (steps, params) = (mem::take(&mut memory.steps), mem::take(&mut memory.params));
         let (weight_bytes, earlier) = (memory.weight_bytes, self.error.take());
+        let (bound, multiplications) = (mem::take(&mut memory.bound), memory.multiplications);
         let max_steps = mem::replace(&mut memory.max_steps, usize::MAX);
         let recorded = record(self);
         let recorded = recorded.and(self.error.take().map_or(Ok(()), Err));
@@ -209,6 +210,7 @@ impl<'a> GpuPass<'a> {
         let duration = started.elapsed();
         let memory = &mut *self.memory;
         (memory.steps, memory.params, memory.weight_bytes) = (steps, params, weight_bytes);
+        (memory.bound, memory.multiplications) = (bound, multiplications);
         memory.max_steps = max_steps;
         self.error = earlier;
         submitted.and_then(|()| self.backend.check()).map(|()| duration)
@@ -304,7 +306,10 @@ impl<'a> GpuPass<'a> {
         if memory.steps.is_empty() {
             return Ok(());
         }
-        backend.submit_steps(memory)?;
+        match backend.timing.as_ref().filter(|timing| timing.is_on()) {
+            Some(timing) => backend.submit_timed(memory, timing)?,
+            None => backend.submit_steps(memory)?,
+        }
         backend.count(GpuCounters {
             dispatches: memory.steps.len() as u64 + 1,
             submissions: 1,
@@ -317,23 +322,29 @@ impl<'a> GpuPass<'a> {
 }
 
 impl GpuBackend {
+    /// Writes the parameters of the steps that `memory` holds.
+    ///
+    /// **Errors**: as [`write`](Self::write).
+    fn write_pages(&self, memory: &PassMemory) -> Result<(), BackendError> {
+        let mut pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
+        pages.try_for_each(|(params, page)| self.write_params(page, params))
+    }
+
     /// Starts the steps that `memory` holds.
     ///
     /// **Errors**: as [`write`](Self::write).
     fn submit_steps(&self, memory: &PassMemory) -> Result<(), BackendError> {
-        let mut pages = memory.params.chunks(PAGE_DISPATCHES * PARAMS_BYTES).zip(&memory.pages);
-        pages.try_for_each(|(params, page)| self.write_params(page, params))?;
-        if let Some(timing) = self.timing.as_ref().filter(|timing| timing.is_on()) {
-            self.submit_timed(&memory.steps, timing);
-            return Ok(());
-        }
+        self.write_pages(memory)?;
         self.submit_commands(|encoder| self.encode(encoder, &memory.steps));
         Ok(())
     }
 
     /// Starts the steps, a part of them at a time, and waits for each part.
-    fn submit_timed(&self, steps: &[Step], timing: &Timing) {
-        for (part, steps) in steps.chunks(MAX_TIMED).enumerate() {
+    ///
+    /// **Errors**: as [`write`](Self::write).
+    fn submit_timed(&self, memory: &PassMemory, timing: &Timing) -> Result<(), BackendError> {
+        self.write_pages(memory)?;
+        for (part, steps) in memory.steps.chunks(MAX_TIMED).enumerate() {
             self.submit_commands(|encoder| {
                 for (number, step) in steps.iter().enumerate() {
                     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -349,6 +360,7 @@ impl GpuBackend {
                 steps.iter().map(|step| (step.label.clone().unwrap_or_default(), step.work));
             timing.add(|| self.wait(), labels);
         }
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) {

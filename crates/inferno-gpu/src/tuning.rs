@@ -1,4 +1,5 @@
-//! Measured choices among the divisions of products. Which is fastest depends on the device; all have the same results.
+//! Measured choices among the divisions of products. Which is fastest depends on the device. All have the same results, except
+//! that those of cooperative matrices add columns in different orders.
 //!
 //! The choices of a device are in one file: a line that names the device, then a line per product. A file of another
 //! device, driver or version is replaced, and lines that are not understood are ignored.

@@ -76,7 +76,7 @@ pub enum BenchProgress<'a> {
 /// ```
 ///
 /// **Errors**: see [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`];
-/// [`Error::BackendOption`] for a profile of a backend other than the CPU's.
+/// [`Error::BackendOption`] for a profile of the reference backend; [`Error::DividedProfile`]; a GPU without timestamps.
 pub fn bench(
     model: Model,
     workload: &Workload,
@@ -91,13 +91,16 @@ pub fn bench(
     if needed_bytes > free_bytes {
         return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
     }
+    // No single device limits a divided model.
+    let is_divided = estimate.gpu.as_ref().is_some_and(|gpu| gpu.layers.start > 0);
+    if workload.profile && is_divided {
+        return Err(Error::DividedProfile);
+    }
     let recorder = match workload.profile {
         true => Some(model.recorder(estimate.cache.kv.dtype)?),
         false => None,
     };
     on_progress(BenchProgress::Starting("measuring the limits of the machine"));
-    // No single device limits a divided model.
-    let is_divided = estimate.gpu.as_ref().is_some_and(|gpu| gpu.layers.start > 0);
     let roofs = match is_divided {
         true => None,
         false => model.roofs(processor::sweep_bytes(free_bytes))?,

@@ -215,6 +215,11 @@ pub enum Error {
         /// The name of the backend.
         backend: &'static str,
     },
+    /// A profile of a model that is divided between a GPU and the CPU.
+    #[error(
+        "--profile requires that one device computes the whole model; use --gpu-layers all or --device cpu"
+    )]
+    DividedProfile,
     /// A model on the Hugging Face Hub could not be found or downloaded.
     #[error(transparent)]
     Hub(#[from] HubError),

@@ -93,6 +93,43 @@ fn bench_compares_with_the_limits_of_the_gpu() {
 }
 
 #[test]
+fn a_profile_lists_the_kernels_of_a_pass() {
+    if !has_gpu() {
+        return;
+    }
+    const PASSES: usize = 3;
+    let workload = ["bench", "-p", "8", "-n", "3", "-r", "1", "--profile"];
+    let device = ["--backend", "gpu", "--device", "0"];
+    let json = [&workload[..], &device, &["-o", "json"]].concat();
+    let report: Value = serde_json::from_str(&stdout(&json)).expect("JSON");
+    let profile = &report["profile"]["decode"];
+    assert_eq!(profile["passes"], PASSES);
+    let kernels = profile["operations"].as_array().expect("kernels");
+    let sum = |key: &str| kernels.iter().filter_map(|kernel| kernel[key].as_f64()).sum::<f64>();
+    let read = report["gpu_work"]["weight_bytes_per_pass"].as_f64().expect("a number");
+    assert_eq!(sum("bytes"), read * PASSES as f64, "{report}");
+    // Without the kernel that counts a submission.
+    let dispatches = report["gpu_work"]["dispatches_per_pass"].as_f64().expect("a number");
+    let counting = report["gpu_work"]["submissions_per_pass"].as_f64().expect("a number");
+    let calls = sum("calls") / PASSES as f64;
+    assert!(calls <= dispatches - counting && calls > 0.7 * dispatches, "{report}");
+    assert!(sum("seconds") > 0.0, "{report}");
+    for name in ["product", "attention", "store_kv", "select_candidates"] {
+        let is_listed =
+            |kernel: &Value| kernel["name"].as_str().is_some_and(|it| it.starts_with(name));
+        assert!(kernels.iter().any(is_listed), "{name}: {report}");
+    }
+    let table = stdout(&[&workload[..], &device].concat());
+    assert!(table.contains("| decode 3 | calls per pass |"), "{table}");
+
+    let divided = inferno(&[&workload[..], &device, &["--gpu-layers", "3"]].concat());
+    let Output { status, stderr, .. } = { divided }.output().expect("it starts");
+    assert!(!status.success());
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(stderr.contains("--profile requires that one device"), "{stderr}");
+}
+
+#[test]
 fn devices_are_listed_and_selected() {
     if !has_gpu() {
         return;

@@ -70,10 +70,11 @@ pub(crate) fn unchecked_shader(
     device: &wgpu::Device,
     descriptor: wgpu::ShaderModuleDescriptor<'_>,
 ) -> wgpu::ShaderModule {
-    // SAFETY: the caller is `compile`, for kernels with cooperative matrices, of which there is one: `matrix_product`. Its
-    // indexes of workgroup memory follow from constants and the number of a thread, and are below the lengths of the arrays
-    // (`MatrixTile::has_whole_loads`). Those of buffers follow from the sizes of the operands, which the host checks, and
-    // are limited to their last row and column. Its loops end at parameters.
+    // SAFETY: the caller is `compile`, for kernels with cooperative matrices: `matrix_product`, and `peak`, which only
+    // accesses arrays of constant size. The indexes of workgroup memory in `matrix_product` follow from constants and the
+    // number of a thread, and are below the lengths of the arrays (`MatrixTile::has_whole_loads`). Those of buffers follow
+    // from the sizes of the operands, which the host checks, and are limited to the last row and column; without columns
+    // they are zero, and buffers are never empty. Loops end at parameters.
     unsafe {
         device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked())
     }

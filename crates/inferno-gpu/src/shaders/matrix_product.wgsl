@@ -73,10 +73,10 @@ fn sum_of_splits(matrix: u32, element: u32) -> f32 {
 fn load_$p(row: u32, unit: u32, is_up: bool) -> PackedUnit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_packed(row, min(unit, params.units - 1u), params.units);
+        return w$UP_packed(row, min(unit, max(params.units, 1u) - 1u), params.units);
     }
 //# end
-    return w$p_packed(row, min(unit, params.units - 1u), params.units);
+    return w$p_packed(row, min(unit, max(params.units, 1u) - 1u), params.units);
 }
 
 fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
@@ -91,10 +91,10 @@ fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
 fn load_$p(row: u32, unit: u32, is_up: bool) -> Unit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_unit(row, min(unit, params.units - 1u), params.units);
+        return w$UP_unit(row, min(unit, max(params.units, 1u) - 1u), params.units);
     }
 //# end
-    return w$p_unit(row, min(unit, params.units - 1u), params.units);
+    return w$p_unit(row, min(unit, max(params.units, 1u) - 1u), params.units);
 }
 
 fn expand_$p(unit: Unit, is_up: bool) -> Unit {
@@ -136,7 +136,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# end
 //# end
 //# end
-    let last_quad = 4u * params.units - 1u;
+    let last_quad = 4u * max(params.units, 1u) - 1u;
     // The loads of a step are in flight while the matrices of the one before it are multiplied.
 //# each l INPUT_LOADS
     var input_$l = halves[input_row_$l + min(input_quad_$l, last_quad)];
@@ -162,7 +162,6 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
             weights[weight_to_$l + 3u] = scaled(unit.values.fourth, unit);
         }
 //# end
-        workgroupBarrier();
         let next = step + SPLIT * STEP_UNITS;
 //# each l INPUT_LOADS
         input_$l = halves[input_row_$l + min(4u * next + input_quad_$l, last_quad)];
@@ -170,6 +169,8 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# each l WEIGHT_LOADS
         unit_$l = load_$p(weight_from_$l, next + weight_unit_$l, is_up_$l);
 //# end
+        // Threads may have diverged in the loads; matrices require uniform control flow.
+        workgroupBarrier();
 //# each k K_STEPS
         {
 //# each i PAIRS

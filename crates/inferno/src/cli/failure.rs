@@ -106,6 +106,7 @@ fn is_usage(error: &Error) -> bool {
         | Error::NoGpu
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
+        | Error::DividedProfile
         | Error::Hub(
             HubError::InvalidReference { .. }
             | HubError::UnknownShortName { .. }

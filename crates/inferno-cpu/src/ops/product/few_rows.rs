@@ -1,10 +1,10 @@
-//! Products of one block of rows with quantized weights, which are unpacked in registers.
+//! Products of one or a few blocks of rows with quantized weights, which are unpacked in registers for each block.
 
 use bytemuck::Pod;
 
 use super::row_blocks::RowBlocks;
 use super::task::Product;
-use crate::isa::Level;
+use crate::isa::{Isa, Level};
 use crate::lanes::{Kernel, Lanes};
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
@@ -34,7 +34,15 @@ pub(super) fn handles(level: Level, num_rows: usize) -> bool {
     num_rows <= if level.has_matrix_unit() { MAX_NARROW } else { BLOCK_ROWS }
 }
 
-/// Multiplies a block of rows by all panels.
+/// Whether products of signed bytes with `num_rows` rows use [`run`], too: their unpacking costs little. A panel is multiplied
+/// with one block of rows after another while it is in the caches.
+pub(super) fn handles_bytes(level: Level, num_rows: usize) -> bool {
+    /// More rows pay for unpacking once.
+    const MAX_ROWS: usize = 4 * BLOCK_ROWS;
+    num_rows <= MAX_ROWS && level.isa() == Isa::Avx512 || handles(level, num_rows)
+}
+
+/// Multiplies rows by all panels.
 pub(super) fn run<S: FewRowsKernel>(level: Level, product: Product<'_>, kernel: S) {
     level.run(FewRows { product, kernel });
 }
@@ -48,14 +56,17 @@ impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
     #[inline(always)]
     fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
         let Product { inputs, cols, .. } = self.product;
-        let inputs: &[S::Activations<W>] = inputs.block(0, W);
         let num_rows = self.product.target.rows().len();
         let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
         for (number, panel) in panels.enumerate() {
-            for first in (0..num_rows).step_by(T) {
-                let sums = self.kernel.panel_sums::<L, T, W>(lanes, panel, cols, inputs, first);
-                for (t, sums) in sums.into_iter().take(num_rows - first).enumerate() {
-                    self.product.target.write(lanes, first + t, number, sums);
+            for block in (0..num_rows).step_by(W) {
+                let inputs: &[S::Activations<W>] = inputs.block(block, W);
+                let block_rows = W.min(num_rows - block);
+                for first in (0..block_rows).step_by(T) {
+                    let sums = self.kernel.panel_sums::<L, T, W>(lanes, panel, cols, inputs, first);
+                    for (t, sums) in sums.into_iter().take(block_rows - first).enumerate() {
+                        self.product.target.write(lanes, block + first + t, number, sums);
+                    }
                 }
             }
         }

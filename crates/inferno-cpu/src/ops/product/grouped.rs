@@ -99,7 +99,7 @@ fn groups<F: QuantFormat>(
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
-    if few_rows::handles(level, product.target.rows().len()) {
+    if few_rows::handles_bytes(level, product.target.rows().len()) {
         return few_rows::run(level, product, Grouped::<F>(PhantomData));
     }
     let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut UnpackedChunk| {

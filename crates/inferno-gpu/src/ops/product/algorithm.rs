@@ -30,7 +30,7 @@ kernel!(
 /// The prefixes of both parts, and the bindings of their codes; their scales follow each.
 const PARTS: [(&str, u32); 2] = [("w0", 9), ("w1", 11)];
 
-/// Rows up to which products are exact on devices with cooperative matrices, too.
+/// Rows up to which teams compute products on devices with cooperative matrices, too: one of the bounds of `tuning.rs`.
 pub(crate) const MAX_TEAM_ROWS: usize = 16;
 
 /// Threads that sum the products of a row, as in `product.wgsl`.
@@ -143,7 +143,7 @@ impl Teams {
         let sums = 4 * (self.lanes / TEAM) * rows * (TEAM + 2);
         let staged = self.rows * (self.chunk() * UNIT_BYTES + 12);
         // And the partial sums of statistics.
-        sums + staged + 4 * self.lanes
+        sums + staged + 4 * self.lanes + 64
     }
 }
 

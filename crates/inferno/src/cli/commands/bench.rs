@@ -66,7 +66,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     batch_tokens: Option<usize>,
     /// Also report where the time goes: each kind of operation, and products with weights from the caches and from memory,
-    /// compared with the limits of the machine (CPU only)
+    /// compared with the limits of the machine; on a GPU, each kernel
     #[arg(long)]
     profile: bool,
     /// Measure one optimization after another, starting from scalar code in FP32 without a KV cache: KV cache, SIMD,

@@ -206,7 +206,9 @@ mod tests {
 
     use super::*;
 
-    pub(super) const ROOFS: DeviceRoofs = DeviceRoofs::Cpu(Roofs {
+    const ROOFS: DeviceRoofs = DeviceRoofs::Cpu(CPU_ROOFS);
+
+    pub(super) const CPU_ROOFS: Roofs = Roofs {
         sweep_bytes: 1,
         read_bytes_per_second: 1000.0,
         int8_ops_per_second: 8000.0,
@@ -214,7 +216,7 @@ mod tests {
         f32_ops_per_second: 2000.0,
         cycles_per_second: Some(1e9),
         step_seconds: 1e-6,
-    });
+    };
 
     #[test]
     fn shares_are_those_of_the_roofs() {

@@ -239,14 +239,14 @@ fn time(
 mod tests {
     use inferno_cpu::CpuOptions;
 
-    use super::super::tests::ROOFS;
+    use super::super::tests::CPU_ROOFS;
     use super::*;
 
     #[test]
     fn cycles_are_those_of_one_core() {
         // 2 threads compute 4000 operations in a second: with 1 GHz, a tile of 4 rows takes 2.048 s of a core.
         let timed = |seconds| Timed { bytes: 500, ops: 4000.0, seconds };
-        let speed = ProductSpeed::new(DType::Q8_0, 4, [timed(1.0), timed(2.0)], (&ROOFS, 2));
+        let speed = ProductSpeed::new(DType::Q8_0, 4, [timed(1.0), timed(2.0)], (&CPU_ROOFS, 2));
         let close = |found: Option<f64>, expected: f64| {
             found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-9)
         };
@@ -262,7 +262,7 @@ mod tests {
         let checkpoint = Gguf::open(path).expect("a fixture");
         let options = CpuOptions { threads: Some(2), ..CpuOptions::default() };
         let backend = CpuBackend::new(options).expect("threads");
-        let roofs = Roofs { sweep_bytes: 1 << 20, ..ROOFS };
+        let roofs = Roofs { sweep_bytes: 1 << 20, ..CPU_ROOFS };
         let profile = profile_products(&backend, &checkpoint, &roofs).expect("memory");
         let rows: Vec<usize> = profile.speeds.iter().map(|speed| speed.num_rows).collect();
         let formats = largest_matrices(&checkpoint).len();

@@ -142,15 +142,18 @@ impl BenchReport {
     /// Writes what the GPU does for a decoded token.
     fn write_gpu_work(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(gpu) = self.decode.as_ref().and_then(|decode| decode.gpu) else { return Ok(()) };
-        writeln!(
+        write!(
             f,
-            "\nOne decoded token starts {:.0} kernels on the GPU in {:.1} submissions, which read {:.2} MB of weights. \
-             The GPU idles for {:.1}% of the time.",
+            "\nOne decoded token starts {:.0} kernels on the GPU in {:.1} submissions, which read {:.2} MB of weights.",
             gpu.dispatches,
             gpu.submissions,
-            gpu.weight_bytes / 1e6,
-            100.0 * gpu.idle_share
-        )
+            gpu.weight_bytes / 1e6
+        )?;
+        // With a profile, the host waits for each submission while it records it.
+        match self.workload.profile {
+            true => writeln!(f),
+            false => writeln!(f, " The GPU idles for {:.1}% of the time.", 100.0 * gpu.idle_share),
+        }
     }
 }
 

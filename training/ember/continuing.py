@@ -91,8 +91,8 @@ def content_words(text: str) -> set[str]:
 
 @cache
 def _singulars() -> dict[str, str]:
-    """Returns the nouns of animals, things, foods and people of one word, singular and plural, with their singular."""
-    found = {plural(noun): noun for noun in _animals() | _objects() | _workers() if " " not in noun}
+    """Returns the nouns of animals, things, foods, people and places of one word, singular and plural, with their singular."""
+    found = {plural(noun): noun for noun in _animals() | _objects() | _workers() | _places() if " " not in noun}
     found |= {row["plural"]: row["food"] for row in seeds.words("foods") if row["plural"] != "-" and " " not in row["food"]}
     return found | {noun: noun for noun in found.values()}
 
@@ -136,7 +136,8 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     if "a" in named:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
-    return {"job"} if "job" in named else {"none", "none, first person"}
+    slot = next((slot for slot in ("job", "place") if slot in named), None)
+    return {slot} if slot else {"none", "none, first person"}
 
 
 @cache
@@ -149,6 +150,11 @@ def _walkers() -> frozenset[str]:
     """Returns the animals that can walk into a house, climb into a bus or lie down on a coat."""
     mammals = {row["animal"] for row in seeds.words("animals") if row["class"] == "mammal"}
     return frozenset(mammals & set(vocabulary.everything("critter"))) - {"bat", "seal", "sea lion", "manatee", "platypus"}
+
+
+@cache
+def _places() -> frozenset[str]:
+    return frozenset(vocabulary.everything("place"))
 
 
 @cache
@@ -170,7 +176,7 @@ def _workers() -> frozenset[str]:
 
 
 def named_in(opening: str) -> dict[str, str]:
-    """Returns the names, the thing, the animal, the person and the food that an opening mentions."""
+    """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
     people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
     if people_named:
@@ -186,6 +192,8 @@ def named_in(opening: str) -> dict[str, str]:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)
+        elif noun in _places():
+            found.setdefault("place", noun)
     for word in re.findall(r"[a-z]+", opening.lower()):
         if word in vocabulary.everything("crops"):
             found.setdefault("foods", word)

@@ -107,7 +107,9 @@ def _any_opening(draw: Draw) -> str:
     elif form < 9:
         opening = re.split(r"(?<=[.!?]) ", draw.choice(seeds.facts(draw.choice(("explain", "questions"))))["answer"])[0]
     else:
-        opening = draw.choice(draw.choice(seeds.intents()).wordings)
+        opening = "{"
+        while "{" in opening:
+            opening = draw.choice(draw.choice(seeds.intents()).wordings)
     return opening.upper() if draw.chance(0.06) else opening
 
 
@@ -154,7 +156,8 @@ def _walkers() -> frozenset[str]:
 
 @cache
 def _places() -> frozenset[str]:
-    return frozenset(vocabulary.everything("place"))
+    # One can meet at any of the others at any time; a wedding or a concert ends.
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an"))
 
 
 @cache
@@ -175,6 +178,10 @@ def _workers() -> frozenset[str]:
         "thief", "pirate", "president", "minister", "prince", "princess", "neighbor", "stranger"}
 
 
+#: Words for things that mostly mean something else.
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card"}
+
+
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
@@ -183,12 +190,17 @@ def named_in(opening: str) -> dict[str, str]:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
             found["b"] = people_named[1]
-    # Only singular nouns with an article: `a cat`, `the old letter`.
-    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b", opening) + re.findall(r"\b(?:[Aa]n?|[Tt]he) (\w+)\b",
-        opening):
+    text = opening
+    for worker in sorted(word for word in _workers() if " " in word):
+        if re.search(rf"\b{worker}\b", text):
+            found.setdefault("job", worker)
+            text = text.replace(worker, "")
+    # Only singular nouns with an article: `a cat`, `the old letter`, but not `a ball of gas`.
+    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
+        r"\b(?:[Aa]n?|[Tt]he) (\w+)\b(?! of\b)", text):
         if noun in _animals():
             found.setdefault("animal", noun)
-        elif noun in _objects():
+        elif noun in _objects() and noun not in _AMBIGUOUS:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)

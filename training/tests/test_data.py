@@ -93,6 +93,13 @@ class Drawing(unittest.TestCase):
         # Some openings mention only what no body can repeat.
         self.assertGreater(sum(continuing.shares(opening, rest) for opening, rest, _ in found), 950)
 
+    def test_an_opening_is_searched_for_what_a_body_can_repeat(self):
+        self.assertEqual(continuing.named_in("Oscar saw a fox at the museum.")["animal"], "fox")
+        self.assertEqual(continuing.named_in("The museum closes at six."), {"place": "museum"})
+        self.assertEqual(continuing.named_in("The taxi driver turned around."), {"job": "taxi driver"})
+        self.assertEqual(continuing.named_in("The sun is a huge ball of hot gas."), {})
+        self.assertEqual(continuing.named_in("Oranges."), {"foods": "oranges"})
+
     def test_bodies_are_enough_and_whole(self):
         bodies = continuing.bodies()
         self.assertGreaterEqual(len(bodies), 150)

@@ -7,6 +7,7 @@ from functools import cache
 from . import seeds, stories, vocabulary
 from .draw import Draw
 from .fill import fill, keys
+from .grammar import plural
 from .split import Split
 from .stories import Frame, Told, people
 
@@ -21,38 +22,79 @@ class Body:
 
 @cache
 def bodies() -> tuple[Body, ...]:
-    """Returns all bodies."""
+    """Returns all bodies, from every `bodies*.txt`."""
     found = []
-    text = (seeds.FOLDER / "continuing" / "bodies.txt").read_text(encoding="utf-8")
-    for block in re.split(r"^---$", text, flags=re.MULTILINE):
-        tag, *lines = block.strip().splitlines()
-        needs = tag.removeprefix("# needs:").strip()
-        found.append(Body(needs, Frame(needs, tuple(tuple(way.strip() for way in line.split(":",
-            1)[1].split("||")) for line in lines))))
+    for path in sorted((seeds.FOLDER / "continuing").glob("bodies*.txt")):
+        for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            tag, *lines = block.strip().splitlines()
+            needs = tag.removeprefix("# needs:").strip()
+            parts = tuple(tuple(way.strip() for way in line.split(":", 1)[1].split("||")) for line in lines)
+            found.append(Body(needs, Frame(needs, parts)))
     return tuple(found)
 
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
-    """Returns an opening, its continuation, and both as a story."""
+    """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
+    for _ in range(_TRIES):
+        opening, rest, told = _continued_once(draw)
+        if shares(opening, rest):
+            break
+    return _divided(draw, opening, rest, told)
+
+
+#: So many continuations are drawn in search of one that shares a word with its opening.
+_TRIES = 8
+
+
+def _continued_once(draw: Draw) -> tuple[str, str, Told]:
     values: dict[str, str]
     if draw.chance(0.35):
         template = draw.choice(seeds.lines("continuing/openings.txt"))
         values = people(draw, {})
         named = set(keys(template))
         opening = fill(draw, template, values)
+        if opening.startswith("My name"):
+            # The person of that name tells the story, so its people have other names.
+            values = people(draw, {key: values[key] for key in named & {"object", "animal"}})
     else:
         opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
         values = people(draw, found)
-    fitting = [body for body in bodies() if body.needs == _need(named, opening)]
-    body = draw.choice(fitting)
+    needs = _needs(named, opening, values)
+    body = draw.choice([body for body in bodies() if body.needs in needs])
     rest = stories.told_in_parts(draw, body.frame, values)
+    return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+
+
+def _divided(draw: Draw, opening: str, rest: str, told: Told) -> tuple[str, str, Told]:
+    """Returns some of the openings without their last words, which then belong to the rest."""
     words = opening.split(" ")
     if len(words) > 4 and draw.chance(0.15):
         at = draw.number(2, len(words) - 1)
-        return " ".join(words[:at]), f"{' '.join(words[at:])} {rest}", Told(f"continued/{body.needs}", f"{opening} {rest}", values)
-    return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+        return " ".join(words[:at]), f"{' '.join(words[at:])} {rest}", told
+    return opening, rest, told
+
+
+def shares(opening: str, rest: str) -> bool:
+    """Returns whether a continuation repeats one of the names and known nouns of its opening, if there are any."""
+    words = content_words(opening)
+    return not words or bool(words & content_words(rest))
+
+
+def content_words(text: str) -> set[str]:
+    """Returns the names and the known nouns of a text; nouns in lower case and in the singular."""
+    words = re.findall(r"[A-Za-z]+", text)
+    names = {word for word in words if word[0].isupper() and vocabulary.is_name(word)}
+    return names | {_singulars()[word.lower()] for word in words if word not in names and word.lower() in _singulars()}
+
+
+@cache
+def _singulars() -> dict[str, str]:
+    """Returns the nouns of animals, things, foods, people and places of one word, singular and plural, with their singular."""
+    found = {plural(noun): noun for noun in _animals() | _objects() | _workers() | _places() if " " not in noun}
+    found |= {row["plural"]: row["food"] for row in seeds.words("foods") if row["plural"] != "-" and " " not in row["food"]}
+    return found | {noun: noun for noun in found.values()}
 
 
 def _any_opening(draw: Draw) -> str:
@@ -65,7 +107,9 @@ def _any_opening(draw: Draw) -> str:
     elif form < 9:
         opening = re.split(r"(?<=[.!?]) ", draw.choice(seeds.facts(draw.choice(("explain", "questions"))))["answer"])[0]
     else:
-        opening = draw.choice(draw.choice(seeds.intents()).wordings)
+        opening = "{"
+        while "{" in opening:
+            opening = draw.choice(draw.choice(seeds.intents()).wordings)
     return opening.upper() if draw.chance(0.06) else opening
 
 
@@ -76,15 +120,26 @@ def _sentences() -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0))
 
 
-def _need(named: set[str], opening: str) -> str:
-    """Returns what the continuation is about: a thing or an animal if mentioned, then a person; `none` for neither."""
-    if opening.startswith(("My name", "Dear", "I ", "We ")):
-        return "none"
-    for slot in ("object", "animal"):
-        if slot in named:
-            return slot
-    # The bodies that need a person introduce the second one themselves.
-    return "a" if "a" in named and "b" not in named else "none"
+def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
+    """Returns what bodies may need to continue an opening that names these slots: a thing or an animal, then a person."""
+    said = re.sub(r'"[^"]*"?', "", opening)
+    if opening.startswith("Dear") and not opening.startswith("Dear diary"):
+        return {"letter"}
+    if opening.startswith("How to "):
+        return {"steps"}
+    if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
+        return {"notice"}
+    if re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said):
+        return {f"{next((slot for slot in ('object', 'animal') if slot in named), 'none')}, first person"}
+    if "object" in named:
+        return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
+    if "animal" in named:
+        return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
+    if "a" in named:
+        # The bodies that need one person introduce the second one themselves.
+        return {"both"} if "b" in named else {"a"}
+    slot = next((slot for slot in ("job", "place") if slot in named), None)
+    return {slot} if slot else {"none", "none, first person"}
 
 
 @cache
@@ -93,23 +148,65 @@ def _animals() -> frozenset[str]:
 
 
 @cache
+def _walkers() -> frozenset[str]:
+    """Returns the animals that can walk into a house, climb into a bus or lie down on a coat."""
+    mammals = {row["animal"] for row in seeds.words("animals") if row["class"] == "mammal"}
+    return frozenset(mammals & set(vocabulary.everything("critter"))) - {"bat", "seal", "sea lion", "manatee", "platypus"}
+
+
+@cache
+def _places() -> frozenset[str]:
+    # One can meet at any of the others at any time; a wedding or a concert ends.
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an"))
+
+
+@cache
 def _objects() -> frozenset[str]:
     return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an"))
 
 
+@cache
+def _small_objects() -> frozenset[str]:
+    """Returns the things that can be carried in a bag."""
+    return frozenset(vocabulary.everything("trinket")) - {"suitcase", "sewing machine", "printer", "monitor"}
+
+
+@cache
+def _workers() -> frozenset[str]:
+    """Returns the words for people by what they do."""
+    return frozenset(vocabulary.everything("job")) | {"king", "queen", "captain", "scientist", "goalkeeper", "knight", "witch", "wizard",
+        "thief", "pirate", "president", "minister", "prince", "princess", "neighbor", "stranger"}
+
+
+#: Words for things that mostly mean something else.
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card"}
+
+
 def named_in(opening: str) -> dict[str, str]:
-    """Returns the names, the thing and the animal that an opening mentions."""
+    """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
     people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
             found["b"] = people_named[1]
-    # Only singular nouns with an article: `a cat`, `the old letter`.
-    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b", opening) + re.findall(r"\b(?:[Aa]n?|[Tt]he) (\w+)\b",
-        opening):
+    text = opening
+    for worker in sorted(word for word in _workers() if " " in word):
+        if re.search(rf"\b{worker}\b", text):
+            found.setdefault("job", worker)
+            text = text.replace(worker, "")
+    # Only singular nouns with an article: `a cat`, `the old letter`, but not `a ball of gas`.
+    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
+        r"\b(?:[Aa]n?|[Tt]he) (\w+)\b(?! of\b)", text):
         if noun in _animals():
             found.setdefault("animal", noun)
-        elif noun in _objects():
+        elif noun in _objects() and noun not in _AMBIGUOUS:
             found.setdefault("object", noun)
+        elif noun in _workers():
+            found.setdefault("job", noun)
+        elif noun in _places():
+            found.setdefault("place", noun)
+    for word in re.findall(r"[a-z]+", opening.lower()):
+        if word in vocabulary.everything("crops"):
+            found.setdefault("foods", word)
     return found

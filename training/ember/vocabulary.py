@@ -159,6 +159,11 @@ def of_kind(kind: str, split: Split) -> tuple[str, ...]:
     return tuple(familiar + of_split(rare, split))
 
 
+def everything(kind: str) -> tuple[str, ...]:
+    """Returns all words of a kind, of every split."""
+    return _all(kind)
+
+
 @cache
 def mark_of(name: str) -> str:
     """Returns the gender of a name: `f`, `m`, or `n` for either and for unknown names."""

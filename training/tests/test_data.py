@@ -82,6 +82,50 @@ class Drawing(unittest.TestCase):
             self.assertTrue(told.text.startswith(opening))
             self.assertTrue(told.text.endswith(rest))
 
+    def test_a_continuation_repeats_a_name_or_a_thing_of_its_opening(self):
+        self.assertTrue(continuing.shares("The fox was gone.", "Nobody had seen any foxes."))
+        self.assertTrue(continuing.shares("Oscar sang.", '"Why?" asked Oscar.'))
+        self.assertFalse(continuing.shares("The fox was gone.", "Oscar sang."))
+        self.assertFalse(continuing.shares("Oscar sang.", "Nobody had seen any foxes."))
+        self.assertTrue(continuing.shares("It was late.", "Nobody had seen any foxes."))
+        draw = Draw(Random(1))
+        found = [continuing.continued(draw) for _ in range(1000)]
+        # Some openings mention only what no body can repeat.
+        self.assertGreater(sum(continuing.shares(opening, rest) for opening, rest, _ in found), 950)
+
+    def test_an_opening_is_searched_for_what_a_body_can_repeat(self):
+        self.assertEqual(continuing.named_in("Oscar saw a fox at the museum.")["animal"], "fox")
+        self.assertEqual(continuing.named_in("The museum closes at six."), {"place": "museum"})
+        self.assertEqual(continuing.named_in("The taxi driver turned around."), {"job": "taxi driver"})
+        self.assertEqual(continuing.named_in("The sun is a huge ball of hot gas."), {})
+        self.assertEqual(continuing.named_in("Oranges."), {"foods": "oranges"})
+
+    def test_bodies_are_enough_and_whole(self):
+        bodies = continuing.bodies()
+        self.assertGreaterEqual(len(bodies), 150)
+        self.assertGreaterEqual(sum(body.needs.startswith("none") for body in bodies), 50)
+        draw = Draw(Random(2))
+        for body in bodies:
+            for thing in ("object", "animal"):
+                if thing in body.needs:
+                    self.assertGreaterEqual(str(body.frame.parts).lower().count(f"{{{thing}"), 2, body)
+            for _ in range(20):
+                text = stories.told_in_parts(draw, body.frame, stories.people(draw, {}))
+                self.assertNotRegex(text, r"[{}|]|\(\d+\)")
+                self.assertEqual(text.count('"') % 2, 0, text)
+
+    def test_a_body_has_an_alternative_for_each_way_through_it(self):
+        def marks(way: str) -> set[str]:
+            return set(way[1:].split(")", 1)[0]) if way.startswith("(") else set("1234")
+
+        for body in continuing.bodies():
+            left = [frozenset("1234")]
+            for part in body.frame.parts:
+                for mark in left:
+                    self.assertTrue(any(marks(way) & mark for way in part), f"{body.needs}: {part}")
+                left = [mark & marks(way) for mark in left for way in part if mark & marks(way)]
+                left = list(dict.fromkeys(left))
+
 
 class Grammar(unittest.TestCase):
     def test_a_verdict_follows_the_fact(self):

@@ -1,6 +1,7 @@
 //! The GPU backend: the operations of a pass as WGSL kernels on Vulkan, Metal and DX12.
 //!
-//! A [`GpuPass`] records dispatches, which one submission starts, or several if they are long. Activations are computed in `f32` with sums in `f32`.
+//! A [`GpuPass`] records dispatches, which a few submissions start: the first while the host records the rest. Activations are
+//! computed in `f32` with sums in `f32`; products with quantized weights round them to integers of 16 bits.
 //!
 //! **Same bits.** A row of a result depends on its own inputs alone: the order of the additions of every value follows
 //! from the number of columns, never from the number of rows in a pass. Compilers of Vulkan keep that order; those of Metal

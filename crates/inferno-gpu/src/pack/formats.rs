@@ -154,7 +154,6 @@ impl Codes {
                 ("LOW", number(low)),
                 ("HIGH", number(high)),
                 ("MAPPING", "integers".to_owned()),
-                ("ZERO", zero.to_string()),
                 // Codes of 8 bits become signed bytes.
                 ("OFFSET", if low == 8 { 0 } else { zero }.to_string()),
             ],
@@ -278,7 +277,7 @@ impl WeightFormat {
         matches!(self.codes, Codes::Float { .. })
     }
 
-    /// The WGSL of `PREFIX_unit(row, unit, units)` and, for integers, of `PREFIX_packed(row, unit, units)` and
+    /// The WGSL of `PREFIX_load(row, unit, units)`, of `PREFIX_expanded(unit)` and, for integers, of
     /// `PREFIX_add(unit, x, sum)`. The buffers are at `binding` and after it.
     pub(crate) fn source(&self, prefix: &str, binding: u32) -> String {
         let mut values = vec![

@@ -73,10 +73,10 @@ fn sum_of_splits(matrix: u32, element: u32) -> f32 {
 fn load_$p(row: u32, unit: u32, is_up: bool) -> PackedUnit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_packed(row, min(unit, max(params.units, 1u) - 1u), params.units);
+        return w$UP_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
     }
 //# end
-    return w$p_packed(row, min(unit, max(params.units, 1u) - 1u), params.units);
+    return w$p_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
 }
 
 fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
@@ -91,10 +91,10 @@ fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
 fn load_$p(row: u32, unit: u32, is_up: bool) -> Unit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_unit(row, min(unit, max(params.units, 1u) - 1u), params.units);
+        return w$UP_expanded(w$UP_load(row, min(unit, max(params.units, 1u) - 1u), params.units));
     }
 //# end
-    return w$p_unit(row, min(unit, max(params.units, 1u) - 1u), params.units);
+    return w$p_expanded(w$p_load(row, min(unit, max(params.units, 1u) - 1u), params.units));
 }
 
 fn expand_$p(unit: Unit, is_up: bool) -> Unit {

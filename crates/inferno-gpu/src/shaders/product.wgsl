@@ -178,17 +178,9 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
     let last = max(params.units, 1u) - 1u;
     var next = min(thread % TEAM, last);
 //# each w OUTPUTS
-//# if IS_FLOAT_$p
-    var next_unit_$w = w$p_unit(row_of_$w, next, params.units);
-//# else
-    var next_unit_$w = w$p_packed(row_of_$w, next, params.units);
-//# end
+    var next_unit_$w = w$p_load(row_of_$w, next, params.units);
 //# if IS_GATED
-//# if IS_FLOAT_$UP
-    var next_up_$w = w$UP_unit(up_row_of_$w, next, params.units);
-//# else
-    var next_up_$w = w$UP_packed(up_row_of_$w, next, params.units);
-//# end
+    var next_up_$w = w$UP_load(up_row_of_$w, next, params.units);
 //# end
 //# end
 //# if IS_NORMED
@@ -211,18 +203,10 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
             next = min(unit + TEAM, last);
 //# each w OUTPUTS
             let unit_$w = next_unit_$w;
-//# if IS_FLOAT_$p
-            next_unit_$w = w$p_unit(row_of_$w, next, params.units);
-//# else
-            next_unit_$w = w$p_packed(row_of_$w, next, params.units);
-//# end
+            next_unit_$w = w$p_load(row_of_$w, next, params.units);
 //# if IS_GATED
             let up_unit_$w = next_up_$w;
-//# if IS_FLOAT_$UP
-            next_up_$w = w$UP_unit(up_row_of_$w, next, params.units);
-//# else
-            next_up_$w = w$UP_packed(up_row_of_$w, next, params.units);
-//# end
+            next_up_$w = w$UP_load(up_row_of_$w, next, params.units);
 //# end
 //# end
 //# each r ROWS

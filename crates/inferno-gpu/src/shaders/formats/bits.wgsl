@@ -4,24 +4,12 @@
 //# if LOW = 8
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec4<u32>>;
 
-fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
-    let words = $P_codes[row * units + unit];
-    return Codes(bytes_of(words.x), bytes_of(words.y), bytes_of(words.z), bytes_of(words.w));
-}
-
 fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
     return $P_codes[row * units + unit] ^ vec4<u32>(0x80808080u);
 }
 //# end
 //# if LOW = 4
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec2<u32>>;
-
-fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
-    let words = $P_codes[row * units + unit];
-    let low = words & vec2<u32>(0x0f0f0f0fu);
-    let high = (words >> vec2<u32>(4u)) & vec2<u32>(0x0f0f0f0fu);
-    return Codes(bytes_of(low.x), bytes_of(high.x), bytes_of(low.y), bytes_of(high.y));
-}
 
 fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
     let words = $P_codes[row * units + unit];
@@ -31,21 +19,12 @@ fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
 //# if LOW = 2
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
 
-fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
-    return two_bit_codes($P_codes[row * units + unit]);
-}
-
 fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
     return packed_two_bits($P_codes[row * units + unit]);
 }
 //# end
 //# if LOW = 1
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
-
-fn $P_low_codes(row: u32, unit: u32, units: u32) -> Codes {
-    let at = row * units + unit;
-    return one_bit_codes($P_codes[at / 2u] >> (at % 2u * 16u));
-}
 
 fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
     let at = row * units + unit;
@@ -66,50 +45,7 @@ fn $P_level_bytes(codes: u32) -> u32 {
     let first = $P_level(codes & 0xfu) | ($P_level((codes >> 8u) & 0xfu) << 8u);
     return first | ($P_level((codes >> 16u) & 0xfu) << 16u) | ($P_level((codes >> 24u) & 0xfu) << 24u);
 }
-
-fn $P_floats(codes: vec4<u32>) -> vec4<f32> {
-    let levels = vec4<u32>(
-        $P_level(codes.x),
-        $P_level(codes.y),
-        $P_level(codes.z),
-        $P_level(codes.w),
-    );
-    return integers_less(levels, 128.0);
-}
 //# end
-//# if MAPPING = signs
-fn $P_floats(codes: vec4<u32>) -> vec4<f32> {
-    return integers_less(codes << vec4<u32>(1u), 1.0);
-}
-//# end
-//# if MAPPING = integers
-fn $P_floats(codes: vec4<u32>) -> vec4<f32> {
-    return integers_less(codes, $ZERO.0);
-}
-//# end
-
-fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
-    var codes = $P_low_codes(row, unit, units);
-//# if HIGH = 1
-    let high = one_bit_codes($P_side[plane + unit / 2u] >> (unit % 2u * 16u));
-//# end
-//# if HIGH = 2
-    let high = two_bit_codes($P_side[plane + unit]);
-//# end
-//# if HIGH
-    let shift = vec4<u32>($LOWu);
-    codes.first |= high.first << shift;
-    codes.second |= high.second << shift;
-    codes.third |= high.third << shift;
-    codes.fourth |= high.fourth << shift;
-//# end
-    return Values(
-        $P_floats(codes.first),
-        $P_floats(codes.second),
-        $P_floats(codes.third),
-        $P_floats(codes.fourth),
-    );
-}
 
 fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
     var words = $P_low_words(row, unit, units);

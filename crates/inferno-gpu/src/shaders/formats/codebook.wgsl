@@ -25,35 +25,6 @@ fn $P_elements(start: u32, plane: u32, vector: u32, word: u32) -> u32 {
 //# end
 }
 
-fn $P_floats(elements: u32, signs: u32) -> vec4<f32> {
-//# if IS_TERNARY
-    return integers_less(bytes_of(elements), 128.0);
-//# else
-    let is_negative = ((vec4<u32>(signs) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(1u)) != vec4<u32>(0u);
-    let magnitudes = integers_less(bytes_of(elements), 0.0);
-    return select(magnitudes, -magnitudes, is_negative);
-//# end
-}
-
-fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
-    // Four bytes per word, one per vector.
-    let index_words = units / $VECTOR_WORDSu;
-//# if IS_TERNARY
-    let start = row * index_words;
-    let signs = 0u;
-//# else
-    let start = row * (index_words + units / 2u);
-    let signs = $P_codes[start + index_words + unit / 2u] >> (unit % 2u * 16u);
-//# end
-    let first = unit * 4u;
-    return Values(
-        $P_floats($P_elements(start, plane, first / $VECTOR_WORDSu, 0u), signs),
-        $P_floats($P_elements(start, plane, (first + 1u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 4u),
-        $P_floats($P_elements(start, plane, (first + 2u) / $VECTOR_WORDSu, 0u), signs >> 8u),
-        $P_floats($P_elements(start, plane, (first + 3u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 12u),
-    );
-}
-
 // Elements as signed bytes. None is zero unless the codebook is ternary, so that no negation carries into the next byte.
 fn $P_signed(elements: u32, signs: u32) -> u32 {
 //# if IS_TERNARY

@@ -129,9 +129,21 @@ fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
 //# end
 
 //# if IS_FLOAT
+// Unit `unit` of row `row`, of `units` units per row.
+fn $P_load(row: u32, unit: u32, units: u32) -> Unit {
+    let scale_words = $P_scale_words(units);
+    let side = row * (scale_words + $P_plane_words(units));
+    let factors = $P_factors(side, unit, units);
+    let values = $P_values(row, unit, units, side + scale_words);
+    return Unit(values, factors.x, factors.y, $HAS_MIN);
+}
+
+fn $P_expanded(unit: Unit) -> Unit {
+    return unit;
+}
 //# else
 // Unit `unit` of row `row`, of `units` units per row, as integers.
-fn $P_packed(row: u32, unit: u32, units: u32) -> PackedUnit {
+fn $P_load(row: u32, unit: u32, units: u32) -> PackedUnit {
     let scale_words = $P_scale_words(units);
     let side = row * (scale_words + $P_plane_words(units));
     let factors = $P_factors(side, unit, units);
@@ -159,12 +171,3 @@ fn $P_add(unit: PackedUnit, x: PackedInput, sum: f32) -> f32 {
     return scaled;
 }
 //# end
-
-// Unit `unit` of row `row`, of `units` units per row, in floating point.
-fn $P_unit(row: u32, unit: u32, units: u32) -> Unit {
-    let scale_words = $P_scale_words(units);
-    let side = row * (scale_words + $P_plane_words(units));
-    let factors = $P_factors(side, unit, units);
-    let values = $P_values(row, unit, units, side + scale_words);
-    return Unit(values, factors.x, factors.y, $HAS_MIN);
-}

@@ -5,41 +5,6 @@
 
 const $P_BLOCK_WORDS: u32 = 13u;
 
-// One digit of four bytes; `power` is 3 to the number of the digits before it.
-fn $P_digits(bytes: vec4<u32>, power: vec4<u32>) -> vec4<f32> {
-    let rest = (bytes * power) & vec4<u32>(0xffu);
-    return integers_less((rest * vec4<u32>(3u)) >> vec4<u32>(8u), 1.0);
-}
-
-fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
-    let start = (row * (units / 16u) + unit / 16u) * $P_BLOCK_WORDS;
-    let within = unit % 16u;
-    if (within == 15u) {
-        let bytes = bytes_of($P_codes[start + 12u]);
-        return Values(
-            $P_digits(bytes, vec4<u32>(1u)),
-            $P_digits(bytes, vec4<u32>(3u)),
-            $P_digits(bytes, vec4<u32>(9u)),
-            $P_digits(bytes, vec4<u32>(27u)),
-        );
-    }
-    // Ten units of 32 bytes, then five of 16 bytes.
-    let is_wide = within < 10u;
-    let digit = select(within - 10u, within / 2u, is_wide);
-    let at = start + select(8u, within % 2u * 4u, is_wide);
-    var power = 1u;
-    for (var i = 0u; i < digit; i++) {
-        power *= 3u;
-    }
-    let powers = vec4<u32>(power);
-    return Values(
-        $P_digits(bytes_of($P_codes[at]), powers),
-        $P_digits(bytes_of($P_codes[at + 1u]), powers),
-        $P_digits(bytes_of($P_codes[at + 2u]), powers),
-        $P_digits(bytes_of($P_codes[at + 3u]), powers),
-    );
-}
-
 // One digit of four bytes, of which the even and the odd ones are multiplied together: a byte times 3 is below 2^16.
 fn $P_digit_bytes(bytes: u32, power: u32) -> u32 {
     let even = (((bytes & 0x00ff00ffu) * power) & 0x00ff00ffu) * 3u;

@@ -15,13 +15,6 @@ struct Unit {
     has_min: bool,
 }
 
-struct Codes {
-    first: vec4<u32>,
-    second: vec4<u32>,
-    third: vec4<u32>,
-    fourth: vec4<u32>,
-}
-
 fn bytes_of(word: u32) -> vec4<u32> {
     return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
 }
@@ -33,29 +26,6 @@ fn byte_of(word: u32, index: u32) -> u32 {
 fn half_of(word: u32, index: u32) -> f32 {
     let halves = unpack2x16float(word);
     return select(halves.x, halves.y, index % 2u == 1u);
-}
-
-// Fields of 2 bits: those of columns `4 j` to `4 j + 3` are bits `2 j` and `2 j + 1` of the four bytes.
-fn two_bit_codes(word: u32) -> Codes {
-    return Codes(
-        bytes_of(word & 0x03030303u),
-        bytes_of((word >> 2u) & 0x03030303u),
-        bytes_of((word >> 4u) & 0x03030303u),
-        bytes_of((word >> 6u) & 0x03030303u),
-    );
-}
-
-// Single bits in the order of the columns.
-fn one_bit_codes(bits: u32) -> Codes {
-    let shifts = vec4<u32>(0u, 1u, 2u, 3u);
-    let word = vec4<u32>(bits);
-    let one = vec4<u32>(1u);
-    return Codes(
-        (word >> shifts) & one,
-        (word >> (shifts + vec4<u32>(4u))) & one,
-        (word >> (shifts + vec4<u32>(8u))) & one,
-        (word >> (shifts + vec4<u32>(12u))) & one,
-    );
 }
 
 // The integers of 16 columns as signed bytes, four per word, before `offset` is subtracted. A weight is
@@ -90,10 +60,12 @@ fn spread_bits(bits: u32) -> u32 {
     return ((bits & 0xfu) * 0x00204081u) & 0x01010101u;
 }
 
+// Fields of 2 bits: those of columns `4 j` to `4 j + 3` are bits `2 j` and `2 j + 1` of the four bytes.
 fn packed_two_bits(word: u32) -> vec4<u32> {
     return (vec4<u32>(word) >> vec4<u32>(0u, 2u, 4u, 6u)) & vec4<u32>(0x03030303u);
 }
 
+// Single bits in the order of the columns.
 fn packed_bits(bits: u32) -> vec4<u32> {
     return vec4<u32>(spread_bits(bits), spread_bits(bits >> 4u), spread_bits(bits >> 8u), spread_bits(bits >> 12u));
 }

@@ -54,7 +54,7 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         named = set(keys(template))
         opening = fill(draw, template, values)
         if opening.startswith("My name"):
-            # The person of that name tells the story, so its people have other names.
+            # The narrator has that name, so the characters have other names.
             values = people(draw, {key: values[key] for key in named & {"object", "animal"}})
     else:
         opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)

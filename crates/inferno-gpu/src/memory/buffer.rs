@@ -21,7 +21,7 @@ pub(crate) const TRANSFER_BYTES: usize = 32 << 20;
 /// Bytes of an upload that need memory in one piece.
 const UPLOAD_BYTES: usize = 8 << 20;
 
-/// Waits shorter than this tell nothing about the next one, and are no reason to sleep.
+/// Waits shorter than this do not predict the next one, and are too short to sleep.
 const SHORT_WAIT: Duration = Duration::from_micros(200);
 
 /// A matrix of activations in the memory of the GPU.

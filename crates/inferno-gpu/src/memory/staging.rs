@@ -1,7 +1,7 @@
 //! Memory of the host that small uploads pass through.
 //!
-//! It is kept: `Queue::write_buffer` allocates memory for each upload, which takes longer than to record a layer. An
-//! upload is written to mapped memory at once, and copied to its target at the beginning of the next submission.
+//! It is reused, because `Queue::write_buffer` allocates memory for each upload, which takes longer than recording a layer.
+//! An upload is written to mapped memory at once, and copied to its target at the beginning of the next submission.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

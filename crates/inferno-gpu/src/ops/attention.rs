@@ -366,8 +366,8 @@ fn max_parts(batch: &GpuBatch, mask: AttentionMask) -> usize {
     ranges.map(|range| range.end.div_ceil(PART) - range.start / PART).max().unwrap_or(0)
 }
 
-/// The least number that, with `rows` for each tile of so many rows before a tile, is no less than the end of the positions
-/// that the tile attends to.
+/// `end` of the shader's parameters for tiles of `rows` rows: the smallest number such that tile `n` attends only to positions
+/// below `end + n * rows`.
 fn end_of_tiles(batch: &Batch, mask: AttentionMask, rows: usize) -> usize {
     let sequences = (0..batch.num_sequences()).zip(batch.context_lens());
     let ends = sequences.flat_map(|(sequence, &context_len)| {

@@ -19,11 +19,11 @@ class Config:
 
     vocab_size: int = 4096
     hidden_size: int = 256
-    num_layers: int = 5
+    num_layers: int = 8
     num_heads: int = 4
     num_kv_heads: int = 2
     head_dim: int = 64
-    intermediate_size: int = 704
+    intermediate_size: int = 768
     context_length: int = 1024
     rope_base: float = 10_000.0
     rms_norm_eps: float = 1e-6
@@ -162,17 +162,15 @@ class OutputLoss(torch.autograd.Function):
     Logits are the largest tensor of a step. In chunks they stay in the cache, and their gradient is computed at once.
     """
 
-    CHUNK = 512
-
     @staticmethod
-    def forward(ctx, hidden: Tensor, embedding: Tensor, targets: Tensor, weights: Tensor) -> Tensor:  # type: ignore[override]
-        """`hidden` `[positions, hidden_size]` in bfloat16, a multiple of `CHUNK` positions; `embedding` in float32."""
+    def forward(ctx, hidden: Tensor, embedding: Tensor, targets: Tensor, weights: Tensor, chunk: int) -> Tensor:  # type: ignore[override]
+        """`hidden` `[positions, hidden_size]` in bfloat16, a multiple of `chunk` positions; `embedding` in float32."""
         head = embedding.to(torch.bfloat16)
         hidden_gradient = torch.empty_like(hidden)
         head_gradient = torch.zeros_like(embedding)
         total = torch.zeros((), device=hidden.device)
-        for start in range(0, len(hidden), OutputLoss.CHUNK):
-            part = slice(start, start + OutputLoss.CHUNK)
+        for start in range(0, len(hidden), chunk):
+            part = slice(start, start + chunk)
             losses, gradient = _losses_and_gradients(hidden[part] @ head.T, targets[part], weights[part])
             total += (losses * weights[part]).sum()
             hidden_gradient[part] = gradient @ head
@@ -184,4 +182,4 @@ class OutputLoss(torch.autograd.Function):
     def backward(ctx, scale: Tensor):  # type: ignore[override]
         """Scales the gradients of the forward pass."""
         hidden_gradient, head_gradient = ctx.saved_tensors
-        return hidden_gradient * scale.to(torch.bfloat16), head_gradient * scale, None, None
+        return hidden_gradient * scale.to(torch.bfloat16), head_gradient * scale, None, None, None

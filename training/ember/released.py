@@ -7,6 +7,7 @@ import torch
 from tokenizers import Tokenizer
 
 from . import tokens
+from .model import Config
 
 
 def tokenizer(path: Path) -> Tokenizer:
@@ -29,3 +30,10 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
     return {
         tensor.name: torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy()) for tensor in reader.tensors
     }
+
+
+def config(path: Path) -> Config:
+    """Returns the shape of the model in a file written by `export`."""
+    fields = gguf.GGUFReader(path).fields
+    layers, intermediate = (fields[f"qwen3.{key}"].contents() for key in ("block_count", "feed_forward_length"))
+    return Config(num_layers=layers, intermediate_size=intermediate)

@@ -3,11 +3,11 @@
     python -m ember.train --out out --steps 6000
     python -m ember.train --out out --steps 8000 --resume
     python -m ember.train --out out --steps 2000 --from ../models/ember.gguf
+    python -m ember.train --out out --seconds 600 --batch-tokens 32768
 
 Hidden matrices are trained by Muon, embeddings and norms by AdamW. The rate warms up, stays constant, and falls to zero over the
 last part of the run, so that a resumed run can be extended or ended early by another `--steps`. `log.csv` gets a line every few
 steps, `state.pt` is written every few minutes, with an average of the weights over time.
-Source: Muon, Jordan et al. 2024; the scale of its update is that of Moonlight (arXiv 2502.16982).
 """
 
 import argparse
@@ -25,6 +25,7 @@ from torch import Tensor
 from . import released
 from .documents import CHAT_SHARES
 from .model import Config, Ember, OutputLoss
+from .muon import Muon
 
 #: Tokens of a step by default.
 BATCH_TOKENS = 8_192
@@ -37,15 +38,17 @@ COOLDOWN_SHARE = 0.2
 AVERAGE_STEP = 0.06
 AVERAGE_EVERY_STEPS = 8
 LOG_EVERY_STEPS = 20
+#: Positions whose logits are computed at a time: few stay in a processor's cache, many occupy a GPU.
+LOSS_CHUNKS = {"cpu": 512, "cuda": 8_192}
 EVALUATE_EVERY_STEPS = 200
 SAVE_EVERY_SECONDS = 240
 HELD_OUT_BATCHES = 4
 
 
-def rate_at(step: int, num_steps: int, peak_rate: float, cooldown_share: float = COOLDOWN_SHARE) -> float:
-    """Returns the learning rate of `step`, which falls to zero over the last `cooldown_share` of the run."""
+def rate_at(step: int, progress: float, peak_rate: float, cooldown_share: float = COOLDOWN_SHARE) -> float:
+    """Returns the learning rate of `step`, which falls to zero over the last `cooldown_share` of the run's `progress` from 0 to 1."""
     warmup = min(1.0, (step + 1) / WARMUP_STEPS)
-    cooldown = min(1.0, (num_steps - step) / (cooldown_share * num_steps))
+    cooldown = min(1.0, (1.0 - progress) / cooldown_share)
     return peak_rate * min(warmup, cooldown)
 
 
@@ -79,16 +82,16 @@ def next_shard(out: Path, name: str | None) -> Path:
     return later[0] if later else next(path for path in found if order(path.name)[0] == order(found[-1].name)[0])
 
 
-def tensors_of(batch: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def tensors_of(batch: np.ndarray, end_of_text: int, chunk: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Returns inputs and documents `[rows, length]`; and positions, targets and weights of what is predicted, filled up with
-    weights of zero to a multiple of the loss's chunk."""
+    weights of zero to a multiple of `chunk`."""
     predicted = batch >= 0
     tokens = torch.from_numpy(np.where(predicted, batch, ~batch).astype(np.int64))
     inputs = tokens[:, :-1].contiguous()
     ends = (inputs == end_of_text).int()
     positions = torch.from_numpy(np.flatnonzero(predicted[:, 1:]))
     number = len(positions)
-    filled = -(-number // OutputLoss.CHUNK) * OutputLoss.CHUNK
+    filled = -(-number // chunk) * chunk
     weights = torch.zeros(filled)
     weights[:number] = 1 / number
     positions = torch.cat((positions, positions.new_zeros(filled - number)))
@@ -98,17 +101,18 @@ def tensors_of(batch: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Ten
 class Trainer:
     """The model with its optimizers, and everything that a saved state holds."""
 
-    def __init__(self, out: Path, rate: float, batch_tokens: int, end_of_text: int, device: torch.device):
+    def __init__(self, out: Path, config: Config, rate: float, batch_tokens: int, end_of_text: int, device: torch.device):
         self.out = out
         self.rate = rate
         self.batch_tokens = batch_tokens
         self.end_of_text = end_of_text
         self.device = device
-        self.model = Ember(Config()).to(device)
+        self.loss_chunk = LOSS_CHUNKS[device.type]
+        self.model = Ember(config).to(device)
         hidden = [p for p in self.model.blk.parameters() if p.ndim == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in hidden)]
         self.optimizers = [
-            torch.optim.Muon(hidden, lr=rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
+            Muon(hidden, lr=rate, weight_decay=WEIGHT_DECAY),
             torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
         ]
         self.average = {name: value.clone() for name, value in self.model.state_dict().items()}
@@ -152,13 +156,16 @@ class Trainer:
 
     def loss(self, batch: np.ndarray) -> Tensor:
         """Returns the mean cross-entropy of the predicted tokens of a batch."""
-        parts = (part.to(self.device) for part in tensors_of(batch, self.end_of_text))
+        parts = tensors_of(batch, self.end_of_text, self.loss_chunk)
+        if self.device.type == "cuda":
+            # Copies from pinned memory do not wait for the steps before.
+            parts = tuple(part.pin_memory().to(self.device, non_blocking=True) for part in parts)
         inputs, documents, positions, targets, weights = parts
         hidden = self.model(inputs, documents).flatten(0, 1)[positions]
-        return OutputLoss.apply(hidden, self.model.token_embd.weight, targets, weights)
+        return OutputLoss.apply(hidden, self.model.token_embd.weight, targets, weights, self.loss_chunk)
 
-    def train(self, batch: np.ndarray, rate: float) -> float:
-        """Takes one step and returns the loss before it."""
+    def train(self, batch: np.ndarray, rate: float) -> Tensor:
+        """Takes one step and returns the loss before it, which a GPU may still be computing."""
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
@@ -169,9 +176,9 @@ class Trainer:
             optimizer.zero_grad(set_to_none=True)
         self.step += 1
         if self.step % AVERAGE_EVERY_STEPS == 0:
-            for name, value in self.model.state_dict().items():
-                self.average[name].lerp_(value, max(AVERAGE_STEP, AVERAGE_EVERY_STEPS / self.step))
-        return loss.item()
+            weight = max(AVERAGE_STEP, AVERAGE_EVERY_STEPS / self.step)
+            torch._foreach_lerp_(list(self.average.values()), list(self.model.state_dict().values()), weight)
+        return loss.detach()
 
     def evaluate(self) -> dict[str, float]:
         """Returns the loss of each kind of held-out documents."""
@@ -187,7 +194,10 @@ def main() -> None:
     """Runs the training from the beginning or from the saved state."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder that prepare wrote")
-    parser.add_argument("--steps", type=int, required=True, help="number of steps")
+    length = parser.add_mutually_exclusive_group(required=True)
+    length.add_argument("--steps", type=int, help="number of steps")
+    length.add_argument("--seconds", type=float, help="seconds of training, with those of the runs that are resumed")
+    parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
@@ -201,17 +211,21 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
     with np.load(out / "held-out-chats.npz") as archive:
         end_of_text = int(~archive["rows_256"][0, -1])
-    trainer = Trainer(out, arguments.rate, arguments.batch_tokens, end_of_text, torch.device(arguments.device))
+    config = released.config(arguments.start) if arguments.start else Config(num_layers=arguments.layers)
+    trainer = Trainer(out, config, arguments.rate, arguments.batch_tokens, end_of_text, torch.device(arguments.device))
     if arguments.start:
         trainer.start_from(released.weights(arguments.start))
     if arguments.resume:
         trainer.load()
-    run(trainer, arguments.steps, arguments.cooldown, arguments.resume)
+    run(trainer, arguments.steps, arguments.seconds, arguments.cooldown, arguments.resume)
 
 
-def run(trainer: Trainer, num_steps: int, cooldown_share: float, resumed: bool) -> None:
-    """Trains up to `num_steps`, or until SIGINT or SIGTERM, and saves."""
+def run(trainer: Trainer, num_steps: int | None, num_seconds: float | None, cooldown_share: float, resumed: bool) -> None:
+    """Trains up to `num_steps` or `num_seconds`, or until SIGINT or SIGTERM, and saves."""
     stopping = False
+
+    def progress() -> float:
+        return trainer.step / num_steps if num_steps else min(1.0, trainer.seconds / (num_seconds or 1.0))
 
     def stop(*_: object) -> None:
         nonlocal stopping
@@ -233,19 +247,19 @@ def run(trainer: Trainer, num_steps: int, cooldown_share: float, resumed: bool) 
                 yield batch
 
     saved_at = clock = time.monotonic()
-    recent: list[float] = []
+    recent: list[Tensor] = []
     with (trainer.out / "log.csv").open("a" if resumed else "w", newline="") as file:
         log = csv.DictWriter(file, ["step", "seconds", "train", "chats", "stories"])
         if not resumed:
             log.writeheader()
         for batch in steps():
-            recent.append(trainer.train(batch, rate_at(trainer.step, num_steps, trainer.rate, cooldown_share)))
-            last = trainer.step >= num_steps or stopping
+            recent.append(trainer.train(batch, rate_at(trainer.step, progress(), trainer.rate, cooldown_share)))
             now = time.monotonic()
             trainer.seconds += now - clock
             clock = now
+            last = progress() >= 1.0 or stopping
             if trainer.step % LOG_EVERY_STEPS == 0 or last:
-                line = {"step": trainer.step, "seconds": round(trainer.seconds), "train": round(sum(recent) / len(recent), 4)}
+                line = {"step": trainer.step, "seconds": round(trainer.seconds), "train": round(torch.stack(recent).mean().item(), 4)}
                 recent.clear()
                 if trainer.step % EVALUATE_EVERY_STEPS == 0 or last:
                     line |= trainer.evaluate()

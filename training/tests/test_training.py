@@ -51,27 +51,49 @@ class Shards(unittest.TestCase):
                 self.assertEqual(len(changes) + 1, len(set(row.tolist())), "a document is divided")
 
     def test_only_marked_tokens_are_predicted(self):
-        from ember.model import OutputLoss
         from ember.train import tensors_of
 
         batch = np.array([[~5, ~6, 7, 8, ~0, 9, 0]], dtype=np.int16)
-        inputs, documents, positions, targets, weights = tensors_of(batch, 0)
+        inputs, documents, positions, targets, weights = tensors_of(batch, 0, 16)
         self.assertEqual(inputs.tolist(), [[5, 6, 7, 8, 0, 9]])
         self.assertEqual(documents.tolist(), [[0, 0, 0, 0, 0, 1]])
         self.assertEqual(positions[:4].tolist(), [1, 2, 4, 5])
         self.assertEqual(targets[:4].tolist(), [7, 8, 9, 0])
-        self.assertEqual(len(weights), OutputLoss.CHUNK)
+        self.assertEqual(len(weights), 16)
         self.assertAlmostEqual(weights.sum().item(), 1.0)
         self.assertEqual(weights[4:].sum().item(), 0.0)
 
     def test_the_rate_warms_up_stays_and_falls(self):
         from ember.train import rate_at
 
-        rates = [rate_at(step, 1000, 2.0) for step in (0, 99, 799, 900, 999)]
-        self.assertEqual(rates[1:4], [2.0, 2.0, 1.0])
+        rates = [rate_at(step, step / 1000, 2.0) for step in (0, 99, 799, 900, 999)]
+        self.assertEqual([round(rate, 9) for rate in rates[1:4]], [2.0, 2.0, 1.0])
         self.assertLess(rates[0], 0.1)
         self.assertAlmostEqual(rates[4], 0.01)
-        self.assertEqual([rate_at(step, 1000, 2.0, 0.5) for step in (499, 750)], [2.0, 1.0])
+        self.assertEqual([rate_at(step, step / 1000, 2.0, 0.5) for step in (499, 750)], [2.0, 1.0])
+
+    def test_an_orthogonal_update_has_equal_singular_values(self):
+        from ember.muon import Muon, orthogonal
+
+        torch.manual_seed(1)
+        for shape in ((3, 64, 128), (2, 128, 64)):
+            given = torch.randn(shape)
+            singular = torch.linalg.svdvals(orthogonal(given).float())
+            self.assertGreater(singular.min().item(), 0.5)
+            self.assertLess(singular.max().item(), 1.4)
+        # One step of the optimizer of PyTorch has the same result.
+        matrices = [torch.nn.Parameter(torch.randn(64, 128)) for _ in range(2)]
+        others = [torch.nn.Parameter(matrix.detach().clone()) for matrix in matrices]
+        ours = Muon(matrices, lr=0.01, weight_decay=0.1)
+        theirs = torch.optim.Muon(others, lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+        for _ in range(3):
+            for one, other in zip(matrices, others):
+                one.grad = torch.randn(one.shape)
+                other.grad = one.grad.clone()
+            ours.step()
+            theirs.step()
+        for one, other in zip(matrices, others):
+            torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-2)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ use inferno_backend::{GatedNorm, Norm, NormKind};
 use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::allocation::Binding;
 use crate::memory::buffer::GpuBuffer;
+use crate::ops::product::is_aligned;
 use crate::pass::{GpuPass, fold};
 
 kernel!(
     NORM,
     "norm",
-    [snippets::FLAT_INDEX, snippets::WORKGROUP_SUM],
+    [snippets::FLAT_INDEX, snippets::PRODUCT_ROWS, snippets::WORKGROUP_SUM],
     [Read, Read, Read, ReadWrite]
 );
 
@@ -24,7 +25,11 @@ kernel!(
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
-    [&NORM, &GATED_NORM].map(Variant::with_lanes).to_vec()
+    vec![variant(false), variant(true), Variant::with_lanes(&GATED_NORM)]
+}
+
+fn variant(is_aligned: bool) -> Variant {
+    Variant::with_lanes(&NORM).with("IS_NORMED", 1).with("IS_ALIGNED", is_aligned.into())
 }
 
 /// See [`Pass::norm`](inferno_backend::Pass::norm).
@@ -51,21 +56,23 @@ pub(crate) fn dispatch(
     struct Params {
         rows: u32,
         cols: u32,
-        is_layer: u32,
-        has_bias: u32,
+        is_layer_norm: u32,
+        has_norm_bias: u32,
         eps: f32,
+        inverse_cols: f32,
     }
     let Norm { kind, weight, bias, eps } = norm;
     let params = Params {
         rows: rows as u32,
         cols: cols as u32,
-        is_layer: u32::from(kind == NormKind::Layer),
-        has_bias: u32::from(bias.is_some()),
+        is_layer_norm: u32::from(kind == NormKind::Layer),
+        has_norm_bias: u32::from(bias.is_some()),
         eps,
+        inverse_cols: 1.0 / cols as f32,
     };
     assert_eq!(weight.cols(), cols, "a weight per column");
     let bindings = [x, weight.into(), pass.optional(bias), out];
-    pass.dispatch(Variant::with_lanes(&NORM), bindings, &params, fold(rows));
+    pass.dispatch(variant(is_aligned(cols)), bindings, &params, fold(rows));
 }
 
 /// See [`Pass::gated_norm`](inferno_backend::Pass::gated_norm).

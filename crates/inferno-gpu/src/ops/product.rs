@@ -108,13 +108,16 @@ struct Params {
     has_bias: u32,
     is_sum: u32,
     eps: f32,
+    inverse_cols: f32,
     gate: FunctionArguments,
     are_tiles_neighbors: u32,
+    /// The parts begin at a multiple of 16 bytes.
+    padding: [u32; 3],
     parts: [Part; 2],
 }
 
 /// Rows of this width consist of whole vectors of four and pairs of units, so that no column has to be checked.
-fn is_aligned(cols: usize) -> bool {
+pub(crate) fn is_aligned(cols: usize) -> bool {
     cols.is_multiple_of(ALIGNED_COLS)
 }
 
@@ -337,8 +340,10 @@ impl Product<'_> {
             has_bias: self.bias.is_some().into(),
             is_sum: self.is_sum.into(),
             eps: norm.map_or(0.0, |norm| norm.eps),
+            inverse_cols: 1.0 / weight.cols as f32,
             gate: gate.into(),
             are_tiles_neighbors: self.are_tiles_neighbors(weight).into(),
+            padding: [0; 3],
             parts: [Part::default(); 2],
         }
     }

@@ -7,6 +7,7 @@ struct Params {
     is_layer_norm: u32,
     has_norm_bias: u32,
     eps: f32,
+    inverse_cols: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

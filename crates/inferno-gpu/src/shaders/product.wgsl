@@ -4,8 +4,8 @@
 // p + TEAM, ... in order, then the sums of the threads are added in a fixed order: the same for every number of rows.
 //
 // Weights that are integers with scales are multiplied with rows of x as integers of 16 bits with a scale per unit, in two
-// bytes: sums of a unit are exact. The teams of a workgroup share them, CHUNK units at a time. Weights in floating point
-// are multiplied with x in f32.
+// bytes: sums of a unit are exact. The teams of a workgroup share them, CHUNK units at a time, a multiple of DEPTH * TEAM.
+// Weights in floating point are multiplied with x in f32.
 
 const TEAM: u32 = 32u;
 const TEAMS: u32 = LANES / TEAM;
@@ -174,13 +174,15 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
 //# end
 //# end
     let has_work = tile.count > 0u && has_rows(params.part_$p, tile.expert, n);
-    // A unit is loaded before the one before it is multiplied, and the first one before rows of x are.
+    // DEPTH units of each row are loaded before they are multiplied: the first ones before rows of x are.
     let last = max(params.units, 1u) - 1u;
-    var next = min(thread % TEAM, last);
+//# each d DEPTH
+    let first_$d = min(thread % TEAM + $du * TEAM, last);
 //# each w OUTPUTS
-    var next_unit_$w = w$p_load(row_of_$w, next, params.units);
+    var unit_$w_$d = w$p_load(row_of_$w, first_$d, params.units);
 //# if IS_GATED
-    var next_up_$w = w$UP_load(up_row_of_$w, next, params.units);
+    var up_unit_$w_$d = w$UP_load(up_row_of_$w, first_$d, params.units);
+//# end
 //# end
 //# end
 //# if IS_NORMED
@@ -199,44 +201,57 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
         stage(first, thread);
 //# end
         let end = select(0u, min(first + CHUNK, params.units), has_work);
-        for (var unit = first + thread % TEAM; unit < end; unit += TEAM) {
-            next = min(unit + TEAM, last);
-//# each w OUTPUTS
-            let unit_$w = next_unit_$w;
-            next_unit_$w = w$p_load(row_of_$w, next, params.units);
-//# if IS_GATED
-            let up_unit_$w = next_up_$w;
-            next_up_$w = w$UP_load(up_row_of_$w, next, params.units);
-//# end
-//# end
-//# each r ROWS
+        for (var turn = first + thread % TEAM; turn < end; turn += DEPTH * TEAM) {
+//# each d DEPTH
             {
+                let unit = turn + $du * TEAM;
+                let next = unit + DEPTH * TEAM;
+//# each w OUTPUTS
+                let unit_$w = unit_$w_$d;
+//# if IS_GATED
+                let up_unit_$w = up_unit_$w_$d;
+//# end
+//# end
+                if next <= last {
+//# each w OUTPUTS
+                    unit_$w_$d = w$p_load(row_of_$w, next, params.units);
+//# if IS_GATED
+                    up_unit_$w_$d = w$UP_load(up_row_of_$w, next, params.units);
+//# end
+//# end
+                }
+                if unit < end {
+//# each r ROWS
+                    {
 //# if HAS_FLOATS
 //# if IS_NORMED
-                let floats = float_input(row_$r, unit, statistics_$r);
+                        let floats = float_input(row_$r, unit, statistics_$r);
 //# else
-                let floats = float_input(row_$r, unit, vec2<f32>());
+                        let floats = float_input(row_$r, unit, vec2<f32>());
 //# end
 //# end
 //# if HAS_INTEGERS
-                let integers = packed_input($ru * CHUNK + unit - first);
+                        let integers = packed_input($ru * CHUNK + unit - first);
 //# end
 //# each w OUTPUTS
 //# if IS_FLOAT_$p
-                sum_$w_$r = add_floats(unit_$w, floats, sum_$w_$r);
+                        sum_$w_$r = add_floats(unit_$w, floats, sum_$w_$r);
 //# else
-                sum_$w_$r = w$p_add(unit_$w, integers, sum_$w_$r);
+                        sum_$w_$r = w$p_add(unit_$w, integers, sum_$w_$r);
 //# end
 //# end
 //# if IS_GATED
 //# each w OUTPUTS
 //# if IS_FLOAT_$UP
-                up_$w_$r = add_floats(up_unit_$w, floats, up_$w_$r);
+                        up_$w_$r = add_floats(up_unit_$w, floats, up_$w_$r);
 //# else
-                up_$w_$r = w$UP_add(up_unit_$w, integers, up_$w_$r);
+                        up_$w_$r = w$UP_add(up_unit_$w, integers, up_$w_$r);
 //# end
 //# end
 //# end
+                    }
+//# end
+                }
             }
 //# end
         }

@@ -75,6 +75,8 @@ pub(crate) struct Teams {
     pub(crate) rows: u32,
     /// Rows of weights that a team multiplies at a time.
     pub(crate) weights: u32,
+    /// Units of each row that a thread loads before it multiplies them.
+    pub(crate) depth: u32,
 }
 
 /// Cooperative matrices, see `matrix_product.wgsl`.
@@ -103,30 +105,33 @@ pub(crate) struct Matrices {
 
 impl Teams {
     /// Divisions that were good on some device, the default first.
-    pub(crate) fn candidates(tiles: TileKind, is_normed: bool, is_gated: bool) -> Vec<Algorithm> {
-        let rows = match tiles {
+    pub(crate) fn candidates(kind: &Kind) -> Vec<Algorithm> {
+        let rows = match kind.tiles {
             TileKind::Rows(0..=1) | TileKind::Slot => 1,
             TileKind::Rows(2..=4) => 4,
             _ => TILE_ROWS as u32,
         };
         // Few weights per team: more workgroups, for weights with few rows. Many: each value of x is loaded once for all of
-        // them, and more loads of weights are in flight.
-        let divisions: &[(u32, u32)] = match rows {
-            1 => &[(256, 2), (256, 4), (256, 8), (256, 1)],
-            4 => &[(256, 2), (256, 4), (256, 1)],
-            _ => &[(128, 4), (256, 4), (256, 8), (256, 2)],
+        // them. Many weights or a large depth: more loads are in flight.
+        let divisions: &[(u32, u32, u32)] = match rows {
+            1 => &[(256, 2, 1), (256, 2, 4), (256, 4, 2), (256, 1, 8), (256, 2, 8), (256, 8, 1)],
+            4 => &[(256, 2, 1), (256, 4, 1), (256, 2, 2), (256, 1, 2)],
+            _ => &[(128, 4, 1), (256, 4, 1), (256, 8, 1), (256, 2, 1)],
         };
         // The statistics of a norm are sums of 256 threads.
-        let small: &[(u32, u32)] = match (rows, is_normed) {
-            (1, false) => &[(64, 2), (64, 4), (128, 4), (64, 1)],
-            (4, false) => &[(64, 2)],
+        let small: &[(u32, u32, u32)] = match (rows, kind.is_normed) {
+            (1, false) => &[(64, 2, 4), (64, 1, 8), (128, 4, 2), (64, 4, 4)],
+            (4, false) => &[(64, 2, 1)],
             _ => &[],
         };
-        let divisions = divisions.iter().chain(small).filter(|(_, weights)| {
+        // Units in floating point take as many registers as columns.
+        let are_floats = kind.formats.iter().flatten().any(|format| format.is_float());
+        let divisions = divisions.iter().chain(small).filter(|&&(_, weights, depth)| {
             // A gate and its up projection have the same team.
-            !is_gated || weights % 2 == 0
+            let is_whole = !kind.is_gated || weights % 2 == 0;
+            is_whole && (!are_floats || weights * depth <= 8)
         });
-        let teams = |&(lanes, weights)| Teams { lanes, rows, weights };
+        let teams = |&(lanes, weights, depth)| Teams { lanes, rows, weights, depth };
         divisions.map(teams).map(Algorithm::Teams).collect()
     }
 
@@ -213,7 +218,7 @@ impl Algorithm {
             (Some(matrices), TileKind::Rows(rows)) if rows > MAX_TEAM_ROWS => {
                 matrices.candidates(rows)
             }
-            _ => Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated),
+            _ => Teams::candidates(kind),
         };
         candidates.into_iter().filter(|it| it.fits(&backend.limits)).collect()
     }
@@ -294,6 +299,7 @@ impl Teams {
             .with("ROWS", self.rows)
             .with("WEIGHTS", self.weights)
             .with("OUTPUTS", outputs)
+            .with("DEPTH", self.depth)
             .with("IS_NORMED", kind.is_normed.into())
             .with("IS_ALIGNED", kind.is_aligned.into())
             .with("CHUNK", self.chunk())
@@ -336,7 +342,7 @@ pub(crate) fn variants() -> Vec<Variant> {
     let matrices = [(16, 32), (16, 64), (8, 8)].map(|(size, subgroup)| Matrices { size, subgroup });
     let mut variants = Vec::new();
     let mut add = |kind: Kind, count: usize| {
-        let teams = Teams::candidates(kind.tiles, kind.is_normed, kind.is_gated);
+        let teams = Teams::candidates(&kind);
         variants.extend(teams.into_iter().take(count).map(|it| it.variant(&kind)));
         if let TileKind::Rows(rows) = kind.tiles {
             for matrices in matrices.iter().filter(|_| rows > MAX_TEAM_ROWS) {
@@ -376,7 +382,14 @@ mod tests {
         let rows = [1, 2, 4, 5, 8, 64, 4096].map(TileKind::Rows);
         for tiles in rows.into_iter().chain([TileKind::Slot, TileKind::Experts]) {
             for bits in 0..4 {
-                let teams = Teams::candidates(tiles, bits & 1 == 1, bits & 2 == 2);
+                let kind = Kind {
+                    tiles,
+                    is_normed: bits & 1 == 1,
+                    is_gated: bits & 2 == 2,
+                    is_aligned: true,
+                    formats: [Some(&crate::pack::FORMATS[0]), None],
+                };
+                let teams = Teams::candidates(&kind);
                 assert!(teams.iter().any(|it| it.fits(&least())), "{tiles:?} {bits}");
             }
         }

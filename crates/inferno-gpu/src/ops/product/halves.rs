@@ -59,6 +59,7 @@ pub(super) fn convert(
         is_layer_norm: u32,
         has_norm_bias: u32,
         eps: f32,
+        inverse_cols: f32,
     }
     let params = Params {
         rows: rows as u32,
@@ -67,6 +68,7 @@ pub(super) fn convert(
         is_layer_norm: norm.is_some_and(|norm| norm.kind == NormKind::Layer).into(),
         has_norm_bias: norm.is_some_and(|norm| norm.bias.is_some()).into(),
         eps: norm.map_or(0.0, |norm| norm.eps),
+        inverse_cols: 1.0 / cols as f32,
     };
     let [half_bytes, factor_bytes] = bytes(rows, cols);
     let halves = pass.scratch("rows as halves", 0, half_bytes)?;

@@ -35,6 +35,7 @@ struct Params {
     has_bias: u32,
     is_sum: u32,
     eps: f32,
+    inverse_cols: f32,
     gate_kind: u32,
     g0: f32,
     g1: f32,
@@ -42,7 +43,7 @@ struct Params {
     g3: f32,
     // Whether the tiles of a group of weights are neighbors, rather than the groups of a tile.
     are_tiles_neighbors: u32,
-    part_0: Part,
+    @align(16) part_0: Part,
     part_1: Part,
 }
 

@@ -56,7 +56,22 @@ fn norm_bias_at(col: u32) -> vec4<f32> {
 //# end
 
 //# if IS_NORMED
-// The statistics of a row as the kernel `norm` computes them.
+// As `x_at`, but also zero for columns after the row.
+fn x_in_row(row: u32, col: u32) -> vec4<f32> {
+    if col < params.cols {
+        return x_at(row, col);
+    }
+    return vec4<f32>();
+}
+
+// Less the mean, and zero after the row.
+fn centered(values: vec4<f32>, mean: f32, col: u32) -> vec4<f32> {
+    let is_in_row = vec4<u32>(col) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(params.cols);
+    return select(vec4<f32>(), values - vec4<f32>(mean), is_in_row);
+}
+
+// The mean of a row, zero for RMS norms, and the factor of its values. Each thread sums four neighboring columns at
+// distances of 4 LANES, in order, and loads several of them at a time.
 fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
     var mean = 0.0;
     if params.is_layer_norm != 0u {
@@ -66,26 +81,26 @@ fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
             // Columns beyond the last one are zero.
             sum = (((sum + values.x) + values.y) + values.z) + values.w;
         }
-        mean = workgroup_sum(lane, sum) / f32(params.cols);
+        mean = workgroup_sum(lane, sum) * params.inverse_cols;
     }
     var squares = 0.0;
-    for (var col = 4u * lane; col < params.cols; col += 4u * LANES) {
-        let values = x_at(row, col) - vec4<f32>(mean);
+    for (var col = 4u * lane; col < params.cols; col += 16u * LANES) {
 //# each i 4
-//# if IS_ALIGNED
-        squares = fma(values[$i], values[$i], squares);
-//# else
-        if col + $iu < params.cols {
-            squares = fma(values[$i], values[$i], squares);
+        let values_$i = x_in_row(row, col + $iu * 4u * LANES);
+//# end
+//# each i 4
+        {
+            let values = centered(values_$i, mean, col + $iu * 4u * LANES);
+//# each k 4
+            squares = fma(values[$k], values[$k], squares);
+//# end
         }
 //# end
-//# end
     }
-    let mean_square = workgroup_sum(lane, squares) / f32(params.cols);
-    return vec2<f32>(mean, 1.0 / sqrt(mean_square + params.eps));
+    return vec2<f32>(mean, inverseSqrt(fma(workgroup_sum(lane, squares), params.inverse_cols, params.eps)));
 }
 
-// With the operations of the kernel `norm`. A compiler cannot contract the result of an explicit `fma` with what follows.
+// A compiler cannot contract the result of an explicit `fma` with what follows.
 fn normed(values: vec4<f32>, mean: f32, factor: f32, col: u32) -> vec4<f32> {
     var added = vec4<f32>();
     if params.has_norm_bias != 0u {

@@ -68,9 +68,8 @@ fn sum_of_splits(matrix: u32, element: u32) -> f32 {
 }
 
 //# each p FUNCTIONS
-//# if ARE_PACKED
-// A unit of a row of weights as it is stored: of an up projection if `is_up`.
-fn load_$p(row: u32, unit: u32, is_up: bool) -> PackedUnit {
+// Loads a unit of a row of weights: of an up projection if `is_up`.
+fn load_$p(row: u32, unit: u32, is_up: bool) -> StoredUnit {
 //# if UP
     if is_up && IS_GATED == 1u {
         return w$UP_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
@@ -79,28 +78,14 @@ fn load_$p(row: u32, unit: u32, is_up: bool) -> PackedUnit {
     return w$p_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
 }
 
-fn expand_$p(unit: PackedUnit, is_up: bool) -> Unit {
+fn expand_$p(stored: StoredUnit, unit: u32, is_up: bool) -> Unit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_expanded(unit);
+        return w$UP_expanded(stored, unit);
     }
 //# end
-    return w$p_expanded(unit);
+    return w$p_expanded(stored, unit);
 }
-//# else
-fn load_$p(row: u32, unit: u32, is_up: bool) -> Unit {
-//# if UP
-    if is_up && IS_GATED == 1u {
-        return w$UP_expanded(w$UP_load(row, min(unit, max(params.units, 1u) - 1u), params.units));
-    }
-//# end
-    return w$p_expanded(w$p_load(row, min(unit, max(params.units, 1u) - 1u), params.units));
-}
-
-fn expand_$p(unit: Unit, is_up: bool) -> Unit {
-    return unit;
-}
-//# end
 
 fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
     let worker = subgroup % SUBGROUPS;
@@ -155,7 +140,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# end
 //# each l WEIGHT_LOADS
         {
-            let unit = expand_$p(unit_$l, is_up_$l);
+            let unit = expand_$p(unit_$l, step + weight_unit_$l, is_up_$l);
             weights[weight_to_$l] = scaled(unit.values.first, unit);
             weights[weight_to_$l + 1u] = scaled(unit.values.second, unit);
             weights[weight_to_$l + 2u] = scaled(unit.values.third, unit);

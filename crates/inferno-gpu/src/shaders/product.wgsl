@@ -207,9 +207,9 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
                 let unit = turn + $du * TEAM;
                 let next = unit + DEPTH * TEAM;
 //# each w OUTPUTS
-                let unit_$w = unit_$w_$d;
+                let stored_$w = unit_$w_$d;
 //# if IS_GATED
-                let up_unit_$w = up_unit_$w_$d;
+                let up_stored_$w = up_unit_$w_$d;
 //# end
 //# end
                 if next <= last {
@@ -221,6 +221,20 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
 //# end
                 }
                 if unit < end {
+//# each w OUTPUTS
+//# if IS_FLOAT_$p
+                    let unit_$w = w$p_expanded(stored_$w, unit);
+//# else
+                    let unit_$w = w$p_packed(stored_$w, unit);
+//# end
+//# if IS_GATED
+//# if IS_FLOAT_$UP
+                    let up_unit_$w = w$UP_expanded(up_stored_$w, unit);
+//# else
+                    let up_unit_$w = w$UP_packed(up_stored_$w, unit);
+//# end
+//# end
+//# end
 //# each r ROWS
                     {
 //# if HAS_FLOATS

@@ -114,13 +114,13 @@ impl Teams {
         // Few weights per team: more workgroups, for weights with few rows. Many: each value of x is loaded once for all of
         // them. Many weights or a large depth: more loads are in flight.
         let divisions: &[(u32, u32, u32)] = match rows {
-            1 => &[(256, 2, 1), (256, 2, 4), (256, 4, 2), (256, 1, 8), (256, 2, 8), (256, 8, 1)],
+            1 => &[(256, 2, 1), (256, 2, 4), (256, 2, 8), (256, 4, 2), (256, 4, 4), (256, 8, 1)],
             4 => &[(256, 2, 1), (256, 4, 1), (256, 2, 2), (256, 1, 2)],
             _ => &[(128, 4, 1), (256, 4, 1), (256, 8, 1), (256, 2, 1)],
         };
         // The statistics of a norm are sums of 256 threads.
         let small: &[(u32, u32, u32)] = match (rows, kind.is_normed) {
-            (1, false) => &[(64, 2, 4), (64, 1, 8), (128, 4, 2), (64, 4, 4)],
+            (1, false) => &[(64, 2, 4), (128, 2, 4), (64, 1, 4)],
             (4, false) => &[(64, 2, 1)],
             _ => &[],
         };
@@ -270,11 +270,7 @@ impl Algorithm {
         };
         let variant = match self {
             Self::Teams(teams) => teams.variant(kind),
-            Self::Matrices(tile) => {
-                let mut formats = kind.formats.iter().flatten();
-                let are_packed = formats.all(|format| !format.is_float());
-                tile.variant().with("ARE_PACKED", are_packed.into())
-            }
+            Self::Matrices(tile) => tile.variant(),
         };
         let variant = variant
             .with("TILES", tiles)

@@ -1,36 +1,61 @@
 // Integer codes. Their low bits are in `codes`; the bits above them are in a plane after the scales.
 
-// Codes of 8 bits are 128 more than the integer, which an exclusive or makes a signed byte.
 //# if LOW = 8
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec4<u32>>;
 
-fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
-    return $P_codes[row * units + unit] ^ vec4<u32>(0x80808080u);
+fn $P_low_codes(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return $P_codes[row * units + unit];
+}
+
+// Codes of 8 bits are 128 more than the integer, which an exclusive or makes a signed byte.
+fn $P_low_words(codes: vec4<u32>, unit: u32) -> vec4<u32> {
+    return codes ^ vec4<u32>(0x80808080u);
 }
 //# end
 //# if LOW = 4
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec2<u32>>;
 
-fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
-    let words = $P_codes[row * units + unit];
-    return (words.xxyy >> vec4<u32>(0u, 4u, 0u, 4u)) & vec4<u32>(0x0f0f0f0fu);
+fn $P_low_codes(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return vec4<u32>($P_codes[row * units + unit], 0u, 0u);
+}
+
+fn $P_low_words(codes: vec4<u32>, unit: u32) -> vec4<u32> {
+    return (codes.xxyy >> vec4<u32>(0u, 4u, 0u, 4u)) & vec4<u32>(0x0f0f0f0fu);
 }
 //# end
 //# if LOW = 2
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
 
-fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
-    return packed_two_bits($P_codes[row * units + unit]);
+fn $P_low_codes(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return vec4<u32>($P_codes[row * units + unit], 0u, 0u, 0u);
+}
+
+fn $P_low_words(codes: vec4<u32>, unit: u32) -> vec4<u32> {
+    return packed_two_bits(codes.x);
 }
 //# end
 //# if LOW = 1
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
 
-fn $P_low_words(row: u32, unit: u32, units: u32) -> vec4<u32> {
-    let at = row * units + unit;
-    return packed_bits($P_codes[at / 2u] >> (at % 2u * 16u));
+fn $P_low_codes(row: u32, unit: u32, units: u32) -> vec4<u32> {
+    return vec4<u32>($P_codes[(row * units + unit) / 2u], 0u, 0u, 0u);
+}
+
+fn $P_low_words(codes: vec4<u32>, unit: u32) -> vec4<u32> {
+    return packed_bits(codes.x >> (unit % 2u * 16u));
 }
 //# end
+
+fn $P_stored(row: u32, unit: u32, units: u32, plane: u32) -> StoredUnit {
+    var high = 0u;
+//# if HIGH = 1
+    high = $P_side[plane + unit / 2u];
+//# end
+//# if HIGH = 2
+    high = $P_side[plane + unit];
+//# end
+    return stored_codes($P_low_codes(row, unit, units), high);
+}
 
 //# if MAPPING = levels
 // The levels plus 128, four per word.
@@ -47,13 +72,13 @@ fn $P_level_bytes(codes: u32) -> u32 {
 }
 //# end
 
-fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
-    var words = $P_low_words(row, unit, units);
+fn $P_words(stored: StoredUnit, unit: u32) -> vec4<u32> {
+    var words = $P_low_words(stored.first, unit);
 //# if HIGH = 1
-    words |= packed_bits($P_side[plane + unit / 2u] >> (unit % 2u * 16u)) << vec4<u32>($LOWu);
+    words |= packed_bits(stored.plane >> (unit % 2u * 16u)) << vec4<u32>($LOWu);
 //# end
 //# if HIGH = 2
-    words |= packed_two_bits($P_side[plane + unit]) << vec4<u32>($LOWu);
+    words |= packed_two_bits(stored.plane) << vec4<u32>($LOWu);
 //# end
 //# if MAPPING = levels
     words = vec4<u32>(

@@ -4,12 +4,30 @@
 
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<u32>;
 
-// The four elements of word `word` of vector `vector` of the row that starts at `start`.
-fn $P_elements(start: u32, plane: u32, vector: u32, word: u32) -> u32 {
-    var index = ($P_codes[start + vector / 4u] >> (vector % 4u * 8u)) & 0xffu;
+// The first word has the indices of the unit, the second one its signs.
+fn $P_stored(row: u32, unit: u32, units: u32, plane: u32) -> StoredUnit {
+    // Four bytes per word, one per vector.
+    let index_words = units / $VECTOR_WORDSu;
+    var codes = vec4<u32>();
+//# if IS_TERNARY
+    codes.x = $P_codes[row * index_words + unit / $VECTOR_WORDSu];
+//# else
+    let start = row * (index_words + units / 2u);
+    codes.x = $P_codes[start + unit / $VECTOR_WORDSu];
+    codes.y = $P_codes[start + index_words + unit / 2u];
+//# end
+    var high = 0u;
 //# if HIGH
-    let bit = vector * $HIGHu;
-    let high = ($P_side[plane + bit / 32u] >> (bit % 32u)) & ((1u << $HIGHu) - 1u);
+    high = $P_side[plane + unit * 4u / $VECTOR_WORDSu * $HIGHu / 32u];
+//# end
+    return stored_codes(codes, high);
+}
+
+// The four elements of word `word` of vector `vector` of the row.
+fn $P_elements(stored: StoredUnit, vector: u32, word: u32) -> u32 {
+    var index = (stored.first.x >> (vector % 4u * 8u)) & 0xffu;
+//# if HIGH
+    let high = (stored.plane >> (vector * $HIGHu % 32u)) & ((1u << $HIGHu) - 1u);
 //# if IS_TERNARY
     index |= (high & 7u) << 8u;
     let offset = select(7u, 9u, (high & 8u) != 0u);
@@ -35,22 +53,14 @@ fn $P_signed(elements: u32, signs: u32) -> u32 {
 //# end
 }
 
-fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
-    // Four bytes per word, one per vector.
-    let index_words = units / $VECTOR_WORDSu;
-//# if IS_TERNARY
-    let start = row * index_words;
-    let signs = 0u;
-//# else
-    let start = row * (index_words + units / 2u);
-    let signs = $P_codes[start + index_words + unit / 2u] >> (unit % 2u * 16u);
-//# end
+fn $P_words(stored: StoredUnit, unit: u32) -> vec4<u32> {
+    let signs = stored.first.y >> (unit % 2u * 16u);
     let first = unit * 4u;
     return vec4<u32>(
-        $P_signed($P_elements(start, plane, first / $VECTOR_WORDSu, 0u), signs),
-        $P_signed($P_elements(start, plane, (first + 1u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 4u),
-        $P_signed($P_elements(start, plane, (first + 2u) / $VECTOR_WORDSu, 0u), signs >> 8u),
-        $P_signed($P_elements(start, plane, (first + 3u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 12u),
+        $P_signed($P_elements(stored, first / $VECTOR_WORDSu, 0u), signs),
+        $P_signed($P_elements(stored, (first + 1u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 4u),
+        $P_signed($P_elements(stored, (first + 2u) / $VECTOR_WORDSu, 0u), signs >> 8u),
+        $P_signed($P_elements(stored, (first + 3u) / $VECTOR_WORDSu, 1u % $VECTOR_WORDSu), signs >> 12u),
     );
 }
 

@@ -2,24 +2,30 @@
 
 @group(0) @binding($CODES) var<storage, read> $P_codes: array<vec4<u32>>;
 
-fn $P_values(row: u32, unit: u32, units: u32, plane: u32) -> Values {
+fn $P_stored(row: u32, unit: u32, units: u32, plane: u32) -> StoredUnit {
 //# if WIDTH = 32
     let at = 4u * (row * units + unit);
-    return Values(
-        bitcast<vec4<f32>>($P_codes[at]),
-        bitcast<vec4<f32>>($P_codes[at + 1u]),
-        bitcast<vec4<f32>>($P_codes[at + 2u]),
-        bitcast<vec4<f32>>($P_codes[at + 3u]),
-    );
+    return StoredUnit($P_codes[at], $P_codes[at + 1u], $P_codes[at + 2u], $P_codes[at + 3u], 0u, vec2<u32>());
 //# else
     let at = 2u * (row * units + unit);
-    let low = $P_codes[at];
-    let high = $P_codes[at + 1u];
+    return StoredUnit($P_codes[at], $P_codes[at + 1u], vec4<u32>(), vec4<u32>(), 0u, vec2<u32>());
+//# end
+}
+
+fn $P_values(stored: StoredUnit) -> Values {
+//# if WIDTH = 32
     return Values(
-        $P_quad(low.x, low.y),
-        $P_quad(low.z, low.w),
-        $P_quad(high.x, high.y),
-        $P_quad(high.z, high.w),
+        bitcast<vec4<f32>>(stored.first),
+        bitcast<vec4<f32>>(stored.second),
+        bitcast<vec4<f32>>(stored.third),
+        bitcast<vec4<f32>>(stored.fourth),
+    );
+//# else
+    return Values(
+        $P_quad(stored.first.x, stored.first.y),
+        $P_quad(stored.first.z, stored.first.w),
+        $P_quad(stored.second.x, stored.second.y),
+        $P_quad(stored.second.z, stored.second.w),
     );
 //# end
 }

@@ -1,4 +1,5 @@
-// The scales and minimums of units of 16 columns, at the start of a row of `side`.
+// The scales and minimums of units of 16 columns, at the start of a row of `side`: `$P_scales_of` loads the words that have
+// them, and `$P_factors` decodes these.
 
 @group(0) @binding($SIDE) var<storage, read> $P_side: array<u32>;
 
@@ -7,7 +8,11 @@ fn $P_scale_words(units: u32) -> u32 {
     return 0u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>(0u, 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
     return vec2<f32>(1.0, 0.0);
 }
 //# end
@@ -16,8 +21,12 @@ fn $P_scale_words(units: u32) -> u32 {
     return 1u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    return vec2<f32>(bitcast<f32>($P_side[row]), 0.0);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row], 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    return vec2<f32>(bitcast<f32>(words.x), 0.0);
 }
 //# end
 //# if SCALES = float
@@ -25,8 +34,12 @@ fn $P_scale_words(units: u32) -> u32 {
     return units / 16u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    return vec2<f32>(bitcast<f32>($P_side[row + unit / 16u]), 0.0);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 16u], 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    return vec2<f32>(bitcast<f32>(words.x), 0.0);
 }
 //# end
 //# if SCALES = half
@@ -34,9 +47,12 @@ fn $P_scale_words(units: u32) -> u32 {
     return (units / $UNITSu + 1u) / 2u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let block = unit / $UNITSu;
-    return vec2<f32>(half_of($P_side[row + block / 2u], block), 0.0);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / (2u * $UNITSu)], 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    return vec2<f32>(half_of(words.x, unit / $UNITSu), 0.0);
 }
 //# end
 //# if SCALES = half_min
@@ -44,8 +60,12 @@ fn $P_scale_words(units: u32) -> u32 {
     return units / 2u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    return unpack2x16float($P_side[row + unit / 2u]) * vec2<f32>(1.0, -1.0);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 2u], 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    return unpack2x16float(words.x) * vec2<f32>(1.0, -1.0);
 }
 //# end
 //# if SCALES = power
@@ -53,8 +73,12 @@ fn $P_scale_words(units: u32) -> u32 {
     return (units / 2u + 3u) / 4u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let exponent = byte_of($P_side[row + unit / 8u], unit / 2u);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 8u], 0u);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let exponent = byte_of(words.x, unit / 2u);
     // The two smallest powers are subnormal.
     let bits = select((exponent - 1u) << 23u, 0x00200000u << exponent, exponent < 2u);
     return vec2<f32>(bitcast<f32>(bits), 0.0);
@@ -65,9 +89,13 @@ fn $P_scale_words(units: u32) -> u32 {
     return units / 4u;
 }
 
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 4u], 0u);
+}
+
 // Half of a number of 4 exponent bits (bias 7) and 3 fraction bits.
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let bits = byte_of($P_side[row + unit / 4u], unit);
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let bits = byte_of(words.x, unit);
     let normal = bitcast<f32>((bits << 20u) + (119u << 23u));
     return vec2<f32>(select(normal, f32(bits) * 0x1p-10f, bits < 8u), 0.0);
 }
@@ -78,10 +106,13 @@ fn $P_scale_words(units: u32) -> u32 {
 }
 
 // Per block, two halves; then per group of 32 columns, a scale and a minimum of 8 bits.
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let blocks = units / 16u;
-    let factors = unpack2x16float($P_side[row + unit / 16u]);
-    let pair = $P_side[row + blocks + unit / 4u] >> (unit / 2u % 2u * 16u);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 16u], $P_side[row + units / 16u + unit / 4u]);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let factors = unpack2x16float(words.x);
+    let pair = words.y >> (unit / 2u % 2u * 16u);
     return factors * vec2<f32>(f32(pair & 0xffu), f32((pair >> 8u) & 0xffu));
 }
 //# end
@@ -91,10 +122,13 @@ fn $P_scale_words(units: u32) -> u32 {
 }
 
 // Per block, two halves; then per unit, a scale and a minimum of 4 bits.
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let blocks = units / 16u;
-    let factors = unpack2x16float($P_side[row + unit / 16u]);
-    let pair = byte_of($P_side[row + blocks + unit / 4u], unit);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / 16u], $P_side[row + units / 16u + unit / 4u]);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let factors = unpack2x16float(words.x);
+    let pair = byte_of(words.y, unit);
     return factors * vec2<f32>(f32(pair & 0xfu), f32(pair >> 4u));
 }
 //# end
@@ -104,12 +138,13 @@ fn $P_scale_words(units: u32) -> u32 {
     return units / (4u * $UNITSu) + (units / 16u + 1u) / 2u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let group = unit / $UNITSu;
-    let scale = f32(byte_of($P_side[row + group / 4u], group)) - 128.0;
-    let block = unit / 16u;
-    let halves = row + units / (4u * $UNITSu);
-    return vec2<f32>(half_of($P_side[halves + block / 2u], block) * scale, 0.0);
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / (4u * $UNITSu)], $P_side[row + units / (4u * $UNITSu) + unit / 32u]);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let scale = f32(byte_of(words.x, unit / $UNITSu)) - 128.0;
+    return vec2<f32>(half_of(words.y, unit / 16u) * scale, 0.0);
 }
 //# end
 //# if SCALES = odd
@@ -118,47 +153,49 @@ fn $P_scale_words(units: u32) -> u32 {
     return units / (8u * $UNITSu) + (units / 16u + 1u) / 2u;
 }
 
-fn $P_factors(row: u32, unit: u32, units: u32) -> vec2<f32> {
-    let group = unit / $UNITSu;
-    let code = ($P_side[row + group / 8u] >> (group % 8u * 4u)) & 0xfu;
-    let block = unit / 16u;
-    let halves = row + units / (8u * $UNITSu);
-    let factor = half_of($P_side[halves + block / 2u], block) * $MULTIPLIER;
+fn $P_scales_of(row: u32, unit: u32, units: u32) -> vec2<u32> {
+    return vec2<u32>($P_side[row + unit / (8u * $UNITSu)], $P_side[row + units / (8u * $UNITSu) + unit / 32u]);
+}
+
+fn $P_factors(words: vec2<u32>, unit: u32) -> vec2<f32> {
+    let code = (words.x >> (unit / $UNITSu % 8u * 4u)) & 0xfu;
+    let factor = half_of(words.y, unit / 16u) * $MULTIPLIER;
     return vec2<f32>(factor * f32(2u * code + 1u), 0.0);
 }
 //# end
 
-//# if IS_FLOAT
-// Unit `unit` of row `row`, of `units` units per row.
-fn $P_load(row: u32, unit: u32, units: u32) -> Unit {
+// Loads unit `unit` of row `row`, of `units` units per row.
+fn $P_load(row: u32, unit: u32, units: u32) -> StoredUnit {
     let scale_words = $P_scale_words(units);
     let side = row * (scale_words + $P_plane_words(units));
-    let factors = $P_factors(side, unit, units);
-    let values = $P_values(row, unit, units, side + scale_words);
-    return Unit(values, factors.x, factors.y, $HAS_MIN);
+    var stored = $P_stored(row, unit, units, side + scale_words);
+    stored.scales = $P_scales_of(side, unit, units);
+    return stored;
 }
 
-fn $P_expanded(unit: Unit) -> Unit {
-    return unit;
+//# if IS_FLOAT
+// The unit in floating point; `unit` is its number.
+fn $P_expanded(stored: StoredUnit, unit: u32) -> Unit {
+    let factors = $P_factors(stored.scales, unit);
+    return Unit($P_values(stored), factors.x, factors.y, $HAS_MIN);
 }
 //# else
-// Unit `unit` of row `row`, of `units` units per row, as integers.
-fn $P_load(row: u32, unit: u32, units: u32) -> PackedUnit {
-    let scale_words = $P_scale_words(units);
-    let side = row * (scale_words + $P_plane_words(units));
-    let factors = $P_factors(side, unit, units);
-    return PackedUnit($P_words(row, unit, units, side + scale_words), factors.x, factors.y);
+// The unit as integers; `unit` is its number.
+fn $P_packed(stored: StoredUnit, unit: u32) -> PackedUnit {
+    let factors = $P_factors(stored.scales, unit);
+    return PackedUnit($P_words(stored, unit), factors.x, factors.y);
 }
 
 // The unit in floating point.
-fn $P_expanded(unit: PackedUnit) -> Unit {
+fn $P_expanded(stored: StoredUnit, unit: u32) -> Unit {
+    let packed = $P_packed(stored, unit);
     let values = Values(
-        $P_numbers(unit.words.x),
-        $P_numbers(unit.words.y),
-        $P_numbers(unit.words.z),
-        $P_numbers(unit.words.w),
+        $P_numbers(packed.words.x),
+        $P_numbers(packed.words.y),
+        $P_numbers(packed.words.z),
+        $P_numbers(packed.words.w),
     );
-    return Unit(values, unit.scale, unit.min, $HAS_MIN);
+    return Unit(values, packed.scale, packed.min, $HAS_MIN);
 }
 
 // Adds the product of a unit with 16 columns of x to `sum`.

@@ -12,11 +12,18 @@ fn $P_digit_bytes(bytes: u32, power: u32) -> u32 {
     return ((even >> 8u) & 0x00ff00ffu) | (odd & 0xff00ff00u);
 }
 
-fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
+// Ten units of a block are digits of 32 bytes, five of 16 bytes, and the last one has four digits of 4 bytes.
+fn $P_stored(row: u32, unit: u32, units: u32, plane: u32) -> StoredUnit {
     let start = (row * (units / 16u) + unit / 16u) * $P_BLOCK_WORDS;
     let within = unit % 16u;
+    let at = start + select(select(8u, 9u, within == 15u), within % 2u * 4u, within < 10u);
+    return stored_codes(vec4<u32>($P_codes[at], $P_codes[at + 1u], $P_codes[at + 2u], $P_codes[at + 3u]), 0u);
+}
+
+fn $P_words(stored: StoredUnit, unit: u32) -> vec4<u32> {
+    let within = unit % 16u;
     if (within == 15u) {
-        let bytes = $P_codes[start + 12u];
+        let bytes = stored.first.w;
         return vec4<u32>(
             $P_digit_bytes(bytes, 1u),
             $P_digit_bytes(bytes, 3u),
@@ -24,19 +31,16 @@ fn $P_words(row: u32, unit: u32, units: u32, plane: u32) -> vec4<u32> {
             $P_digit_bytes(bytes, 27u),
         );
     }
-    // Ten units of 32 bytes, then five of 16 bytes.
-    let is_wide = within < 10u;
-    let digit = select(within - 10u, within / 2u, is_wide);
-    let at = start + select(8u, within % 2u * 4u, is_wide);
+    let digit = select(within - 10u, within / 2u, within < 10u);
     var power = 1u;
     for (var i = 0u; i < digit; i++) {
         power *= 3u;
     }
     return vec4<u32>(
-        $P_digit_bytes($P_codes[at], power),
-        $P_digit_bytes($P_codes[at + 1u], power),
-        $P_digit_bytes($P_codes[at + 2u], power),
-        $P_digit_bytes($P_codes[at + 3u], power),
+        $P_digit_bytes(stored.first.x, power),
+        $P_digit_bytes(stored.first.y, power),
+        $P_digit_bytes(stored.first.z, power),
+        $P_digit_bytes(stored.first.w, power),
     );
 }
 

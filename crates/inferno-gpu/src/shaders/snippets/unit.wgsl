@@ -15,12 +15,30 @@ struct Unit {
     has_min: bool,
 }
 
+// A unit as it is stored. Loads and decoding are separate, so that a thread can load units long before it decodes them.
+struct StoredUnit {
+    // Codes or numbers in floating point: as many words as the format has.
+    first: vec4<u32>,
+    second: vec4<u32>,
+    third: vec4<u32>,
+    fourth: vec4<u32>,
+    // The word with the unit's bits in the plane after the scales.
+    plane: u32,
+    // The words with its scale and minimum.
+    scales: vec2<u32>,
+}
+
 fn bytes_of(word: u32) -> vec4<u32> {
     return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
 }
 
 fn byte_of(word: u32, index: u32) -> u32 {
     return (word >> (index % 4u * 8u)) & 0xffu;
+}
+
+// A stored unit of up to 16 bytes.
+fn stored_codes(codes: vec4<u32>, plane: u32) -> StoredUnit {
+    return StoredUnit(codes, vec4<u32>(), vec4<u32>(), vec4<u32>(), plane, vec2<u32>());
 }
 
 fn half_of(word: u32, index: u32) -> f32 {

@@ -1,7 +1,7 @@
 """Makes the vocabulary and the shards of tokens that training reads.
 
     python -m ember.prepare vocabulary --out out
-    python -m ember.prepare shards --out out --stage conversation --first 0 --count 20
+    python -m ember.prepare shards --out out --stage conversation --count 20 --processes 4
     python -m ember.prepare held-out --out out
 
 A shard holds rows of whole documents, each document followed by `<|endoftext|>`, in two lengths: attention within a row costs
@@ -12,6 +12,8 @@ is predicted.
 import argparse
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 from random import Random
 
@@ -98,8 +100,9 @@ def make_vocabulary(path: Path) -> None:
     tokens.train(plain()).save(str(path))
 
 
-def make_shard(tokenizer: Tokenizer, out: Path, stage: str, number: int) -> None:
+def make_shard(out: Path, stage: str, number: int) -> None:
     """Writes one shard; the same number of the same stage always holds the same documents."""
+    tokenizer = tokens.load(out / "tokenizer.json")
     rng = Random(f"{stage} {number}")
     rows = rows_of(tokenizer, drawn(Draw(rng), CHAT_SHARES[stage], SHARD_DOCUMENTS), rng)
     path = out / f"{stage}-{number:04}.npz"
@@ -127,6 +130,7 @@ def main() -> None:
     parser.add_argument("--stage", choices=CHAT_SHARES, default="conversation")
     parser.add_argument("--first", type=int, default=0, help="number of the first shard")
     parser.add_argument("--count", type=int, default=1, help="number of shards")
+    parser.add_argument("--processes", type=int, default=1, help="number of shards to make at a time")
     parser.add_argument("--from", dest="start", type=Path, help="model file whose vocabulary to use instead of learning one")
     arguments = parser.parse_args()
     out: Path = arguments.out
@@ -135,12 +139,13 @@ def main() -> None:
     if arguments.what == "vocabulary":
         released.tokenizer(arguments.start).save(str(vocabulary)) if arguments.start else make_vocabulary(vocabulary)
         return
-    tokenizer = tokens.load(vocabulary)
     if arguments.what == "held-out":
-        make_held_out(tokenizer, out)
-    else:
-        for number in range(arguments.first, arguments.first + arguments.count):
-            make_shard(tokenizer, out, arguments.stage, number)
+        make_held_out(tokens.load(vocabulary), out)
+        return
+    numbers = range(arguments.first, arguments.first + arguments.count)
+    with Pool(arguments.processes) as pool:
+        for _ in pool.imap(partial(make_shard, out, arguments.stage), numbers):
+            pass
 
 
 if __name__ == "__main__":

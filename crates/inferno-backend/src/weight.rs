@@ -114,6 +114,16 @@ impl WeightPart {
         self.scales.as_ref().map_or(1.0, |scales| scales[expert * self.rows + row])
     }
 
+    /// The name of a product with tensors: theirs without the number of the layer, such as `attn_q, attn_k, attn_v`.
+    pub fn product_name<'n>(tensors: impl IntoIterator<Item = &'n str>) -> String {
+        let without_layer = |name: &'n str| {
+            let name = name.strip_suffix(".weight").unwrap_or(name);
+            let in_layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+            in_layer.map_or(name, |(_, name)| name)
+        };
+        tensors.into_iter().map(without_layer).collect::<Vec<_>>().join(", ")
+    }
+
     /// The tensor's name in the file.
     pub fn name(&self) -> &str {
         &self.name

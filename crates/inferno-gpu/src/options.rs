@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use inferno_backend::BackendError;
+
 use crate::adapter::{AdapterKind, GpuAdapter};
 
 /// How a device is opened.
@@ -18,14 +20,15 @@ pub struct GpuOptions {
 }
 
 impl GpuOptions {
-    /// Reads `INFERNO_GPU_MATRICES` and `INFERNO_GPU_TUNING`, which are 0 or 1; other values are ignored. Choices are
-    /// stored in the user's cache directory.
-    pub fn from_environment() -> Self {
-        Self {
-            matrices: flag("INFERNO_GPU_MATRICES").unwrap_or(false),
-            tuning: flag("INFERNO_GPU_TUNING"),
+    /// Reads `INFERNO_GPU_MATRICES` and `INFERNO_GPU_TUNING`. Choices are stored in the user's cache directory.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`] for values other than 0 and 1.
+    pub fn from_environment() -> Result<Self, BackendError> {
+        Ok(Self {
+            matrices: flag("INFERNO_GPU_MATRICES")?.unwrap_or(false),
+            tuning: flag("INFERNO_GPU_TUNING")?,
             cache_directory: cache_directory(),
-        }
+        })
     }
 
     /// Whether products are measured on `adapter`.
@@ -34,11 +37,17 @@ impl GpuOptions {
     }
 }
 
-fn flag(name: &str) -> Option<bool> {
-    match std::env::var(name).ok()?.as_str() {
-        "0" => Some(false),
-        "1" => Some(true),
-        _ => None,
+/// Reads a variable that is 0 or 1; `None` if it is unset or empty.
+fn flag(name: &str) -> Result<Option<bool>, BackendError> {
+    let Some(value) = std::env::var_os(name) else { return Ok(None) };
+    match value.to_str() {
+        Some("") => Ok(None),
+        Some("0") => Ok(Some(false)),
+        Some("1") => Ok(Some(true)),
+        _ => Err(BackendError::Unavailable {
+            what: format!("the setting {name}={}", value.display()),
+            reason: "expected 0 or 1".to_owned(),
+        }),
     }
 }
 

@@ -177,7 +177,11 @@ impl<'a> GpuPass<'a> {
         memory.params.extend_from_slice(bytes);
         memory.bound.extend(bindings.iter().map(|binding| binding.key()[0]));
         let is_timed = self.backend.timing.as_ref().is_some_and(Timing::is_on);
-        let label = is_timed.then(|| format!("{} {workgroups:?}", variant.label()));
+        let label = is_timed.then(|| {
+            let workgroups = workgroups.into_iter().map(u64::from).product::<u64>();
+            let plural = if workgroups == 1 { "" } else { "s" };
+            format!("{}, {workgroups} workgroup{plural}", variant.kernel.name.replace('_', " "))
+        });
         let work = StepWork::default();
         memory.steps.push(Step { pipeline, bind_group, workgroups, label, work });
         memory.params.resize(memory.steps.len() * PARAMS_BYTES, 0);
@@ -267,6 +271,14 @@ impl<'a> GpuPass<'a> {
         }
         self.memory.multiplications += multiplications;
         Ok(())
+    }
+
+    /// Names the last dispatch in profiles, instead of its kernel.
+    pub(crate) fn name_last(&mut self, name: impl FnOnce() -> String) {
+        let steps = &mut self.memory.steps;
+        if let Some(label) = steps.last_mut().and_then(|step| step.label.as_mut()) {
+            *label = name();
+        }
     }
 
     /// Counts what the last dispatches read and compute.

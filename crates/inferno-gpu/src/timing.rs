@@ -18,7 +18,7 @@ const SET_BYTES: u64 = 2 * MAX_TIMED as u64 * TIMESTAMP_BYTES;
 /// All dispatches of a kernel with the same shape.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KernelTime {
-    /// The name of the kernel, its constants and numbers of workgroups.
+    /// The tensors of a product, or the name of the kernel and the number of workgroups.
     pub name: String,
     /// Number of dispatches.
     pub num_calls: usize,

@@ -15,6 +15,8 @@ use crate::parallel;
 /// The weights of a matrix product.
 #[derive(Debug)]
 pub struct GpuWeight {
+    /// The names of its tensors, without the number of the layer.
+    pub(crate) name: String,
     pub(crate) num_experts: usize,
     /// Rows of one expert.
     pub(crate) rows: usize,
@@ -146,10 +148,12 @@ impl GpuBackend {
         let scales = scales.map(|scales| self.upload_words(bytemuck::cast_slice(&scales)));
         let has_codebook = segments.iter().any(|segment| segment.format.has_codebook());
         let is_gate_up = matches!(parts, [gate, up] if gate.rows() == up.rows());
+        let name = WeightPart::product_name(parts.iter().map(WeightPart::name));
         let parts = parts.iter();
         let bytes =
             parts.map(|part| packed_bytes(part.dtype(), num_experts, part.rows(), cols)).sum();
         Ok(GpuWeight {
+            name,
             num_experts,
             rows,
             cols,

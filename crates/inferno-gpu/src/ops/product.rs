@@ -277,6 +277,7 @@ impl Product<'_> {
                     _ => [y, x, z],
                 };
                 pass.dispatch(algorithm.variant(&kind), bindings, &params, workgroups);
+                pass.name_last(|| self.name(weight, kind));
             }
         }
         pass.count_work(StepWork {
@@ -293,6 +294,15 @@ impl Product<'_> {
             Tiles::Rows(rows) => weight.bytes > rows * weight.cols * size_of::<f32>(),
             Tiles::Experts(..) => false,
         }
+    }
+
+    /// The name in profiles.
+    fn name(&self, weight: &GpuWeight, kind: Kind) -> String {
+        let formats = kind.formats.iter().flatten().map(|format| format.dtype.to_string());
+        let formats = formats.collect::<Vec<_>>().join(" and ");
+        let rows = self.tiles.input_rows();
+        let norm = if kind.is_normed { " after the norm" } else { "" };
+        format!("{}{norm} ({}x{} {formats}, rows: {rows})", weight.name, weight.rows, weight.cols)
     }
 
     fn multiplications(&self, weight: &GpuWeight) -> f64 {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use inferno_backend::{
-    AttentionOperation, KvDType, Operation, PassObserver, ProductOperation, WeightTensor,
+    AttentionOperation, KvDType, Operation, PassObserver, ProductOperation, WeightPart,
+    WeightTensor,
 };
 use inferno_cpu::{CpuBackend, ThreadUsage};
 
@@ -198,14 +199,9 @@ fn product_work(product: &ProductOperation<'_>) -> Work {
     work
 }
 
-/// The tensors without the number of the layer: `attn_q, attn_k, attn_v`.
+/// The tensors without the number of the layer.
 fn product_name(tensors: &[WeightTensor]) -> String {
-    let name = |tensor: &WeightTensor| {
-        let name = tensor.name.strip_suffix(".weight").unwrap_or(&tensor.name);
-        let in_layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
-        in_layer.map_or(name, |(_, name)| name).to_owned()
-    };
-    tensors.iter().map(name).collect::<Vec<_>>().join(", ")
+    WeightPart::product_name(tensors.iter().map(|tensor| tensor.name.as_str()))
 }
 
 /// The name of an operation without weights.

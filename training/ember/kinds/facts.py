@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_living, facts_things, facts_words, facts_world
+from . import facts_compared, facts_living, facts_things, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 24),
@@ -27,7 +27,8 @@ _MAKERS = {
     "material of a thing": (facts_things.material, 4),
     "vehicles": (facts_things.vehicle, 3),
     "opposite": (facts_things.opposite, 20),
-    "comparison": (facts_things.comparison, 16),
+    "comparison": (facts_compared.comparison, 44),
+    "given numbers": (facts_compared.given, 14),
     "counting": (facts_things.counting, 15),
     "kinds": (facts_things.kinds, 7),
     "questions": (facts_things.questions, 44),

@@ -149,37 +149,6 @@ def opposite(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MOST = {"bigger": "big", "smaller": "small"}
-
-
-def comparison(draw: Draw) -> list[Turn]:
-    """Which is bigger? Is a mouse bigger than an elephant? Each question both ways."""
-    row = draw.familiar(seeds.facts("comparisons"))
-    more, less = row["more"], row["less"]
-    first, second = draw.some((more, less), 2)
-    upward = row["opposite"].startswith("less ") or draw.chance(0.65)
-    word = row["comparative"] if upward else row["opposite"]
-    right, other = (more, less) if upward else (less, more)
-    if draw.chance(0.55):
-        turns = [Turn(asked(draw, [
-            "which is {w}, {a} or {c}", "What is {w}, {a} or {c}?", "what is {w}: {a} or {c}", "is {a} or {c} {w}",
-            "{a} or {c}, which is {w}?", "who or what is {w}, {a} or {c}", "which one is {w}, {a} or {c}",
-            "tell me what is {w}, {a} or {c}", "{w}: {a} or {c}?",
-        ], a=first, c=second, w=word), f"{capitalized(right)} is {word} than {other}.")]
-        if draw.chance(0.2) and not row["opposite"].startswith("less "):
-            turned = row["opposite"] if upward else row["comparative"]
-            turns.append(Turn(asked(draw, ["and which is {w}?", "and what is {w}", "and the {w} one?", "which one is {w} then"],
-                w=turned), f"{capitalized(other)} is {turned} than {right}."))
-        return turns
-    answer = verdict(f"{first} is {word if first == right else _turned(row, upward)} than {second}", first == right)
-    return [Turn(asked(draw, ["is {a} {w} than {c}", "Is {a} {w} than {c}?", "{a} is {w} than {c}, right?",
-        "is it true that {a} is {w} than {c}", "i say {a} is {w} than {c}"], a=first, c=second, w=word), answer)]
-
-
-def _turned(row: seeds.Row, upward: bool) -> str:
-    return row["opposite"] if upward else row["comparative"]
-
-
 def counting(draw: Draw) -> list[Turn]:
     """How many wheels does a car have?"""
     row = draw.choice(seeds.facts("counting"))

@@ -1,0 +1,57 @@
+"""Words that no list contains: invented names, letters without order, and names of all origins.
+
+What a prompt names must be copied letter by letter, also if nobody wrote it before.
+"""
+
+from string import ascii_lowercase
+
+from ..draw import Draw
+from ..grammar import capitalized
+
+_CONSONANTS = "b c d f g h j k l m n p q r s t v w x z".split()
+_CLUSTERS = "bl br ch cl cr dr fl fr gl gr kn kr pl pr qu sc sh sk sl sm sn sp st str sw th tr tw vl wh wr zh ts dz gw mb nd ng nk nt ps".split()
+_VOWELS = "a e i o u a e i o u aa ai au ay ea ee ei eo ia ie io oa oo ou oy ua ue ui y".split()
+_ENDS = "b d f g k l m n p r s t x z ck ll ss tt nd ng nk nt rd rk rn rt st th sch tz mp lf ld zz".split()
+
+
+def invented(draw: Draw) -> str:
+    """Returns a word that does not exist and can be spoken, of one to four syllables, in lower case."""
+    syllables = [_syllable(draw) for _ in range(draw.rng.choices((1, 2, 3, 4), (1, 5, 4, 1))[0])]
+    return "".join(syllables) + (draw.choice(_ENDS) if draw.chance(0.4) else "")
+
+
+def _syllable(draw: Draw) -> str:
+    start = draw.choice(_CLUSTERS) if draw.chance(0.3) else draw.choice(_CONSONANTS)
+    return start + draw.choice(_VOWELS) + (draw.choice(_ENDS) if draw.chance(0.15) else "")
+
+
+def random_letters(draw: Draw, low: int = 3, high: int = 9) -> str:
+    """Returns lower-case letters without order, some of them doubled."""
+    letters = "".join(draw.choice(ascii_lowercase) for _ in range(draw.number(low, high)))
+    at = draw.number(0, len(letters) - 1)
+    return letters[:at] + letters[at] + letters[at:] if draw.chance(0.2) else letters
+
+
+def random_code(draw: Draw) -> str:
+    """Returns letters and digits without order, such as a code or a file name."""
+    signs = draw.choice((ascii_lowercase.upper() + "0123456789", ascii_lowercase + "0123456789", ascii_lowercase + "-_", "0123456789"))
+    return "".join(draw.choice(signs) for _ in range(draw.number(3, 9))).strip("-_") or "x7"
+
+
+def any_name(draw: Draw) -> str:
+    """Returns a name of a person: of the list, or invented."""
+    return capitalized(invented(draw)) if draw.chance(0.2) else draw.word("name")
+
+
+def rare_word(draw: Draw) -> str:
+    """Returns one word to copy or to take apart: of any kind, of a name, invented, or letters without order."""
+    form = draw.rng.random()
+    if form < 0.22:
+        return invented(draw)
+    if form < 0.4:
+        return random_letters(draw)
+    if form < 0.55:
+        return any_name(draw)
+    while not (word := draw.word(draw.choice(("any", "word", "animal", "object", "food", "city", "job")))).isalpha():
+        pass
+    return word

@@ -2,10 +2,13 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_compared, facts_living, facts_things, facts_words, facts_world
+from . import facts_classes, facts_compared, facts_living, facts_things, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 24),
+    "is it": (facts_classes.is_it, 34),
+    "what is it": (facts_classes.what_is_it, 16),
+    "example": (facts_classes.example, 4),
     "what is": (facts_living.what_is, 10),
     "legs": (facts_living.legs, 4),
     "claimed legs": (facts_living.claimed_legs, 4),

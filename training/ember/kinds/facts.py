@@ -2,13 +2,14 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_classes, facts_compared, facts_living, facts_things, facts_words, facts_world
+from . import facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 24),
     "is it": (facts_classes.is_it, 34),
     "what is it": (facts_classes.what_is_it, 16),
     "example": (facts_classes.example, 4),
+    "premise": (facts_premises.premise, 30),
     "what is": (facts_living.what_is, 10),
     "legs": (facts_living.legs, 4),
     "claimed legs": (facts_living.claimed_legs, 4),
@@ -22,8 +23,12 @@ _MAKERS = {
     "country of": (facts_world.country_of, 6),
     "continent": (facts_world.continent, 8),
     "places on earth": (facts_world.places_on_earth, 9),
-    "days": (facts_world.days, 12),
-    "months": (facts_world.months, 10),
+    "days": (facts_calendar.days, 20),
+    "months": (facts_calendar.months, 24),
+    "lengths of months": (facts_calendar.lengths, 14),
+    "seasons": (facts_calendar.seasons, 7),
+    "units": (facts_units.units, 16),
+    "longer unit": (facts_units.longer_unit, 6),
     "color": (facts_things.color, 10),
     "food": (facts_things.food, 10),
     "tools": (facts_things.tools, 9),

@@ -17,28 +17,69 @@ def _thing(row: seeds.Row) -> str:
     return f"the {row['thing']}" if row["article"] == "the" else row["thing"]
 
 
+#: What a color may be mistaken for.
+_CLAIMED_COLORS = "red blue green yellow black white purple pink brown orange gray".split()
+
+
+def _color_claim(draw: Draw, row: seeds.Row) -> str:
+    """The color of a thing, or another one."""
+    return row["color"] if draw.chance(0.45) else draw.choice([name for name in _CLAIMED_COLORS if name not in row["color"]])
+
+
+def _colored(row: seeds.Row) -> str:
+    return f"{_thing(row)} {_is(row)} {row['color']}"
+
+
 def color(draw: Draw) -> list[Turn]:
-    """What color is a banana? Is a tomato blue?"""
+    """What color is a banana? Is a tomato blue? Then the same thing with another color, or another thing with the same one."""
+    if draw.chance(0.1):
+        return _mixed_colors(draw)
     rows = seeds.facts("colors")
-    row = draw.choice(rows)
-    said = f"{_thing(row)} {_is(row)} {row['color']}."
-    if draw.chance(0.4):
-        claim = row["color"] if draw.chance(0.4) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
-            "white", "purple", "pink") if name not in row["color"]])
-        return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"],
-            x=_thing(row), c=claim, is_=_is(row)), verdict(said, claim == row["color"]))]
-    if draw.chance(0.15):
-        mix = draw.choice(seeds.facts("color_mixing"))
-        return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?",
-            "{a} plus {c} is which color", "what color do {a} and {c} make?"], a=mix["first"], c=mix["second"]),
-            f"{capitalized(mix['first'])} and {mix['second']} make {mix['result']}.")]
+    row = draw.familiar(rows, 2)
+    if draw.chance(0.55):
+        return _claimed_colors(draw, row)
     turns = [Turn(asked(draw, ["what color {is_} {x}", "What color {is_} {x}?", "which color {does_} {x} have", "color of {x}?",
-        "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}"], x=_thing(row),
-        is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(said))]
+        "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}", "which color {is_} {x}?",
+        "do you know what color {x} {is_}", "whats the color of {x}", "{x}: what color", "i want to paint {x}, which color do i take",
+        "in which color would you draw {x}", "what is the color of {x}?", "say the color of {x}"], x=_thing(row),
+        is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(f"{_colored(row)}."))]
     while draw.chance(0.5) and len(turns) < 4:
         row = draw.choice([other for other in rows if other is not row])
-        turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_thing(row)} {_is(row)} {row['color']}.")))
+        turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_colored(row)}.")))
     return turns
+
+
+def _claimed_colors(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is snow black? And white?"""
+    claim = _color_claim(draw, row)
+    wordings = ["{is_} {x} {c}", "{Is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}", "i think {x} {is_} {c}", "so {x} {is_} {c}?",
+        "{is_} {x} {c} or not", "{x} {is_} {c}, correct?", "true or false: {x} {is_} {c}", "tell me, {is_} {x} {c}?", "would you say {x} {is_} {c}",
+        "my sister says {x} {is_} {c}, is she right", "i say {x} {is_} {c}", "{isnt} {x} {c}?", "do you think {x} {is_} {c}", "{x} {is_} {c}: yes or no?",
+        "{is_} {x} really {c}", "Am I right that {x} {is_} {c}?"]
+    if claim != row["color"] and draw.chance(0.15):
+        return [Turn(asked(draw, ["why {is_} {x} {c}", "why {is_} {x} {c}?", "how come {x} {is_} {c}", "explain why {x} {is_} {c}"], x=_thing(row), c=claim,
+            is_=_is(row)), f"{capitalized(_colored(row))}, not {claim}.")]
+    turns = [Turn(asked(draw, wordings, x=_thing(row), c=claim, is_=_is(row), Is_=capitalized(_is(row)), isnt=f"{_is(row)}n't"),
+        verdict(_colored(row), claim == row["color"]))]
+    while draw.chance(0.4) and len(turns) < 4:
+        if draw.chance(0.5):
+            claim = _color_claim(draw, row)
+            turns.append(Turn(asked(draw, ["and {c}?", "{c}?", "{c} then?", "is it {c}?", "what about {c}"], c=claim), verdict(_colored(row), claim == row["color"])))
+        else:
+            others = [other for other in seeds.facts("colors") if other is not row and (claim == other["color"] or claim not in other["color"])]
+            same = [other for other in others if other["color"] == claim]
+            row = draw.choice(same if same and draw.chance(0.5) else others)
+            turns.append(Turn(also(draw, _thing(row)), verdict(_colored(row), claim == row["color"])))
+    return turns
+
+
+def _mixed_colors(draw: Draw) -> list[Turn]:
+    """What two colors make."""
+    mix = draw.choice(seeds.facts("color_mixing"))
+    first, second = draw.some((mix["first"], mix["second"]), 2)
+    return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?", "{a} plus {c} is which color",
+        "what color do {a} and {c} make?", "{a} and {c} together give what color", "i mix {a} paint with {c} paint, what do i get"], a=first, c=second),
+        f"{capitalized(first)} and {second} make {mix['result']}.")]
 
 
 _KIND_ARTICLES = {"meat": "meat", "fish": "fish", "fruit": "a fruit"}

@@ -64,28 +64,20 @@ CLAIMS = [
 ]
 
 COMPARISONS = {
-    "more": ["which is bigger, {a} or {b}", "What is more, {a} or {b}?", "which number is larger: {a} or {b}?",
-    "bigger number: {a} or {b}", "is {a} or {b} bigger", "greater, {a} or {b}"],
-    "less": ["which is smaller, {a} or {b}", "What is less, {a} or {b}?", "smaller number: {a} or {b}", "is {a} or {b} smaller",
-    "which number is lower, {a} or {b}"],
-    "after": ["what comes after {a}", "which number comes after {a}?", "next number after {a}", "what number follows {a}",
-    "count on from {a}"],
-    "before": ["what comes before {a}", "which number comes before {a}?", "number before {a}", "what number is right before {a}"],
-    "even": ["is {a} {kind}", "Is {a} an {kind} number?", "is the number {a} {kind}?", "would you say {a} is {kind}"],
-    "sort": ["sort these numbers: {a}", "put these in order: {a}", "sort {a}", "order these from small to big: {a}",
-    "arrange {a} from lowest to highest"],
-    "sort down": ["sort these from big to small: {a}", "order from highest to lowest: {a}", "sort descending: {a}"],
     "half": ["what is half of {a}", "half of {a}?", "how much is half of {a}", "halve {a}", "divide {a} by two", "50% of {a}"],
     "double": ["what is double {a}", "double {a}", "what is twice {a}?", "how much is {a} doubled"],
     "divide": ["what is {a} divided by {b}", "{a} / {b}", "divide {a} by {b}", "{a} divided by {b}", "how much is {a} / {b}?",
     "share {a} by {b}"],
     "count": ["count from {a} to {b}", "Count from {a} up to {b}.", "can you count from {a} to {b}",
     "list the numbers from {a} to {b}", "write the numbers {a} to {b}",
-    "say the numbers from {a} to {b}", "numbers {a} to {b}"],
+    "say the numbers from {a} to {b}", "numbers {a} to {b}", "count {a} to {b}", "please count from {a} to {b}", "from {a} to {b}, count",
+    "count up from {a} to {b}", "give me all numbers from {a} to {b}", "start at {a} and count to {b}", "count from {a} until {b}", "{a} to {b} please, count",
+    "all numbers between {a} and {b}, with both", "count aloud from {a} to {b}", "begin with {a} and stop at {b}, counting up"],
     "count down": ["count down from {a} to {b}", "Count backward from {a} to {b}.", "count from {a} down to {b}", "count backwards from {a} to {b}",
-    "from {a} back to {b}, count"],
+    "from {a} back to {b}, count", "count from {a} to {b}", "start at {a} and count down to {b}", "count back from {a} to {b}", "numbers from {a} down to {b}",
+    "{a} to {b} backwards", "count in reverse from {a} to {b}", "say the numbers from {a} down to {b}", "a countdown from {a} to {b}", "list the numbers {a} down to {b}"],
     "count back": ["count backwards from {a}", "count down from {a}", "Count backward from {a}.", "a countdown from {a}",
-    "can you count down from {a}"],
+    "can you count down from {a}", "{a} and then backwards to 1", "start the countdown at {a}", "countdown from {a}", "count down from {a} to one"],
     "three": ["{a} + {b} + {c}", "what is {a} plus {b} plus {c}", "add {a}, {b} and {c}", "sum of {a}, {b} and {c}",
     "{a}+{b}+{c}="],
 }
@@ -130,6 +122,39 @@ STORIES = [
         "{name} bakes {a} cakes and sells {b} of them. How many cakes are left?",
         "there are {a} {things} in the shop. {name} buys {b} of them. How many stay in the shop?",
     ], ", so {c} are left."),
+    NumberStory("broken", "minus", [
+        "{a} {things} stood on a shelf. {b} of them broke. How many are whole?", "there were {a} {things}, then {b} got lost. how many remain",
+        "of {a} {things}, {b} are missing. how many are there", "{name} counted {a} {things}. The next day {b} were gone. How many were left?",
+        "we started with {a} {things} and used {b}. how many do we still have?",
+    ], ", so {c} {things} remain."),
+    NumberStory("eaten", "minus", [
+        "{name} bakes {a} cookies and eats {b}. How many cookies are left?", "there are {a} cookies on the plate, we eat {b}. how many now?",
+        "{a} cookies minus the {b} that {name} ate, how many is that",
+    ], ", so {c} cookies are left."),
+    NumberStory("passengers", "plus", [
+        "{a} people are on the bus and {b} get on. How many people are on the bus now?", "a train has {a} passengers, {b} more get in. how many passengers",
+        "{a} children are in the yard. {b} more come. How many children are there?",
+    ], ", so there are {c} now."),
+    NumberStory("off the bus", "minus", [
+        "{a} people are on the bus and {b} get off. How many people stay on the bus?", "a train with {a} passengers stops and {b} get out. how many are still in it",
+        "{a} birds sit on a roof. {b} fly away. How many birds are left?", "{a} children play outside, {b} go home. how many stay?",
+    ], ", so {c} are left."),
+    NumberStory("planted", "plus", [
+        "{name} planted {a} trees and {name2} planted {b}. How many trees is that?", "a farmer picks {a} apples in the morning and {b} in the evening. How many apples?",
+        "i read {a} pages yesterday and {b} today, how many pages is that", "{name} walked {a} kilometers on Monday and {b} on Tuesday. How far is that?",
+    ], ", so it is {c} in total."),
+    NumberStory("rows", "times", [
+        "there are {a} rows of {b} chairs. How many chairs are there?", "{name} plants {a} rows with {b} flowers in each row. How many flowers?",
+        "{a} tables with {b} cups each, how many cups",
+    ], ", so there are {c}."),
+    NumberStory("younger", "minus", [
+        "{name} is {a} years old and {name2} is {b} years younger. How old is {name2}?", "{name} is {a}. how old was {name} {b} years ago?",
+        "i am {a} and my brother is {b} years younger, how old is he",
+    ], ", so the age is {c}."),
+    NumberStory("difference", "minus", [
+        "{name} has {a} {things} and {name2} has {b}. How many more does {name} have?", "one box holds {a} {things}, the other {b}. what is the difference",
+        "i need {a} {things} and have {b}. how many are missing",
+    ], ", so the difference is {c}."),
     NumberStory("boxes", "times", [
         "{a} boxes with {b} {things} each, how many {things}",
         "there are {a} bags and {b} {things} in each bag. How many {things} are there?",

@@ -12,6 +12,7 @@ from ..draw import Draw
 from ..grammar import capitalized, listed
 from ..noise import misspelled_word
 from .facts_asking import asked
+from .random_words import invented, random_letters
 
 #: The kinds of words of a list, each as often as it occurs here.
 _KINDS = ("any", "any", "any", "word", "name", "animal", "object", "food", "city", "adjective", "verb", "job")
@@ -49,9 +50,14 @@ def _words(draw: Draw, count: int) -> list[str]:
     kind = draw.choice((*_KINDS, None, None))
     found: dict[str, None] = {}
     while len(found) < count:
-        word = spliced(draw) if draw.chance(0.15) else draw.word(kind or draw.choice(_KINDS))
+        word = _unlisted(draw) if draw.chance(0.25) else draw.word(kind or draw.choice(_KINDS))
         found[capitalized(word) if draw.chance(0.06) else word] = None
     return list(found)
+
+
+def _unlisted(draw: Draw) -> str:
+    """A word that no list contains."""
+    return draw.choice((spliced, invented, random_letters))(draw)
 
 
 def _pairs(words: list[str], answer: Callable[[str], object]) -> str:

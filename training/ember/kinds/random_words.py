@@ -3,6 +3,7 @@
 What a prompt names must be copied letter by letter, also if nobody wrote it before.
 """
 
+import re
 from string import ascii_lowercase
 
 from ..draw import Draw
@@ -12,12 +13,15 @@ _CONSONANTS = "b c d f g h j k l m n p q r s t v w x z".split()
 _CLUSTERS = "bl br ch cl cr dr fl fr gl gr kn kr pl pr qu sc sh sk sl sm sn sp st str sw th tr tw vl wh wr zh ts dz gw mb nd ng nk nt ps".split()
 _VOWELS = "a e i o u a e i o u aa ai au ay ea ee ei eo ia ie io oa oo ou oy ua ue ui y".split()
 _ENDS = "b d f g k l m n p r s t x z ck ll ss tt nd ng nk nt rd rk rn rt st th sch tz mp lf ld zz".split()
+#: What no word without sense may contain.
+_RUDE = re.compile(r"cunt|shit|fuck|dick|cock|slut|tits|ass|rape|whore|piss|nig|nazi|fag|cum|porn|sex|poo|kkk|hell|damn|turd|fart|jew|gay", re.IGNORECASE)
 
 
 def invented(draw: Draw) -> str:
     """Returns a word that does not exist and can be spoken, of one to four syllables, in lower case."""
     syllables = [_syllable(draw) for _ in range(draw.rng.choices((1, 2, 3, 4), (1, 5, 4, 1))[0])]
-    return "".join(syllables) + (draw.choice(_ENDS) if draw.chance(0.4) else "")
+    word = "".join(syllables) + (draw.choice(_ENDS) if draw.chance(0.4) else "")
+    return invented(draw) if _RUDE.search(word) else word
 
 
 def _syllable(draw: Draw) -> str:
@@ -29,13 +33,15 @@ def random_letters(draw: Draw, low: int = 3, high: int = 9) -> str:
     """Returns lower-case letters without order, some of them doubled."""
     letters = "".join(draw.choice(ascii_lowercase) for _ in range(draw.number(low, high)))
     at = draw.number(0, len(letters) - 1)
-    return letters[:at] + letters[at] + letters[at:] if draw.chance(0.2) else letters
+    letters = letters[:at] + letters[at] + letters[at:] if draw.chance(0.2) else letters
+    return random_letters(draw, low, high) if _RUDE.search(letters) else letters
 
 
 def random_code(draw: Draw) -> str:
     """Returns letters and digits without order, such as a code or a file name."""
     signs = draw.choice((ascii_lowercase.upper() + "0123456789", ascii_lowercase + "0123456789", ascii_lowercase + "-_", "0123456789"))
-    return "".join(draw.choice(signs) for _ in range(draw.number(3, 9))).strip("-_") or "x7"
+    code = "".join(draw.choice(signs) for _ in range(draw.number(3, 9))).strip("-_") or "x7"
+    return random_code(draw) if _RUDE.search(code) else code
 
 
 def any_name(draw: Draw) -> str:

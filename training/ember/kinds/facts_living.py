@@ -172,7 +172,9 @@ def sounds(draw: Draw) -> list[Turn]:
     """Sounds, babies and groups of animals."""
     rows = seeds.facts("sounds")
     row = draw.familiar(rows)
-    form = draw.choice(("sound", "baby", "group"))
+    form = draw.choice(("sound", "sound", "baby", "baby", "group"))
+    if form != "group" and draw.chance(0.35):
+        return _claimed_sound(draw, row, form)
     turns = [Turn(asked(draw, _SOUND_QUESTIONS[form], x=with_article(row["animal"]), xs=plural(row["animal"])),
         _sound_answer(row, form))]
     while draw.chance(0.3) and len(turns) < 4:
@@ -181,11 +183,34 @@ def sounds(draw: Draw) -> list[Turn]:
     return turns
 
 
+def _claimed_sound(draw: Draw, row: seeds.Row, form: str) -> list[Turn]:
+    """Does a cow say meow? Is a baby horse called a calf? Then the same with another sound or name."""
+    others = [other[form] for other in seeds.facts("sounds") if other[form] != row[form] and not other[form].startswith("a ") and other[form] != "song"]
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.45) if not turns else turns[0].answer.endswith("no.")
+        claim = row[form] if right else draw.choice(others)
+        shown = claim if form == "sound" else with_article(claim)
+        wordings = ["and {c}?", "{c}?", "{c}, then?"] if number else _CLAIMED_SOUNDS[form]
+        turns.append(Turn(asked(draw, wordings, x=with_article(row["animal"]), b=row["animal"], xs=plural(row["animal"]), c=shown),
+            verdict(_sound_answer(row, form), claim == row[form])))
+    return turns
+
+
+_CLAIMED_SOUNDS = {
+    "sound": ["does {x} say {c}", "Does {x} say {c}?", "{x} says {c}, right?", "do {xs} say {c}", "is it true that {x} says {c}", "i think {x} says {c}", "so {x} goes {c}?",
+        "true or false: {x} says {c}"],
+    "baby": ["is a baby {b} called {c}", "Is a baby {b} called {c}?", "a baby {b} is called {c}, right?", "is {c} the young of {x}", "do we call a baby {b} {c}",
+        "is {c} a baby {b}?", "i think a baby {b} is called {c}", "true or false: a baby {b} is called {c}"],
+}
 _SOUND_QUESTIONS = {
     "sound": ["what sound does {x} make", "What does {x} say?", "what noise does {x} make", "what do {xs} say",
-    "which sound does {x} make", "how does {x} sound", "what sound do {xs} make"],
+    "which sound does {x} make", "how does {x} sound", "what sound do {xs} make", "sound of {x}?", "what does {x} sound like", "how does {x} go", "{x} says what",
+    "tell me the sound of {x}", "what noise do {xs} make?", "which animal sound does {x} make", "imitate {x}"],
     "baby": ["what is a baby {b} called", "what do you call the baby of {x}", "what is the young of {x} called",
-    "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}"],
+    "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}",
+    "baby {b}?", "a baby {b} is called", "what is the name for a baby {b}", "whats a baby {b} called", "the young of {x}?", "what do we call a young {b}?",
+    "which word means a baby {b}"],
     "group": ["what is a group of {xs} called", "what do you call a group of {xs}", "name for many {xs} together?",
     "whats a group of {xs}"],
 }
@@ -216,7 +241,9 @@ def body(draw: Draw) -> list[Turn]:
         is_are = "are" if many else "is"
         the = "" if many else "the "
         question = asked(draw, ["what {is_} {the}{p} for", "What {do_} {the}{p} do?", "what do we use {the}{p} for",
-            "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}"],
+            "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}",
+            "{the}{p}: what for?", "tell me what {the}{p} {is_} for", "what {is_} the job of {the}{p}", "use of {the}{p}?", "what {is_} our {p} good for",
+            "explain what {the}{p} {do_}", "how {do_} {the}{p} help us", "whats the use of our {p}"],
                          is_=is_are, do_="do" if many else "does", the=the, p=part,
                          p2=part if many or part in ("skin",) else with_article(part))
         return [Turn(question, f"We use {them} for {row['use']}." if draw.chance(0.3)

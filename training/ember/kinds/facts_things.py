@@ -116,20 +116,60 @@ def food(draw: Draw) -> list[Turn]:
     return turns
 
 
+#: Uses that few things have, for claims.
+_CLEAR_USES = ("writing with ink", "chopping wood", "telling the time", "brushing hair", "eating soup and cereal", "rowing a boat", "cutting the grass", "sleeping",
+    "sewing cloth together", "listening to the heart", "putting out fires", "watering the garden", "lighting a fire", "seeing things far away", "sitting",
+    "driving nails into wood", "cutting wood", "washing clothes", "toasting bread", "peeling potatoes and carrots", "holding cut flowers", "catching fish or balls",
+    "making music", "lifting heavy loads", "warming a room", "opening cans", "measuring lengths", "blowing the nose", "drying hair", "doing sums")
+
+
+def _needs_plural(tool: str) -> bool:
+    return tool in ("scissors", "glasses", "gloves", "stairs", "nail clippers", "pliers", "skis", "skates", "shoelaces", "knitting needles", "shoes", "boots", "sunglasses",
+        "binoculars", "crutches")
+
+
 def tools(draw: Draw) -> list[Turn]:
-    """What is a hammer for? What do I need to cut paper?"""
-    row = draw.choice(seeds.facts("tools"))
-    tool = row["tool"]
-    plural = not tool.startswith(("a ", "an ")) and tool.endswith("s")
-    if draw.chance(0.6):
-        question = asked(draw, ["what is {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}",
-            "why do people need {x}", "{x}, what is it for?", "what's the use of {x}", "tell me what {x} is good for"], x=tool)
-        return [Turn(question.replace(" is scissors", " are scissors"),
-            f"{capitalized(tool)} {'are' if plural else 'is'} for {row['use']}.")]
-    same = [other["tool"] for other in seeds.facts("tools") if other["verb"] == row["verb"]]
-    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}",
-        "which thing helps me to {v}", "i want to {v}, what do i take"], v=row["verb"].replace("our ", "my "))
+    """What is a hammer for? What do I need to cut paper? Is a spoon for writing?"""
+    rows = seeds.facts("tools")
+    row = draw.familiar(rows, 2)
+    form = draw.rng.random()
+    if form < 0.25:
+        return _claimed_use(draw, row)
+    if form < 0.7:
+        turns = [Turn(asked(draw, ["what {is_} {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}", "why do people need {x}",
+            "{x}, what {is_} that for?", "what's the use of {x}", "tell me what {x} {is_} good for", "what {is_} {x} used for", "What {is_} {x} used for?", "use of {x}?",
+            "why do we have {x}", "{x}: what for?", "what does one do with {x}", "whats {x} for", "explain what {x} {is_} for", "what would i use {x} for", "how do people use {x}",
+            "when do i need {x}"], x=row["tool"], is_=_be(row["tool"])), _use_said(row))]
+        while draw.chance(0.3) and len(turns) < 4:
+            row = draw.familiar([other for other in rows if other is not row], 2)
+            turns.append(Turn(also(draw, row["tool"]), _use_said(row)))
+        return turns
+    same = [other["tool"] for other in rows if other["verb"] == row["verb"]]
+    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}", "which thing helps me to {v}", "i want to {v}, what do i take",
+        "what should i take to {v}", "i have to {v}. what do i need?", "name something to {v}", "what helps to {v}?", "how can i {v}, with what"],
+        v=row["verb"].replace("our ", "my "))
     return [Turn(question, f"You can use {listed(same, 'or')} for that.")]
+
+
+def _be(tool: str) -> str:
+    return "are" if _needs_plural(tool) else "is"
+
+
+def _use_said(row: seeds.Row) -> str:
+    return capitalized(f"{row['tool']} {_be(row['tool'])} for {row['use']}.")
+
+
+def _claimed_use(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is a spoon for writing? And for eating?"""
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        words = set(row["use"].split())
+        claim = row["use"] if draw.chance(0.45) else draw.choice([use for use in _CLEAR_USES if not words & (set(use.split()) - {"a", "the", "and", "in", "of", "things", "with"})])
+        wordings = ["and for {u}?", "for {u}?", "then for {u}?"] if number else ["{is_} {x} for {u}", "{Is_} {x} for {u}?", "{is_} {x} used for {u}", "{x} {is_} for {u}, right?",
+            "do we use {x} for {u}", "is it true that {x} {is_} for {u}", "can i use {x} for {u}", "i think {x} {is_} for {u}", "true or false: {x} {is_} for {u}",
+            "do people use {x} for {u}?", "so {x} {is_} for {u}?", "{is_} {x} good for {u}"]
+        turns.append(Turn(asked(draw, wordings, x=row["tool"], u=claim, is_=_be(row["tool"]), Is_=capitalized(_be(row["tool"]))), verdict(_use_said(row), claim == row["use"])))
+    return turns
 
 
 def material(draw: Draw) -> list[Turn]:

@@ -6,7 +6,7 @@ from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import number_word, plural, with_article
+from ..grammar import capitalized, number_word, plural, with_article
 from .facts_asking import asked
 
 #: Follow-ups to an explanation, with answers that fit any.
@@ -47,6 +47,36 @@ def explain(draw: Draw) -> list[Turn]:
     elif draw.chance(0.08):
         turns.append(Turn(asked(draw, _AGAIN), row["answer"]))
     return turns
+
+
+#: Requests for another wording of an explanation.
+_DIFFERENTLY = ["say it differently", "in other words?", "can you say that another way", "explain it another way", "another explanation please", "i did not get that",
+    "once more, with other words", "huh?"]
+
+
+def how(draw: Draw) -> list[Turn]:
+    """How something simple comes about, in one of two wordings, and in the other one."""
+    rows = seeds.facts("how")
+    row = draw.choice(rows)
+    turns = [_how_turn(draw, row)]
+    while draw.chance(0.3) and len(turns) < 4:
+        if draw.chance(0.45) and turns[-1].answer in (row["answer"], row["other"]):
+            other = row["other"] if turns[-1].answer == row["answer"] else row["answer"]
+            wordings = _DIFFERENTLY + (_SHORTER if len(other) < len(turns[-1].answer) - 20 else [])
+            turns.append(Turn(asked(draw, wordings), other))
+            if draw.chance(0.5):
+                break
+        row = draw.choice([other for other in rows if other is not row])
+        turns.append(_how_turn(draw, row, draw.choice(("and ", "and ", "ok, ", ""))))
+    return turns
+
+
+def _how_turn(draw: Draw, row: seeds.Row, start: str = "") -> Turn:
+    question = start + draw.choice(row["asks"].split(" / "))
+    wordings = ["{q}", "{Q}?", "{q}?", "{q}", "{q}?", "hey, {q}?", "my kid asks: {q}", "in simple words, {q}?", "{q}, explain it simply", "quick question: {q}?",
+        "{q} please explain", "a child wants to know: {q}?", "i always wondered, {q}?", "explain: {q}", "short answer please: {q}", "{Q}? I forgot.", "do you know {q}",
+        "for school: {q}", "so {q}", "tell me, {q}?"]
+    return Turn(asked(draw, wordings, q=question, Q=capitalized(question)), row["answer"] if draw.chance(0.6) else row["other"])
 
 
 def joke(draw: Draw) -> list[Turn]:
@@ -262,6 +292,6 @@ def poem(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 26),
+_MAKERS = {"explain": (explain, 36), "how": (how, 44), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 26),
     "haiku about a thing": (haiku_about_a_thing, 22), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 14),
     "lines about": (lines_about, 14)}

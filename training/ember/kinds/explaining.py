@@ -74,7 +74,7 @@ def how(draw: Draw) -> list[Turn]:
 def _how_turn(draw: Draw, row: seeds.Row, start: str = "") -> Turn:
     question = start + draw.choice(row["asks"].split(" / "))
     wordings = ["{q}", "{Q}?", "{q}?", "{q}", "{q}?", "hey, {q}?", "my kid asks: {q}", "in simple words, {q}?", "{q}, explain it simply", "quick question: {q}?",
-        "{q} please explain", "a child wants to know: {q}?", "i always wondered, {q}?", "explain: {q}", "short answer please: {q}", "{Q}? I forgot.", "do you know {q}",
+        "{q} please explain", "a child wants to know: {q}?", "i always wondered, {q}?", "explain: {q}", "short answer please: {q}", "{Q}? I forgot.",
         "for school: {q}", "so {q}", "tell me, {q}?"]
     return Turn(asked(draw, wordings, q=question, Q=capitalized(question)), row["answer"] if draw.chance(0.6) else row["other"])
 

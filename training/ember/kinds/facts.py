@@ -28,6 +28,8 @@ _MAKERS = {
     "lengths of months": (facts_calendar.lengths, 14),
     "seasons": (facts_calendar.seasons, 7),
     "units": (facts_units.units, 16),
+    "more of": (facts_units.more_of, 8),
+    "alphabet": (facts_calendar.alphabet, 8),
     "longer unit": (facts_units.longer_unit, 6),
     "color": (facts_things.color, 20),
     "food": (facts_things.food, 10),

@@ -256,3 +256,34 @@ def _seasons(draw: Draw) -> list[Turn]:
         return [Turn(asked(draw, ["name the four seasons", "what are the seasons", "which seasons are there?", "list the seasons", "seasons of the year?"]),
             "The four seasons are spring, summer, fall and winter.")]
     return [Turn(asked(draw, ["tell me about {s}", "what is {s} like", "what happens in {s}", "describe {s}", "how is {s}?"], s=season["name"]), season["about"])]
+
+
+def alphabet(draw: Draw) -> list[Turn]:
+    """Which letter comes after F or before it, and which number a letter has."""
+    letters = [chr(code) for code in range(ord("A"), ord("Z") + 1)]
+    turns = []
+    by = draw.choice((1, -1))
+    for number in range(draw.rng.choices((1, 2, 3, 4), (4, 3, 2, 1))[0]):
+        at = draw.number(1, 24)
+        letter = letters[at]
+        shown = letter if draw.chance(0.7) else letter.lower()
+        word = "after" if by > 0 else "before"
+        if number:
+            wordings = ["and {w} {x}?", "and {x}?", "{w} {x}", "and {w} {x}", "what about {x}"]
+        else:
+            wordings = _AFTER if by > 0 else _BEFORE
+            wordings = [one for one in wordings if "is over" not in one and "begins" not in one]
+        turns.append(Turn(asked(draw, wordings, x=shown, n="letter", w=word), f"{letters[at + by]} comes {word} {letter}.", (shown,)))
+    if draw.chance(0.25):
+        at = draw.number(0, 25)
+        if draw.chance(0.5) and at < 12:
+            return [Turn(asked(draw, ["what is the {o} letter of the alphabet", "which letter is the {o}?", "{o} letter of the alphabet", "name the {o} letter"], o=_ORDINALS[at]),
+                f"The {_ORDINALS[at]} letter is {letters[at]}.")]
+        claim = draw.choice("AEIOU") if draw.chance(0.5) else letters[at]
+        kind, other = ("a vowel", "a consonant") if claim in "AEIOU" else ("a consonant", "a vowel")
+        if claim == "Y":
+            return turns
+        asked_kind = draw.choice((kind, other))
+        return [Turn(asked(draw, ["is {x} {k}", "Is {x} {k}?", "is the letter {x} {k}", "{x} is {k}, right?", "is it true that {x} is {k}"], x=claim, k=asked_kind),
+            verdict(f"{claim} is {kind}", asked_kind == kind), (claim,))]
+    return turns

@@ -142,7 +142,7 @@ def _said(two: Pair, thing: str, word: str) -> str:
 
 def _whether(draw: Draw, two: Pair) -> Turn:
     word = two.word if two.holds else two.turned_word
-    if draw.chance(0.12) and _has_plural(two.first) and _has_plural(two.second):
+    if draw.chance(0.12) and two.scale.comparative != "more" and _has_plural(two.first) and _has_plural(two.second):
         first, second = plural(_bare(two.first)), plural(_bare(two.second))
         return Turn(asked(draw, _WHETHER_MANY, as_=first, cs=second, w=two.word), verdict(f"{first} are {word} than {second}", two.holds))
     wordings = _WHETHER_BARE if draw.chance(0.12) else _WHETHER
@@ -198,7 +198,11 @@ _SUPERLATIVES = {"bigger": "biggest", "smaller": "smallest", "heavier": "heavies
     "louder": "loudest", "quieter": "quietest", "harder": "hardest", "softer": "softest", "older": "oldest", "younger": "youngest",
     "newer": "newest", "stronger": "strongest", "weaker": "weakest", "sweeter": "sweetest", "less sweet": "least sweet",
     "more expensive": "most expensive", "cheaper": "cheapest", "deeper": "deepest", "shallower": "shallowest", "brighter": "brightest",
-    "darker": "darkest", "wider": "widest", "narrower": "narrowest", "higher": "highest", "lower": "lowest"}
+    "darker": "darkest", "wider": "widest", "narrower": "narrowest", "higher": "highest", "lower": "lowest",
+    "farther from the sun": "farthest from the sun", "closer to the sun": "closest to the sun", "later in the year": "latest in the year",
+    "earlier in the year": "earliest in the year", "later in the week": "latest in the week", "earlier in the week": "earliest in the week",
+    "later in the day": "latest in the day", "earlier in the day": "earliest in the day", "farther away": "farthest away", "closer": "closest",
+    "later in the alphabet": "last in the alphabet", "earlier in the alphabet": "first in the alphabet", "more": "most", "less": "least"}
 
 
 def _most_of_three(draw: Draw) -> Turn:

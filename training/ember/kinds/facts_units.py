@@ -115,3 +115,34 @@ def longer_unit(draw: Draw) -> list[Turn]:
                 "i think {a} is {w} than {c}", "so {a} is {w} than {c}?"], w=word, a=first, c=second)
             turns.append(Turn(question, verdict(f"{first} is {said} than {second}", first == right)))
     return turns
+
+
+def _number(row: seeds.Row) -> str:
+    """The number of a row, without its noun."""
+    return "none" if row["number"] == "0" else _shown(int(row["number"]), "").strip()
+
+
+def more_of(draw: Draw) -> list[Turn]:
+    """Which has more legs, a spider or an ant? The answer names both numbers first."""
+    rows = seeds.facts("units")
+    row = draw.choice([row for row in rows if row["small"] in ("legs", "wheels", "sides", "corners", "wings", "strings") and not _many(row["large"])])
+    others = [other for other in rows if other["small"] == row["small"] and other["number"] != row["number"] and not _many(other["large"])]
+    first, second = draw.some((row, draw.choice(others)), 2)
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3), (4, 3, 1))[0]):
+        upward = draw.chance(0.6)
+        pick = max if upward else min
+        right = pick((first, second), key=lambda one: int(one["number"]))
+        word, small = "more" if upward else "fewer", row["small"]
+        numbers = f"{_said(first)} and {second['large']} has {_number(second)}"
+        said = f"{capitalized(numbers)}, so {right['large']} has {word}."
+        if draw.chance(0.35):
+            question = asked(draw, ["does {a} have {w} {s} than {c}", "Does {a} have {w} {s} than {c}?", "{a} has {w} {s} than {c}, right?", "is it true that {a} has {w} {s} than {c}",
+                "i think {a} has {w} {s} than {c}"], a=first["large"], c=second["large"], w=word, s=small)
+            said = verdict(numbers, right is first)
+        else:
+            question = asked(draw, ["which has {w} {s}, {a} or {c}", "what has {w} {s}, {a} or {c}?", "{w} {s}: {a} or {c}?", "does {a} or {c} have {w} {s}", "who has {w} {s}, {a} or {c}",
+                "{a} or {c}, which has {w} {s}", "Which has {w} {s}: {a} or {c}?"], a=first["large"], c=second["large"], w=word, s=small)
+        turns.append(Turn(question, said))
+        first, second = (second, first) if draw.chance(0.6) else (first, second)
+    return turns

@@ -11,7 +11,7 @@ from .facts_asking import asked
 from .random_words import any_name
 
 #: Most pairs are at most this many levels apart, since nobody asks whether the sun is bigger than an ant.
-_NEAR = 7
+_NEAR = 5
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def pair(draw: Draw) -> Pair:
     scale = draw.rng.choices(scales(), _weights())[0]
     top = len(scale.levels) - 1
     low = draw.number(0, top - scale.gap)
-    high = draw.number(low + scale.gap, min(top, low + _NEAR) if draw.chance(0.9) else top)
+    high = draw.number(low + scale.gap, min(top, low + _NEAR) if draw.chance(0.94) else top)
     things = [draw.familiar(scale.levels[low], 2), draw.familiar(scale.levels[high], 2)]
     draw.rng.shuffle(things)
     return Pair(scale, *things, upward=scale.opposite.startswith("less ") or draw.chance(0.6))

@@ -108,7 +108,7 @@ def _legs(row: seeds.Row) -> str:
 
 def _flies(row: seeds.Row) -> str:
     they = plural(row["animal"])
-    return f"Yes, {they} can fly." if row["flies"] == "yes" else f"No, {they} cannot fly."
+    return verdict(f"{they} {'can' if row['flies'] == 'yes' else 'cannot'} fly", row["flies"] == "yes")
 
 
 def legs(draw: Draw) -> list[Turn]:
@@ -117,7 +117,8 @@ def legs(draw: Draw) -> list[Turn]:
     turns = [Turn(asked(draw, [
         "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}",
         "number of legs of {x}?", "{x} has how many legs",
-        "tell me how many legs {x} has", "do you know how many legs {x} has", "on how many legs does {x} walk",
+        "tell me how many legs {x} has", "do you know how many legs {x} has", "legs of {x}?", "{b} legs how many", "how many legs: {b}", "how many legs on {x}",
+        "count the legs of {x}",
     ], x=with_article(row["animal"]), xs=plural(row["animal"])), _legs(row))]
     if draw.chance(0.35):
         row = draw.familiar(_animals())
@@ -132,7 +133,8 @@ def claimed_legs(draw: Draw) -> list[Turn]:
     claim = right if draw.chance(0.4) and right else draw.choice([number for number in (2, 4, 6, 8, 10) if number != right])
     answer = verdict(_legs(row), claim == right)
     return [Turn(asked(draw, ["does {x} have {n} legs", "Does {x} have {n} legs?", "do {xs} have {n} legs",
-        "{x} has {n} legs, right?", "is it true that {x} has {n} legs"],
+        "{x} has {n} legs, right?", "is it true that {x} has {n} legs", "i think {x} has {n} legs", "so {x} has {n} legs?", "true or false: {x} has {n} legs",
+        "has {x} {n} legs", "{xs} have {n} legs, correct?", "do {xs} really have {n} legs?", "would you say {x} has {n} legs"],
                        x=with_article(row["animal"]), xs=plural(row["animal"]),
                        n=number_word(claim) if draw.chance(0.6) else claim), answer)]
 
@@ -141,7 +143,8 @@ def flying(draw: Draw) -> list[Turn]:
     """Can a penguin fly?"""
     row = draw.familiar(_animals())
     turns = [Turn(asked(draw, ["can {x} fly", "Can {x} fly?", "can {xs} fly", "do {xs} fly?", "is {x} able to fly",
-        "are {xs} able to fly", "does {x} have wings to fly"],
+        "are {xs} able to fly", "can {xs} fly?", "{xs} can fly, right?", "is it true that {x} can fly", "i think {xs} can fly", "does {x} fly", "Does {x} fly?",
+        "{b}: can it fly", "so {xs} can fly?", "true or false: {x} can fly", "tell me, can {x} fly?", "do you think {x} can fly"],
                         x=with_article(row["animal"]), xs=plural(row["animal"])), _flies(row))]
     if draw.chance(0.35):
         row = draw.familiar(_animals())

@@ -1,5 +1,6 @@
 """Facts about things: colors, food, tools, materials, opposites, comparisons, numbers of parts, rhymes."""
 
+import re
 from functools import cache
 
 from .. import seeds
@@ -220,13 +221,21 @@ def opposite(draw: Draw) -> list[Turn]:
     while draw.chance(0.35) and len(turns) < 5:
         word = draw.familiar(list(known))
         turns.append(Turn(also_of(draw, word), f"The opposite of {word} is {known[word]}.", (word,)))
-    if draw.chance(0.12):
-        word = draw.familiar(list(known))
-        claim = known[word] if draw.chance(0.5) else draw.choice(list(known.values()))
-        said = f"the opposite of {word} is {known[word]}."
-        return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
-            "{c} is the opposite of {x}, right?"], c=claim, x=word), verdict(said, claim == known[word]),
-            (word, claim))]
+    return _claimed_opposites(draw, known) if draw.chance(0.22) else turns
+
+
+def _claimed_opposites(draw: Draw, known: dict[str, str]) -> list[Turn]:
+    """Is hot the opposite of cold? And wet?"""
+    word = draw.familiar(list(known))
+    said = f"the opposite of {word} is {known[word]}."
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.48) if not turns else turns[0].answer.endswith("no.")
+        claim = known[word] if right else draw.choice([other for other in known.values() if other != known[word]])
+        wordings = ["and {c}?", "{c}?", "is it {c}?", "then {c}?"] if number else ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
+            "{c} is the opposite of {x}, right?", "is the opposite of {x} {c}", "i think the opposite of {x} is {c}", "the opposite of {x} is {c}, right?",
+            "is it true that {c} is the opposite of {x}", "are {x} and {c} opposites", "true or false: the opposite of {x} is {c}", "so {c} is the opposite of {x}?"]
+        turns.append(Turn(asked(draw, wordings, c=claim, x=word), verdict(said, claim == known[word]), (word, claim)))
     return turns
 
 
@@ -257,7 +266,14 @@ def kinds(draw: Draw) -> list[Turn]:
 def yes_or_no(draw: Draw) -> list[Turn]:
     """Questions whose answer is yes or no, and why."""
     row = draw.choice(seeds.facts("science_yes_no"))
-    return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}"], q=row["question"]), row["answer"])]
+    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}"],
+        q=row["question"], Q=capitalized(row["question"])), _fact_first(row["answer"]))]
+
+
+def _fact_first(answer: str) -> str:
+    """An answer of one sentence with its verdict at the end: `Yes, sea water is salty.` becomes `Sea water is salty, so yes.`"""
+    match = re.fullmatch(r"(Yes|No), (?!not )([^.]+)\.", answer)
+    return verdict(match[2], match[1] == "Yes") if match else answer
 
 
 def rhyme(draw: Draw) -> list[Turn]:
@@ -289,7 +305,7 @@ def questions(draw: Draw) -> list[Turn]:
     row = draw.choice(seeds.facts("questions"))
     question = draw.choice(row["questions"].split(" / ")).rstrip("?")
     return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}",
-        "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]
+        "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), _fact_first(row["answer"]))]
 
 
 def why(draw: Draw) -> list[Turn]:
@@ -299,7 +315,7 @@ def why(draw: Draw) -> list[Turn]:
         row = draw.choice([row for row in seeds.facts("why") if row["answer"].startswith("Yes") or row["answer"].endswith("so yes.")])
         return [Turn(asked(draw, ["why {q}", "Why {q}?", "why {q}?", "tell me: why {q}", "and why {q}"], q=row["question"]), row["reason"])]
     for row in draw.some(seeds.facts("why"), draw.rng.choices((1, 2), (4, 1))[0]):
-        turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), row["answer"]))
+        turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), _fact_first(row["answer"])))
         wordings = ["why", "why?", "why is that", "how come?", "and why", "why is that so?", "but why", "what is the reason"]
         if row["answer"].startswith("No") or row["answer"].endswith("so no."):
             wordings += ["why not", "why not?", "and why not"]

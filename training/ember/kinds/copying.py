@@ -19,21 +19,24 @@ _KINDS = ("any", "any", "any", "any", "word", "word", "name", "name", "city", "f
 
 _REPEAT = ["repeat: {x}", "repeat after me: {x}", "copy: {x}", "say: {x}", "say {x}", "write: {x}", "write {x}", "{x} - say that again",
     "please repeat this: {x}", "echo {x}", "type {x}", "just say {x}", "now say {x}", "say only {x}", "answer with {x} and nothing else", "only write {x}", "just the word {x}"]
-_UPPER = ["{x} in upper case", "Write {x} in upper case.", "make this upper case: {x}", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}"]
-_LOWER = ["{X} in lower case", "Write {X} in lower case.", "make this lower case: {X}", "lower case: {X}", "write {X} in small letters", "{X} to lowercase"]
-_TIMES = ["say {x} {n} times", "say the word {x} {n} times", "repeat the word {x} {n} times", "{x}, {n} times", "repeat {x} {n} times", "write {x} {n} times", "{n} times {x}"]
-_BULLETS = ["make a list of {x}", "bullet points: {x}", "list these: {x}", "turn this into a list: {x}"]
-_NUMBERED = ["number these: {x}", "numbered list: {x}", "put numbers before {x}"]
-_PICK = ["what is the {n} of these: {x}", "give me the {n} one: {x}", "{x} - which is the {n}"]
-_BACKWARD = ["reverse the order: {x}", "{x} in reverse order", "turn this list around: {x}"]
+_UPPER = ["{x} in upper case", "Write {x} in upper case.", "make this upper case: {x}", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}", "in capital letters: {x}", "uppercase: {x}", "turn this into capitals: {x}",
+    "all caps please: {x}", "{x} - in big letters", "Put this in capital letters: {x}", "can you write {x} in capitals", "big letters only: {x}"]
+_LOWER = ["{X} in lower case", "Write {X} in lower case.", "make this lower case: {X}", "lower case: {X}", "write {X} in small letters", "{X} to lowercase", "in small letters: {X}", "lowercase: {X}", "no capitals: {X}", "turn this into small letters: {X}", "Put this in lower case: {X}", "can you write {X} in lower case"]
+_TIMES = ["say {x} {n} times", "say the word {x} {n} times", "repeat the word {x} {n} times", "{x}, {n} times", "repeat {x} {n} times", "write {x} {n} times", "{n} times {x}", "say {n} times: {x}", "print {x} {n} times", "type {x} {n} times in a row", "can you say {x} {n} times", "i want {x} {n} times", "Write {x} {n} times.", "echo {x} {n} times"]
+_BULLETS = ["make a list of {x}", "bullet points: {x}", "list these: {x}", "turn this into a list: {x}", "make bullet points from {x}", "{x} as a list", "with bullet points: {x}", "a dash before each: {x}", "list with dashes: {x}"]
+_NUMBERED = ["number these: {x}", "numbered list: {x}", "put numbers before {x}", "{x} as a numbered list", "count these off: {x}", "a numbered list of {x}", "number each of {x}", "with numbers: {x}"]
+_PICK = ["what is the {n} of these: {x}", "give me the {n} one: {x}", "{x} - which is the {n}", "the {n} of {x}", "pick the {n}: {x}", "which one is {n}: {x}", "only the {n} one: {x}", "from {x} take the {n}", "which is {n} in this list: {x}"]
+_BACKWARD = ["reverse the order: {x}", "{x} in reverse order", "turn this list around: {x}", "backwards: {x}", "last one first: {x}", "reverse this list: {x}", "from the end to the start: {x}", "the other way round: {x}"]
 _NUMBERS = {2: ("two", "2"), 3: ("three", "3"), 4: ("four", "4"), 5: ("five", "5"), 6: ("six", "6")}
 _ORDINALS = ["first", "second", "third", "fourth", "last"]
 
 
-_SPELL = ["spell these words: {x}", "spell {x}", "spell each word: {x}", "letters of {x}"]
-_LOWER_EACH = ["each word in lower case, one per line: {x}", "lower case, line by line: {x}", "small letters, one per line: {x}"]
-_COUNT_EACH = ["how many letters has each word: {x}", "count the letters of each word: {x}", "number of letters: {x}"]
-_UPPER_EACH = ["each word in capitals, one per line: {x}", "upper case, line by line: {x}"]
+_SPELL = ["spell these words: {x}", "spell {x}", "spell each word: {x}", "letters of {x}", "Spell these: {x}", "how do you spell {x}", "spell out each of {x}",
+    "each word letter by letter: {x}", "letter by letter please: {x}", "can you spell {x}", "please spell these words: {x}", "the spelling of {x}"]
+_LOWER_EACH = ["each word in lower case, one per line: {x}", "lower case, line by line: {x}", "small letters, one per line: {x}", "lowercase each word, line by line: {x}", "one per line, in small letters: {x}", "{x} - each in lower case on its own line"]
+_COUNT_EACH = ["how many letters has each word: {x}", "count the letters of each word: {x}", "number of letters: {x}", "letters per word: {x}", "how long is each word: {x}", "length of each: {x}", "word lengths: {x}"]
+_UPPER_EACH = ["each word in capitals, one per line: {x}", "upper case, line by line: {x}", "uppercase each word, one per line: {x}",
+    "one per line, in capitals: {x}", "{x} - each in capitals on its own line", "capital letters, line by line: {x}"]
 
 
 def words(draw: Draw, low: int, high: int) -> list[str]:

@@ -43,7 +43,7 @@ _MAKERS = {
     "kinds": (facts_things.kinds, 7),
     "questions": (facts_things.questions, 44),
     "yes or no": (facts_things.yes_or_no, 24),
-    "jobs": (facts_words.jobs, 9),
+    "jobs": (facts_words.jobs, 14),
     "objects": (facts_words.objects, 4),
     "more foods": (facts_words.foods, 6),
     "weather": (facts_words.weather, 2),

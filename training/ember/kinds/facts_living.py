@@ -166,6 +166,12 @@ def living(draw: Draw) -> list[Turn]:
         question = asked(draw, ["what does {x} eat", "What do {xs} eat?", "what do {xs} eat", "food of {xs}?",
             "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} eat {row['food']}.")]
+    if draw.chance(0.5):
+        claim = draw.choice(("feathers", "scales"))
+        holds = claim in row["cover"]
+        return [Turn(asked(draw, ["does {x} have {c}", "Does {x} have {c}?", "do {xs} have {c}", "{x} has {c}, right?", "is it true that {x} has {c}", "i think {xs} have {c}",
+            "are {xs} covered with {c}?", "so {x} has {c}?"], x=with_article(row["animal"]), xs=xs, c=claim),
+            verdict(f"{with_article(row['animal'])} has {row['cover']}", holds))]
     question = asked(draw, ["what covers the body of {x}", "does {x} have fur, feathers or scales?", "what is {x} covered with",
         "what do {xs} have on their skin"], x=with_article(row["animal"]), xs=xs)
     return [Turn(question, f"{capitalized(with_article(row['animal']))} has {row['cover']}.")]

@@ -206,13 +206,15 @@ def forms(draw: Draw) -> list[Turn]:
 
 _FORM_QUESTIONS = {
     "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called",
-    "one {t}, two what", "{t} in the plural", "give me the plural of {t}", "plural form of {t}"],
+    "one {t}, two what", "{t} in the plural", "give me the plural of {t}", "plural form of {t}", "plural: {t}", "whats the plural of {t}",
+    "how do i say more than one {t}", "many {t}, what is the right form?", "i have one {t}, you have two ...", "what do you call two of them: {t}", "tell me the plural of {t}", "{t}, plural?"],
     "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}",
-    "{t} in the past tense", "put {t} in the past"],
-    "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?"],
+    "{t} in the past tense", "put {t} in the past", "past tense: {t}", "whats the past of {t}", "the past form of {t}", "today i {t}, yesterday i ...",
+    "how do you say {t} in the past", "past of the verb {t}?", "give me the past tense of {t}", "{t}, past tense?", "simple past of {t}", "tell me the past tense of {t}"],
+    "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?", "i have ... ({t})", "participle: {t}", "give me the past participle of {t}", "have plus {t}, which form?"],
     "comparative": ["comparative of {t}", "what is the comparative of {t}", "more {t} is called what",
-    "{t}, and the next step up?", "how do i say more {t}"],
-    "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what"],
+    "comparative: {t}", "whats the comparative of {t}", "give me the comparative of {t}", "how do i say more {t}"],
+    "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what", "superlative: {t}", "whats the superlative of {t}", "give me the superlative of {t}"],
 }
 
 

@@ -5,6 +5,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, verdict, with_article
+from . import word_finding
 from .facts_asking import asked
 from .random_words import any_name, random_code, rare_word
 from .word_sentences import claimed_form, with_words
@@ -486,6 +487,10 @@ _MAKERS = {
     "claimed form": (claimed_form, 8),
     "taken apart": (taken_apart, 26),
     "two words": (two_words, 14),
+    "starting with": (word_finding.starting, 10),
+    "counted letter": (word_finding.counted_letter, 10),
+    "first in the alphabet": (word_finding.first_in_alphabet, 6),
+    "of a length": (word_finding.of_length, 6),
     "typed exactly": (typed_exactly, 14),
     "upper and reverse": (upper_and_reverse, 2),
     "two words swapped": (swapped, 2),

@@ -23,6 +23,8 @@ _MAKERS = {
     "country of": (facts_world.country_of, 6),
     "continent": (facts_world.continent, 8),
     "places on earth": (facts_world.places_on_earth, 9),
+    "landmarks": (facts_world.landmarks, 14),
+    "planets": (facts_world.planets, 7),
     "days": (facts_calendar.days, 20),
     "months": (facts_calendar.months, 24),
     "lengths of months": (facts_calendar.lengths, 14),

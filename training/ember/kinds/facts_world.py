@@ -122,7 +122,7 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 2:
         row = draw.choice(seeds.facts("oceans"))
         return [Turn(asked(draw, ["tell me about the {x} ocean", "what do you know about the {x} Ocean", "what is the {x}?",
-            "where is the {x} Ocean"], x=row["name"]), row["fact"])]
+            "where is the {x} Ocean", "where does the {x} Ocean lie?", "something about the {x} Ocean", "a fact about the {x} Ocean", "describe the {x} Ocean"], x=row["name"]), row["fact"])]
     if form == 3:
         row = draw.choice(planets)
         return [Turn(asked(draw, ["tell me about {x}", "what do you know about the planet {x}", "what is {x}",
@@ -130,7 +130,7 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 4:
         row = draw.choice(planets)
         return [Turn(asked(draw, ["which planet is the {o} from the sun", "what is the {o} planet",
-            "name the {o} planet from the sun"], o=row["ordinal"]),
+            "name the {o} planet from the sun", "the {o} planet is called what", "{o} planet?", "Which planet is the {o} one from the sun?", "tell me the {o} planet", "whats the {o} planet"], o=row["ordinal"]),
             f"The {row['ordinal']} planet from the sun is {row['name']}.")]
     answer, questions = draw.choice([
         ("Jupiter is the largest planet.", ["which planet is the largest", "what is the biggest planet", "biggest planet?",
@@ -164,6 +164,72 @@ def places_on_earth(draw: Draw) -> list[Turn]:
         ("The ostrich is the largest bird.", ["what is the largest bird", "biggest bird?", "which bird is the biggest"]),
     ])
     return [Turn(asked(draw, questions), answer)]
+
+
+def landmarks(draw: Draw) -> list[Turn]:
+    """Where a river, a mountain or a building is, and whether it is somewhere else; then the same for another one."""
+    rows = seeds.facts("landmarks")
+    row = draw.choice(rows)
+    if draw.chance(0.45):
+        return _claimed_place(draw, row)
+    turns = [Turn(asked(draw, ["where {v} {x}", "Where {v} {x}?", "where do i find {x}", "in which {k} {v} {x}", "which {k} {v} {x} in?", "what {k} {v} {x} in", "{x} {v} where",
+        "where can i see {x}", "where in the world {v} {x}?", "{x}, where {v} that", "tell me where {x} {v}", "i want to see {x}, where do i go", "whereabouts {v} {x}?"],
+        x=row["place"], k=row["kind"], v=_is_or_are(row["place"])).replace("where are that", "where is that"), _place_said(row))]
+    while draw.chance(0.35) and len(turns) < 4:
+        row = draw.choice([other for other in rows if other is not row])
+        turns.append(Turn(also(draw, row["place"]), _place_said(row)))
+    return turns
+
+
+def _place_said(row: seeds.Row) -> str:
+    return capitalized(f"{row['place']} {_is_or_are(row['place'])} in {row['where']}.")
+
+
+def _is_or_are(place: str) -> str:
+    return "are" if place.endswith(("Alps", "Andes", "Himalayas", "Mountains", "Pyrenees", "Carpathians", "Lakes", "Balkans")) else "is"
+
+
+def _claimed_place(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is the Nile in Asia? And in Africa?"""
+    others = sorted({other["where"] for other in seeds.facts("landmarks") if other["kind"] == row["kind"] and not {other["where"], row["where"]} <= {"England", "Scotland",
+        "the United Kingdom"}} - {row["where"]})
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.47) if not turns else turns[0].answer.endswith("no.")
+        claim = row["where"] if right else draw.choice(others)
+        wordings = ["and in {c}?", "in {c}?", "in {c}, then?"] if number else ["{v} {x} in {c}", "{V} {x} in {c}?", "{x} {v} in {c}, right?", "is it true that {x} {v} in {c}",
+            "i think {x} {v} in {c}", "so {x} {v} in {c}?", "true or false: {x} {v} in {c}", "my friend says {x} {v} in {c}, is that right", "do i find {x} in {c}?",
+            "{v} {x} really in {c}", "{x} {v} in {c}, isn't that so?"]
+        verb = _is_or_are(row["place"])
+        turns.append(Turn(asked(draw, wordings, x=row["place"], c=claim, v=verb, V=capitalized(verb)), verdict(_place_said(row), right)))
+    return turns
+
+
+def planets(draw: Draw) -> list[Turn]:
+    """The order of the planets: next to each other, their numbers, and claims about these."""
+    rows = seeds.facts("planets")
+    at = draw.number(0, len(rows) - 1)
+    row = rows[at]
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3), (4, 2, 1))[0]):
+        form = draw.number(0, 3)
+        if form == 0 and at < len(rows) - 1:
+            turns.append(Turn(asked(draw, ["which planet comes after {x}", "what planet is after {x}?", "which planet is next to {x}, farther from the sun", "planet after {x}?",
+                "counting from the sun, which planet follows {x}?", "the next planet after {x}"], x=row["name"]), f"{rows[at + 1]['name']} comes after {row['name']}."))
+        elif form == 1 and at:
+            turns.append(Turn(asked(draw, ["which planet comes before {x}", "what planet is before {x}?", "planet before {x}?", "counting from the sun, which planet is before {x}?",
+                "the planet right before {x}"], x=row["name"]), f"{rows[at - 1]['name']} comes before {row['name']}."))
+        elif form == 2:
+            turns.append(Turn(asked(draw, ["which number from the sun is {x}", "what number planet is {x}",
+                "{x} is which planet from the sun", "where in the order of planets is {x}?"], x=row["name"]), f"{row['name']} is the {row['ordinal']} planet from the sun."))
+        else:
+            claim = row if draw.chance(0.5) else draw.choice([other for other in rows if other is not row])
+            turns.append(Turn(asked(draw, ["is {x} the {o} planet", "Is {x} the {o} planet from the sun?", "{x} is the {o} planet, right?", "is it true that {x} is the {o} planet",
+                "i think {x} is the {o} planet from the sun", "the {o} planet is {x}, correct?"], x=row["name"], o=claim["ordinal"]),
+                verdict(f"{row['name']} is the {row['ordinal']} planet from the sun", claim is row)))
+        at = draw.number(0, len(rows) - 1)
+        row = rows[at]
+    return turns
 
 
 _SYLLABLES = "bar bel dor fen gal hul kor lan mar nol pel rav sol tam ur vel wes yor zan bru cri flo gri plu sna tro".split()

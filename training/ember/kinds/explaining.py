@@ -71,8 +71,17 @@ def how(draw: Draw) -> list[Turn]:
     return turns
 
 
+#: Topics that come about by themselves, so that one can ask for their causes.
+_CAUSED = frozenset("rain; wind; day and night; ice; the seasons; snow; fog; dew; frost; hail; clouds; a rainbow; thunder; lightning; a storm; waves; the tides; "
+    "moonlight; a solar eclipse; shadows; an echo; mountains; an earthquake; rust; hunger; thirst; hiccups; goose bumps; a shooting star; a traffic jam; "
+    "friction; heat; sound".split("; "))
+
+
 def _how_turn(draw: Draw, row: seeds.Row, start: str = "") -> Turn:
     question = start + draw.choice(row["asks"].split(" / "))
+    if row["topic"] in _CAUSED and draw.chance(0.25):
+        question = start + asked(draw, ["what causes {t}", "explain {t}", "explain to me {t}", "tell me about the cause of {t}", "i want to understand {t}", "the cause of {t}",
+            "explain the cause of {t}", "what is behind {t}", "{t}, how does that come about", "tell me how we get {t}"], t=row["topic"])
     wordings = ["{q}", "{Q}?", "{q}?", "{q}", "{q}?", "hey, {q}?", "my kid asks: {q}", "in simple words, {q}?", "{q}, explain it simply", "quick question: {q}?",
         "{q} please explain", "a child wants to know: {q}?", "i always wondered, {q}?", "explain: {q}", "short answer please: {q}", "{Q}? I forgot.",
         "for school: {q}", "so {q}", "tell me, {q}?"]

@@ -25,7 +25,7 @@ _WITH_WORDS = [
     "{Name} and {name2} sell {crops} at the {site}.", "The {animal} likes {crops}.", "I saw a {color} {animal} in {city}.", "{Name} travels to {city} with a {quality} {thing}.",
     "The {thing} from {city} is {quality}.", "In {city} we met a {mood} {job}.", "The {job} next to the {site} keeps a {animal}.", "{Name} forgot the {thing} at the {site}.",
     "Every {day} the {job} feeds the {animal}.", "They {deed} near the {site}.", "The children {deed} while the {animal} watches.", "{Name} and {name2} often {deed} together.",
-    "{Name} likes to {deed} in {month}.", "A {animal} cannot {deed} like {name}.", "It is hard to {deed} with a {quality} {thing}.", "The {job} and the {animal} {deed} on {day}.",
+    "{Name} likes to {deed} in {month}.", "A {animal} watched {name} {deed}.", "It is hard to {deed} with a {quality} {thing}.", "The {job} and the {animal} {deed} on {day}.",
     "When it rains, {name} and the {animal} {deed} in the {site}.", "My {thing} is as {quality} as your {thing2}.", "The {animal} hid the {thing} behind the {site}.",
     "{Name} traded the {thing} for {crops}.", "Two {animals} slept on the {thing}.", "The {quality} {thing} stood between the {crops}.",
     "The {mood} {animal} followed {name} to the {site}.", "We heard the {animal} before we saw the {site}.", "{Name} dropped the {thing} when the {animal} jumped.",

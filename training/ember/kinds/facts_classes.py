@@ -33,11 +33,15 @@ def kinds() -> dict[str, Kind]:
     return found
 
 
+#: Animals whose names mean a food, too.
+_FOODS_TOO = {"kiwi"}
+
+
 def _things(kind: str, listed: str) -> tuple[str, ...]:
     """The things of a row: those that it lists, or those of another table."""
     match listed:
         case "@animals":
-            return tuple(with_article(animal) for animal, known in classed() if known == kind)
+            return tuple(with_article(animal) for animal, known in classed() if known == kind and animal not in _FOODS_TOO)
         case "@cities":
             return tuple(row["capital"] for row in seeds.facts("capitals") if row["capital"] not in row["country"] and "Singapore" not in row["capital"])
         case "@countries":

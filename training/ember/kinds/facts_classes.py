@@ -82,14 +82,14 @@ _IS = [
     "can we say that {x} is {y}?", "{x} is {y}: true or false?", "true or false: {x} is {y}", "isn't {x} {y}?", "my brother says {x} is {y}, is that right",
     "hey, is {x} {y}?", "is {x} really {y}", "{x} is {y}, isn't it?", "{x} is {y}, correct?", "Would you say that {x} is {y}?",
     "is {x} a kind of {y0}", "does {x} belong to the {ys}?", "i say {x} is {y}", "surely {x} is {y}?", "quick check: is {x} {y}?",
-    "Am I right that {x} is {y}?", "for a quiz: is {x} {y}?",
+    "Am I right that {x} is {y}?", "for a quiz: is {x} {y}?", "{x} is {y}", "{X} is {y}.", "i am sure that {x} is {y}", "{x} is {y}, or not?",
 ]
 _IS_BARE = ["is {x0} {y0}", "{x0} {y0}?", "{x0} is {y0} right", "{x0}: {y0} yes or no", "is {x0} {y0} or no", "{x0} is {y}?"]
 
 
 def _values(thing: str, claim: str) -> dict[str, str]:
     known = kinds().get(claim)
-    return {"x": thing, "y": _named(claim), "x0": _bare(thing), "y0": claim, "ys": known.plural if known else _PLURALS.get(claim, f"{claim}s")}
+    return {"x": thing, "X": capitalized(thing), "y": _named(claim), "x0": _bare(thing), "y0": claim, "ys": known.plural if known else _PLURALS.get(claim, f"{claim}s")}
 
 
 _PLURALS = {"food": "foods"}

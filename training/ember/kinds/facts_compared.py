@@ -114,7 +114,7 @@ _WHETHER = [
     "i think {a} is {w} than {c}, true?", "would you say {a} is {w} than {c}", "{a} is {w} than {c}, isn't it?", "so {a} is {w} than {c}?",
     "do you think {a} is {w} than {c}", "true or false: {a} is {w} than {c}", "can {a} be called {w} than {c}", "my friend says {a} is {w} than {c}, is he right",
     "Am I right that {a} is {w} than {c}?", "isn't {a} {w} than {c}", "tell me, is {a} {w} than {c}?", "is {a} really {w} than {c}",
-    "{a} is {w} than {c}: yes or no?", "correct or not: {a} is {w} than {c}", "hm, is {a} {w} than {c}",
+    "{a} is {w} than {c}: yes or no?", "correct or not: {a} is {w} than {c}", "hm, is {a} {w} than {c}", "{a} is {w} than {c}", "{A} is {w} than {c}.", "i am sure {a} is {w} than {c}", "{a} must be {w} than {c}", "{a} is {w} than {c}, or not?",
 ]
 _WHETHER_BARE = ["is {a0} {w} than {c0}", "{a0} {w} than {c0}?", "{a0} is {w} than {c0} right", "{a0} {w} than {c0} yes or no", "is {a0} {w} then {c0}"]
 _WHETHER_MANY = ["are {as_} {w} than {cs}", "Are {as_} {w} than {cs}?", "{as_} are {w} than {cs}, right?", "is it true that {as_} are {w} than {cs}",
@@ -123,7 +123,7 @@ _WHETHER_MANY = ["are {as_} {w} than {cs}", "Are {as_} {w} than {cs}?", "{as_} a
 
 def _values(two: Pair) -> dict[str, str]:
     """What the wordings are filled with: the things with and without their articles."""
-    return {"a": two.first, "c": two.second, "a0": _bare(two.first), "c0": _bare(two.second), "w": two.word}
+    return {"a": two.first, "A": capitalized(two.first), "c": two.second, "a0": _bare(two.first), "c0": _bare(two.second), "w": two.word}
 
 
 def _bare(thing: str) -> str:

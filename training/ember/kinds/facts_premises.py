@@ -32,7 +32,7 @@ def question_of(claim: str) -> str:
 _WHETHER = ["{q}", "{Q}?", "{q}?", "is it true that {c}", "{c}, right?", "i think {c}, true?", "{C}, right?",
     "so {c}?", "true or false: {c}", "my friend says {c}, is that so", "{c}: yes or no?", "tell me, {q}", "hey, {q}?", "is it right that {c}?",
     "{c}, correct?", "do you think {c}", "can you confirm that {c}", "for a quiz: {q}?", "i say {c}", "Am I right that {c}?", "i read that {c}, true?",
-    "surely {c}?", "my grandma says {c}. is she right?", "check this: {c}", "i am sure that {c}", "please tell me: {q}?"]
+    "surely {c}?", "my grandma says {c}. is she right?", "check this: {c}", "i am sure that {c}", "{c}", "{C}.", "{c}", "well, {c}", "everybody knows that {c}", "you know that {c}", "please tell me: {q}?"]
 
 
 def _whether(draw: Draw, row: seeds.Row, word: str) -> Turn:

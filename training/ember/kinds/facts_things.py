@@ -56,11 +56,11 @@ def _claimed_colors(draw: Draw, row: seeds.Row) -> list[Turn]:
     wordings = ["{is_} {x} {c}", "{Is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}", "i think {x} {is_} {c}", "so {x} {is_} {c}?",
         "{is_} {x} {c} or not", "{x} {is_} {c}, correct?", "true or false: {x} {is_} {c}", "tell me, {is_} {x} {c}?", "would you say {x} {is_} {c}",
         "my sister says {x} {is_} {c}, is she right", "i say {x} {is_} {c}", "{isnt} {x} {c}?", "do you think {x} {is_} {c}", "{x} {is_} {c}: yes or no?",
-        "{is_} {x} really {c}", "Am I right that {x} {is_} {c}?"]
+        "{is_} {x} really {c}", "{x} {is_} {c}", "{X} {is_} {c}.", "i am sure {x} {is_} {c}", "Am I right that {x} {is_} {c}?"]
     if claim != row["color"] and draw.chance(0.15):
         return [Turn(asked(draw, ["why {is_} {x} {c}", "why {is_} {x} {c}?", "how come {x} {is_} {c}", "explain why {x} {is_} {c}"], x=_thing(row), c=claim,
             is_=_is(row)), f"{capitalized(_colored(row))}, not {claim}.")]
-    turns = [Turn(asked(draw, wordings, x=_thing(row), c=claim, is_=_is(row), Is_=capitalized(_is(row)), isnt=f"{_is(row)}n't"),
+    turns = [Turn(asked(draw, wordings, x=_thing(row), X=capitalized(_thing(row)), c=claim, is_=_is(row), Is_=capitalized(_is(row)), isnt=f"{_is(row)}n't"),
         verdict(_colored(row), claim == row["color"]))]
     while draw.chance(0.4) and len(turns) < 4:
         if draw.chance(0.5):

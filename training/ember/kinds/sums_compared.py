@@ -11,7 +11,7 @@ _WHICH = ["which is {w}, {a} or {b}", "What is {w}, {a} or {b}?", "which number 
     "between {a} and {b}, which number is {w}?", "find the {w} number: {a}, {b}", "which of the two is {w}: {a}, {b}", "the {w} one of {a} and {b}"]
 _WHETHER = ["is {a} {w} than {b}", "Is {a} {w} than {b}?", "{a} is {w} than {b}, right?", "is it true that {a} is {w} than {b}", "i think {a} is {w} than {b}",
     "so {a} is {w} than {b}?", "{a} {w} than {b}?", "true or false: {a} is {w} than {b}", "is the number {a} {w} than {b}?", "isn't {a} {w} than {b}",
-    "{a} is {w} than {b}: yes or no?", "would you say {a} is {w} than {b}", "tell me, is {a} {w} than {b}?"]
+    "{a} is {w} than {b}: yes or no?", "would you say {a} is {w} than {b}", "tell me, is {a} {w} than {b}?", "{a} is {w} than {b}", "is {a} really {w} than {b}", "{a} is {w} than {b}, or not?"]
 #: Comparatives with their opposites.
 _WORDS = (("bigger", "smaller"), ("bigger", "smaller"), ("larger", "smaller"), ("greater", "less"), ("more", "less"), ("higher", "lower"))
 

@@ -60,7 +60,9 @@ CLAIMS = [
     "{a} {op} {b} is {c}, right?",
     "i think {a} {op} {b} = {c}, is that right", "my teacher says {a} {op} {b} is {c}, true?", "{a} {op} {b} = {c}?",
     "is it true that {a} {op} {b} is {c}",
-    "check this: {a} {op} {b} = {c}",
+    "check this: {a} {op} {b} = {c}", "{a} {op} {b} is {c}", "{a} {op} {b} equals {c}, right?", "true or false: {a} {op} {b} = {c}", "i got {c} for {a} {op} {b}, correct?",
+    "{a} {op} {b} makes {c}", "can it be that {a} {op} {b} is {c}?", "my answer for {a} {op} {b} is {c}. is that right?", "so {a} {op} {b} is {c}?", "i say {a} {op} {b} = {c}",
+    "tell me if {a} {op} {b} is {c}", "{a} {op} {b} = {c}, yes or no?", "is {c} the result of {a} {op} {b}?", "Is {c} right for {a} {op} {b}?",
 ]
 
 COMPARISONS = {

@@ -56,7 +56,7 @@ def premise(draw: Draw) -> list[Turn]:
         turns = [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "do you know {q}", "{q} please", "i want to know: {q}",
             "for my homework: {q}?", "quick question: {q}"], q=question, Q=capitalized(question)), f"{capitalized(right_said)}.")]
         if draw.chance(0.35):
-            turns.append(Turn(asked(draw, ["not {w}?", "and not {w}?", "so not {w}", "i thought {w}", "isn't it {w}?"], w=wrong), _answer(row, wrong)))
+            turns.append(Turn(asked(draw, ["i thought {w}", "isn't it {w}?", "{w}?", "could it be {w}?", "is it {w}?", "maybe {w}?"], w=wrong), _answer(row, wrong)))
         return turns
     if form == 3:
         claim = row["claim"].format(x=wrong)

@@ -11,8 +11,10 @@ from .facts_asking import asked
 #: Verbs of the claims in the third person, and those that stand after a plural.
 _SINGULAR = {"has": "have", "goes": "go", "flies": "fly", "carries": "carry"} | {verb: verb[:-1] for verb in (
     "rises sets points flows falls shines turns makes gives lays comes grows tastes pulls needs pumps floats sinks says means treats works bakes "
-    "prepares").split()}
-_PLURAL = set("grow turn hunt see eat fall build breathe give lay make need live are see hear smell taste chew walk think come sleep stop land learn".split())
+    "prepares shows sells repairs looks puts brings travels").split()}
+_PLURAL = set("grow turn hunt see eat fall build breathe give lay make need live are see hear smell taste chew walk think come sleep stop learn have collect catch".split())
+#: Verbs that are nouns in other claims, where the plural in front of them tells them apart.
+_AFTER_A_PLURAL = {"land": "planes"}
 
 
 def question_of(claim: str) -> str:
@@ -24,7 +26,7 @@ def question_of(claim: str) -> str:
             return f"{word} {before} {after}"
         if word in _SINGULAR:
             return f"does {before} {_SINGULAR[word]} {after}".strip()
-        if word in _PLURAL:
+        if word in _PLURAL or _AFTER_A_PLURAL.get(word) == before:
             return f"do {before} {word} {after}".strip()
     raise ValueError(f"no verb is known in {claim!r}")
 

@@ -31,6 +31,21 @@ _WITH_WORDS = [
     "The {mood} {animal} followed {name} to the {site}.", "We heard the {animal} before we saw the {site}.", "{Name} dropped the {thing} when the {animal} jumped.",
     "A {thing} is of little use at the {site}.", "The {job} told us about the {animal} and the {thing}.", "Please put the {crops} beside the {thing}.",
     "The {color} {thing} and the {color2} {thing2} are mine.", "{Name} was {mood} in {month}, but {mood2} in {month2}.",
+    "{Name} hid the {thing} in the {site} and told nobody.", "The {animal} sat on the {thing} and looked {mood}.", "Somebody left a {quality} {thing} at the {site}.",
+    "The {job} and {name} carried the {thing} to the {site}.", "{Name} asked the {job} for a {thing}.", "A {job} needs a {thing} every day.", "The {thing} smelled of {crops}.",
+    "{Name} drew a {thing}, a {animal} and a {site}.", "Last {day} a {animal} walked into the {site}.", "The {mood} {job} forgot the {crops}.", "{Name} wrote a story about a {animal} and a {job}.",
+    "In the picture a {animal} holds a {color} {thing}.", "The {site} closes on {day}, so the {job} can rest.", "{Name} moved from {city} to a {quality} {site}.", "From {city} comes the best {thing} of all.",
+    "The {animal} is {mood} because there are no {crops}.", "A {quality} {thing} is better than no {thing2} at all.", "{Name} cleaned the {thing} and then the {thing2}.",
+    "The {job} sold {name} a {thing} and three {animals}.", "At the {site} of {city} you can buy {crops}.", "We {deed} in the {site} every {day}.", "{Name} and the {job} {deed} until the sun goes down.",
+    "The {animal} wakes up when {name} begins to {deed}.", "My grandmother kept her {thing} in the {site}.", "The wind blew the {thing} from the {site} into the river.",
+    "Three {animals} ate all the {crops} of the {job}.", "{Name} was {mood} when the {animal} stole the {crops}.", "A {color} {animal} is painted on the wall of the {site}.",
+    "The {quality} {thing} reminded {name} of {city}.", "{Month} is the month when {name} sells {crops}.", "The {job} counted the {crops} and closed the {site}.",
+    "There was nothing in the {site} but a {thing} and a {mood} {animal}.", "{Name} tied the {thing} to the {thing2} with a rope.", "The {animal} that lives in the {site} is very {mood}.",
+    "A {mood} {animal} is a good friend for a {mood2} {job}.", "Nobody can {deed} at the {site} without a {thing}.", "The {job} taught {name} to {deed}.", "{Name} always takes a {thing} to {city}.",
+    "The {color} {thing} on the table was a gift from the {job}.", "It was {name} who found the {animal} in the {site}.", "After lunch {name} likes to {deed} with the {animal}.",
+    "You need a {thing} and some {crops} for this game.", "The {thing} broke when the {animal} ran through the {site}.", "{Name} is as {mood} as a {animal} in {month}.",
+    "The old {job} still remembers the {site} and the {color} {thing}.", "{Name} lent {name2} a {thing} for the trip to {city}.", "One {thing} costs as much as a bag of {crops}.",
+    "The {job} lives above the {site} with a {animal}.", "On a {color} {thing} sat a very {mood} {animal}.",
 ]
 _QUALITIES = ("old new big small heavy light clean dirty broken round long short thin thick strong soft hard smooth rough wet dry warm cold empty cheap "
     "expensive pretty ugly shiny dusty useful strange rare simple modern wide narrow").split()

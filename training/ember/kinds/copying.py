@@ -13,7 +13,7 @@ from ..draw import Draw
 from ..grammar import capitalized
 from ..split import Split
 from .bulk import spliced
-from .random_words import any_name, invented, random_code, random_letters, rare_word
+from .random_words import any_name, full_name, invented, random_code, random_letters, rare_word
 
 _KINDS = ("any", "any", "any", "any", "word", "word", "name", "name", "city", "food", "animal", "object", "job", "adjective", "verb", "country")
 
@@ -48,7 +48,7 @@ def _word(draw: Draw) -> str:
     """Returns a word, a name or phrase, an invented word, or letters and digits without order."""
     form = draw.rng.random()
     if form < 0.16:
-        return any_name(draw) if draw.chance(0.3) else invented(draw) if draw.chance(0.6) else spliced(draw)
+        return draw.choice((any_name, full_name))(draw) if draw.chance(0.35) else invented(draw) if draw.chance(0.6) else spliced(draw)
     if form < 0.26:
         return random_letters(draw) if draw.chance(0.6) else random_code(draw)
     if form < 0.3:

@@ -7,7 +7,7 @@ from ..fill import fill
 from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, verdict, with_article
 from . import word_finding
 from .facts_asking import asked
-from .random_words import any_name, random_code, rare_word
+from .random_words import any_name, full_name, random_code, rare_word
 from .word_sentences import claimed_form, with_words
 
 
@@ -462,7 +462,7 @@ def typed_exactly(draw: Draw) -> list[Turn]:
         if form == 0:
             text = random_code(draw)
         elif form == 1:
-            text = f"{any_name(draw)} {capitalized(rare_word(draw))}"
+            text = full_name(draw)
         elif form == 2:
             text = " ".join(rare_word(draw) for _ in range(draw.number(2, 5)))
         else:

@@ -32,7 +32,8 @@ def is_a(draw: Draw) -> list[Turn]:
         "is {x} {y}", "Is {x} {y}?", "is {x} {y} or not", "would you call {x} {y}", "are {xs} {ys}", "Are {xs} {ys}?",
         "do {xs} count as {ys}",
         "{x} is {y}, right?", "i think {x} is {y}, true?", "is it true that {x} is {y}", "so {x} is {y}?",
-        "do you think {x} is {y}", "tell me, is {x} {y}",
+        "do you think {x} is {y}", "tell me, is {x} {y}", "{x} is {y}", "true or false: {x} is {y}", "isn't {x} {y}?", "is {x} really {y}", "{x} is {y}, isn't it?",
+        "all {xs} are {ys}, right?", "{xs} are {ys}", "my brother says {x} is {y}, is he right", "does {x} belong to the {ys}",
     ], x=with_article(animal), y=with_article(claim), xs=plural(animal), ys=_plural_class(claim)),
     _is_a_answer(animal, kind, claim))]
     may_ask_why = True
@@ -160,11 +161,13 @@ def living(draw: Draw) -> list[Turn]:
     if form == 0:
         where = row["home"] if _needs_no_in(row["home"]) else f"in {row['home']}"
         question = asked(draw, ["where does {x} live", "Where do {xs} live?", "where do {xs} live", "in what place does {x} live",
-            "where can i find {xs}", "home of {xs}?", "where would i see {x}"], x=with_article(row["animal"]), xs=xs)
+            "where can i find {xs}", "home of {xs}?", "where would i see {x}", "where do {xs} make their home", "tell me where {xs} live", "{xs} live where", "{b}: where does it live",
+            "where does {x} live in nature?", "in which places do {xs} live"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} live {where}.")]
     if form == 1:
         question = asked(draw, ["what does {x} eat", "What do {xs} eat?", "what do {xs} eat", "food of {xs}?",
-            "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat"], x=with_article(row["animal"]), xs=xs)
+            "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat", "what do {xs} live on", "what does {x} feed on?", "{xs} eat what", "tell me what {xs} eat", "{b}: what does it eat",
+            "whats the food of {x}", "what can i feed {x}"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} eat {row['food']}.")]
     if draw.chance(0.5):
         claim = draw.choice(("feathers", "scales"))

@@ -96,7 +96,8 @@ def food(draw: Draw) -> list[Turn]:
         row = draw.choice(seeds.facts("food_origins"))
         is_are = row["verb"].split()[0] if row["verb"].split()[0] in ("is", "are") else "is"
         question = asked(draw, ["what {is_} {x} made of", "What {is_} {x} made from?", "what do you make {x} from",
-            "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what"], x=row["food"], is_=is_are)
+            "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what", "{x}: made from what?", "what is in {x}", "what do i need to make {x}",
+            "tell me what {x} {is_} made from", "what goes into {x}?", "whats {x} made of", "from what {is_} {x} made"], x=row["food"], is_=is_are)
         return [Turn(question, f"{capitalized(row['food'])} {row['verb']} {row['made_from']}.")]
     rows = seeds.facts("foods")
     row = draw.choice(rows)
@@ -107,7 +108,8 @@ def food(draw: Draw) -> list[Turn]:
             x=row["food"], is_=_is(row)), capitalized(said))]
     claim = row["kind"] if draw.chance(0.45) else row["not"]
     turns = [Turn(asked(draw, ["{is_} {x} {y}", "{is_} {x} {y}?", "{x} {is_} {y}, right?", "would you call {x} {y}",
-        "is it true that {x} {is_} {y}"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
+        "is it true that {x} {is_} {y}", "{is_} {x} {y} or not", "i think {x} {is_} {y}", "so {x} {is_} {y}?", "true or false: {x} {is_} {y}", "do you think {x} {is_} {y}",
+        "{x} {is_} {y}", "tell me, {is_} {x} {y}?", "{x} {is_} {y}: yes or no?"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
         verdict(said, claim == row["kind"]))]
     if draw.chance(0.3):
         row = draw.choice([other for other in rows if other["kind"] in (claim,
@@ -254,11 +256,12 @@ def kinds(draw: Draw) -> list[Turn]:
     claim = row["kind"] if right else row["not"]
     said = f"{row['thing']} is {row['kind']}."
     turns = [Turn(asked(draw, ["is {x} {y}", "Is {x} {y}?", "{x} is {y}, right?", "is it true that {x} is {y}",
-        "would you say {x} is {y}"], x=row["thing"], y=claim), verdict(said, right))]
+        "would you say {x} is {y}", "i think {x} is {y}", "so {x} is {y}?", "is {x} {y} or not", "true or false: {x} is {y}", "{x} is {y}", "tell me, is {x} {y}?",
+        "isn't {x} {y}?", "do you think {x} is {y}"], x=row["thing"], y=claim), verdict(said, right))]
     if row["why"] != "-" and draw.chance(0.4):
         turns.append(Turn(asked(draw, ["why", "why?", "how so", "why is that?"]), row["why"]))
     if draw.chance(0.3):
-        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?"],
+        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?", "whats {x}", "what sort of thing is {x}", "{x} is what?", "tell me what {x} is"],
             x=row["thing"]), capitalized(said))]
     return turns
 

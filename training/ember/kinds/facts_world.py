@@ -61,6 +61,8 @@ def claimed_capital(draw: Draw) -> list[Turn]:
         "is {c} the capital of {x}", "Is {c} the capital of {x}?", "{c} is the capital of {x}, right?",
         "is the capital of {x} {c}", "isn't {c} the capital of {x}?", "i think {c} is the capital of {x}",
         "the capital of {x} is {c}, is that right?", "is it true that {c} is the capital of {x}",
+        "{c} is the capital of {x}", "true or false: {c} is the capital of {x}", "so {c} is the capital of {x}?", "does {x} have the capital {c}", "would you say {c} is the capital of {x}?",
+        "the capital of {x} is {c}", "tell me if {c} is the capital of {x}",
     ], c=city, x=row["country"]), answer)]
 
 
@@ -73,12 +75,14 @@ def country_of(draw: Draw) -> list[Turn]:
         "Santiago") or draw.chance(0.6) else row["other_city"]
     if draw.chance(0.6):
         question = asked(draw, ["where is {c}", "Where is {c}?", "in which country is {c}", "which country is {c} in",
-            "what country is {c} in?", "{c} is in which country", "where can i find {c}"], c=city)
+            "what country is {c} in?", "{c} is in which country", "where can i find {c}", "{c} is where", "country of {c}?", "tell me where {c} is", "to which country does {c} belong",
+            "where in the world is {c}", "{c}, which country is that", "whereabouts is {c}?"], c=city)
         return [Turn(question, f"{city} is in {row['country']}.")]
     claim = row if draw.chance(0.4) else draw.choice([other for other in rows if other["continent"] == row["continent"]])
     answer = verdict(f"{city} is in {row['country']}", claim is row)
     return [Turn(asked(draw, ["is {c} in {x}", "Is {c} in {x}?", "{c} is in {x}, right?", "does {c} lie in {x}",
-        "is it true that {c} is in {x}"], c=city, x=claim["country"]), answer)]
+        "is it true that {c} is in {x}", "i think {c} is in {x}", "so {c} is in {x}?", "true or false: {c} is in {x}", "isn't {c} in {x}?", "{c} is in {x}", "{c} belongs to {x}, right?",
+        "is {c} a city in {x}"], c=city, x=claim["country"]), answer)]
 
 
 def continent(draw: Draw) -> list[Turn]:
@@ -88,7 +92,8 @@ def continent(draw: Draw) -> list[Turn]:
     form = draw.number(0, 2)
     if form == 0:
         turns = [Turn(asked(draw, ["on which continent is {x}", "which continent is {x} on?", "what continent is {x} in",
-            "where is {x}", "Where is {x}?", "in which part of the world is {x}"], x=country),
+            "where is {x}", "Where is {x}?", "in which part of the world is {x}", "continent of {x}?", "{x} is on which continent", "{x}: which continent", "tell me the continent of {x}",
+            "to which continent does {x} belong?", "whats the continent of {x}"], x=country),
             f"{capitalized(country)} is in {row['continent']}.")]
         if draw.chance(0.3):
             row = draw.familiar(seeds.facts("capitals"))
@@ -99,10 +104,12 @@ def continent(draw: Draw) -> list[Turn]:
             "South America", "North America") if name != row["continent"]])
         said = f"{country} is in {row['continent']}."
         return [Turn(asked(draw, ["is {x} in {c}", "is {x} a country in {c}?", "{x} is in {c}, right?",
-            "does {x} belong to {c}"], x=country, c=claim),
+            "does {x} belong to {c}", "i think {x} is in {c}", "so {x} is in {c}?", "is it true that {x} is in {c}", "true or false: {x} is in {c}", "{x} is in {c}", "does {x} lie in {c}?",
+            "is {x} part of {c}"], x=country, c=claim),
             verdict(said, claim == row["continent"]))]
     return [Turn(asked(draw, ["what language do they speak in {x}", "Which language is spoken in {x}?",
-        "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}"], x=country),
+        "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}", "what is the language of {x}", "{x}: which language", "tell me the language of {x}",
+        "what language is spoken in {x}?", "whats the language in {x}", "i go to {x}, which language do they speak"], x=country),
         f"In {country}, people speak {row['language']}.")]
 
 

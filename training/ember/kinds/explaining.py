@@ -18,7 +18,7 @@ _POEM_ABOUT = ["write a poem about {t}", "a short poem about {t}", "poem about {
     "write me a few lines about {t}", "make a poem about {t} please", "a rhyme about {t}", "please write a short poem about {t}",
     "compose a poem about {t}", "i want a poem about {t}", "four lines about {t}"]
 _JOKE_ABOUT = ["tell me a joke about {t}", "a joke about {t} please", "do you know a joke about {t}", "joke about {t}",
-    "make a joke about {t}", "got a {t} joke?", "something funny about {t}"]
+    "make a joke about {t}", "got a joke about {t}?", "something funny about {t}"]
 _NOW_ABOUT = ["now about {t}", "one about {t}", "and about {t}?", "another one about {t}", "the same about {t}"]
 _AGAIN = ["say that again", "again please", "can you repeat that", "what?", "sorry, what did you say", "repeat please"]
 

@@ -12,6 +12,7 @@ from ..draw import Draw
 from ..grammar import capitalized, listed
 from ..noise import misspelled_word
 from .facts_asking import asked
+from .random_words import invented, random_letters
 
 #: The kinds of words of a list, each as often as it occurs here.
 _KINDS = ("any", "any", "any", "word", "name", "animal", "object", "food", "city", "adjective", "verb", "job")
@@ -49,9 +50,14 @@ def _words(draw: Draw, count: int) -> list[str]:
     kind = draw.choice((*_KINDS, None, None))
     found: dict[str, None] = {}
     while len(found) < count:
-        word = spliced(draw) if draw.chance(0.15) else draw.word(kind or draw.choice(_KINDS))
+        word = _unlisted(draw) if draw.chance(0.25) else draw.word(kind or draw.choice(_KINDS))
         found[capitalized(word) if draw.chance(0.06) else word] = None
     return list(found)
+
+
+def _unlisted(draw: Draw) -> str:
+    """A word that no list contains."""
+    return draw.choice((spliced, invented, random_letters))(draw)
 
 
 def _pairs(words: list[str], answer: Callable[[str], object]) -> str:
@@ -76,38 +82,57 @@ Answer = Callable[[list[str]], str]
 #: Tasks on a list of words: the requests, and the answer.
 _TASKS: dict[str, tuple[list[str], Answer]] = {
     "lines": (["one per line: {t}", "put each on its own line: {t}", "each word on a new line: {t}", "{t} - one below the other",
-        "write these in separate lines: {t}"], lambda words: _joined(words, "\n")),
-    "quoted": (["put each word in quotes: {t}", "quote each of these: {t}", "add quotation marks to every word: {t}"],
+        "write these in separate lines: {t}",
+        "new line for each: {t}", "split into lines: {t}", "put {t} in lines"], lambda words: _joined(words, "\n")),
+    "quoted": (["put each word in quotes: {t}", "quote each of these: {t}", "add quotation marks to every word: {t}",
+        "in quotes, each one: {t}", "each of these in quotation marks: {t}", "quotes around every word: {t}"],
         lambda words: _joined(words, ", ", lambda word: f'"{word}"')),
-    "array": (["as a json array: {t}", "make a json list: {t}", "JSON array of {t}", "turn these into a json array: {t}"], json.dumps),
-    "lengths": (["json with the length of each word: {t}", "a json object of words and their lengths: {t}"],
+    "array": (["as a json array: {t}", "make a json list: {t}", "JSON array of {t}", "turn these into a json array: {t}",
+        "json array: {t}", "give me {t} as a json list", "as JSON: {t}"], json.dumps),
+    "lengths": (["json with the length of each word: {t}", "a json object of words and their lengths: {t}",
+        "json, word to length: {t}", "a json object with the number of letters of {t}"],
         lambda words: json.dumps({word: len(word) for word in words})),
-    "upper": (["all of these in capitals: {t}", "upper case, same order: {t}", "write these words in upper case: {t}"],
+    "upper": (["all of these in capitals: {t}", "upper case, same order: {t}", "write these words in upper case: {t}",
+        "capitals: {t}", "big letters for all of these: {t}", "uppercase list: {t}"],
         lambda words: _joined(words, ", ", str.upper)),
-    "lower": (["all of these in lower case: {t}", "small letters, same order: {t}", "write these words in lower case: {t}"],
+    "lower": (["all of these in lower case: {t}", "small letters, same order: {t}", "write these words in lower case: {t}",
+        "lowercase list: {t}", "no capitals, same order: {t}"],
         lambda words: _joined(words, ", ", str.lower)),
-    "both": (["each word and the same word in capitals: {t}", "word and upper case, line by line: {t}"],
+    "both": (["each word and the same word in capitals: {t}", "word and upper case, line by line: {t}",
+        "each word, then in capitals: {t}"],
         lambda words: _pairs(words, str.upper)),
-    "title": (["start each word with a capital letter: {t}", "capitalize each of these: {t}", "first letters in upper case: {t}"],
+    "title": (["start each word with a capital letter: {t}", "capitalize each of these: {t}", "first letters in upper case: {t}",
+        "capital at the start of each: {t}", "with big first letters: {t}"],
         lambda words: _joined(words, ", ", _title)),
-    "spelled": (["spell each of these: {t}", "how are these spelled: {t}", "letter by letter: {t}"],
+    "spelled": (["spell each of these: {t}", "how are these spelled: {t}", "letter by letter: {t}",
+        "spell out each word: {t}", "spell them one by one: {t}", "spelling list: {t}"],
         lambda words: _pairs(words, _spelled)),
-    "letters": (["the letters of these words, one word per line: {t}", "take these words apart into letters: {t}"],
+    "letters": (["the letters of these words, one word per line: {t}", "take these words apart into letters: {t}",
+        "letters of each word with dashes: {t}", "only the letters, a line per word: {t}"],
         lambda words: _joined(words, "\n", _spelled)),
-    "backward": (["spell each of these from the end: {t}", "each word backwards, letter by letter: {t}"],
+    "backward": (["spell each of these from the end: {t}", "each word backwards, letter by letter: {t}",
+        "spell each backward: {t}", "from the last letter to the first, each word: {t}"],
         lambda words: _pairs(words, lambda word: _spelled(word[::-1]))),
-    "counted": (["spell each word and count its letters: {t}", "letters and length of each word: {t}"],
+    "counted": (["spell each word and count its letters: {t}", "letters and length of each word: {t}",
+        "letters and their number for each: {t}", "spell and count: {t}"],
         lambda words: _pairs(words, lambda word: f"{_spelled(word)}, {len(word)}")),
-    "count": (["how long is each of these words: {t}", "the number of letters of each: {t}"], lambda words: _pairs(words, len)),
-    "first": (["the first letter of each: {t}", "with which letters do these begin: {t}"],
+    "count": (["how long is each of these words: {t}", "the number of letters of each: {t}",
+        "count the letters of each: {t}", "letters in each of these: {t}", "length of each word: {t}"], lambda words: _pairs(words, len)),
+    "first": (["the first letter of each: {t}", "with which letters do these begin: {t}",
+        "first letters: {t}", "what does each start with: {t}"],
         lambda words: _pairs(words, lambda word: word[0].upper())),
-    "last": (["the last letter of each: {t}", "with which letters do these end: {t}"],
+    "last": (["the last letter of each: {t}", "with which letters do these end: {t}",
+        "last letters: {t}", "what does each end with: {t}"],
         lambda words: _pairs(words, lambda word: word[-1].upper())),
-    "reversed": (["the same words from last to first: {t}", "turn the order of these around: {t}"],
+    "reversed": (["the same words from last to first: {t}", "turn the order of these around: {t}",
+        "reverse this list: {t}", "backwards order: {t}", "last one first: {t}"],
         lambda words: _joined(words[::-1], ", ")),
-    "sentence": (["join these with and: {t}", "write these as a sentence part: {t}"], listed),
-    "bullets": (["with dashes: {t}", "a bullet list of {t}"], lambda words: _joined(words, "\n", lambda word: f"- {_title(word)}")),
-    "numbered": (["numbered, one per line: {t}", "give each a number: {t}"],
+    "sentence": (["join these with and: {t}", "write these as a sentence part: {t}",
+        "with commas and an and: {t}", "one list with and before the last: {t}"], listed),
+    "bullets": (["with dashes: {t}", "a bullet list of {t}",
+        "bullet points: {t}", "a list with dashes: {t}"], lambda words: _joined(words, "\n", lambda word: f"- {_title(word)}")),
+    "numbered": (["numbered, one per line: {t}", "give each a number: {t}",
+        "numbered list: {t}", "number these words: {t}", "1, 2, 3 before each: {t}"],
         lambda words: "\n".join(f"{number}. {word}" for number, word in enumerate(words, 1))),
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from .. import grammar, seeds
 from ..chat import Turn
 from ..draw import Draw
+from . import facts_classes, facts_compared
 from .facts_asking import asked
 from .facts_living import classed
 from .facts_things import opposites
@@ -113,14 +114,58 @@ def _of_sounds(draw: Draw) -> Made:
 
 
 def _of_comparisons(draw: Draw) -> Made:
-    """The bigger, or another comparative, of each of several pairs."""
-    by_word: dict[tuple[str, str], Table] = {}
-    for row in seeds.facts("comparisons"):
-        table = by_word.setdefault((row["comparative"], row["opposite"]), {})
-        first, second = draw.some((row["more"], row["less"]), 2)
-        table[f"{first} or {second}"] = row["more"]
-    (word, _), table = draw.choice([item for item in by_word.items() if len(item[1]) > 2])
-    return [f"which one is {word} in each pair: {{t}}", f"what is {word}: {{t}}"], table
+    """The bigger or the smaller, or another comparative, of each of several pairs."""
+    scale = draw.choice([scale for scale in facts_compared.scales() if len(scale.levels) > 4])
+    upward = draw.chance(0.6)
+    table: Table = {}
+    while len(table) < 12:
+        low, high = sorted(draw.some(range(len(scale.levels)), 2))
+        if high - low >= scale.gap:
+            less, more = draw.choice(scale.levels[low]), draw.choice(scale.levels[high])
+            first, second = draw.some((less, more), 2)
+            table[f"{first} or {second}"] = more if upward else less
+    word = scale.comparative if upward else scale.opposite
+    return [f"which one is {word} in each pair: {{t}}", f"what is {word}: {{t}}", f"the {word} one of each pair: {{t}}"], table
+
+
+def _of_bigger_numbers(draw: Draw) -> Made:
+    """The bigger or smaller of two numbers, several times."""
+    word, pick = draw.choice((("bigger", max), ("bigger", max), ("smaller", min)))
+    pairs = [draw.some(range(0, draw.choice((20, 100, 100, 1000))), 2) for _ in range(12)]
+    return [f"the {word} number of each pair: {{t}}", f"which is {word}: {{t}}", f"{word} number: {{t}}"], {f"{one} or {other}": str(pick(one, other))
+        for one, other in pairs}
+
+
+def _of_even(draw: Draw) -> Made:
+    """Whether numbers are even or odd."""
+    return ["even or odd: {t}", "which are even and which are odd: {t}", "is each of these even or odd: {t}"], {
+        str(number): "even" if number % 2 == 0 else "odd" for number in draw.some(range(0, 200), 14)}
+
+
+def _of_kinds(draw: Draw) -> Made:
+    """What kind of thing each of several things is."""
+    known = list(facts_classes.kinds().values())
+    drawn = [(draw.choice(kind.things), kind.name) for kind in draw.some(known, 14)]
+    return ["what kind of thing is each: {t}", "what is each of these: {t}", "say what these are: {t}"], {thing: grammar.with_article(name) for thing, name in drawn}
+
+
+def _of_units(draw: Draw) -> Made:
+    """How many of a thing are in each of several others."""
+    rows = seeds.facts("units")
+    small = draw.choice(sorted({row["small"] for row in rows if sum(other["small"] == row["small"] for other in rows) > 3}))
+    table = {row["large"]: row["number"] for row in rows if row["small"] == small}
+    return [f"how many {small} has each: {{t}}", f"the number of {small} of each: {{t}}", f"{small} of these: {{t}}"], table
+
+
+def _of_neighbors(draw: Draw) -> Made:
+    """The day, month or letter after or before each."""
+    by, word = draw.choice(((1, "after"), (-1, "before")))
+    kind = draw.choice(("day", "month", "letter"))
+    names = [chr(code) for code in range(ord("A"), ord("Z") + 1)] if kind == "letter" else [row["name"] for row in seeds.facts(f"{kind}s")]
+    table = {name: names[(at + by) % len(names)] for at, name in enumerate(names)}
+    if kind == "letter":
+        table = dict(list(table.items())[1:-1])
+    return [f"the {kind} {word} each: {{t}}", f"which {kind} comes {word} each of these: {{t}}", f"{kind} {word}: {{t}}"], table
 
 
 def _of_legs(_: Draw) -> Made:
@@ -136,5 +181,5 @@ def _of_months(_: Draw) -> Made:
 _MAKERS: dict[str, Callable[[Draw], Made]] = {
     "capitals": _of_capitals, "verbs": _of_verbs, "adjectives": _of_adjectives, "opposites": _of_opposites, "plurals": _of_plurals,
     "classes": _of_classes, "claims": _of_claims, "colors": _of_colors, "tools": _of_tools, "bodies": _of_bodies, "sounds": _of_sounds,
-    "comparisons": _of_comparisons, "legs": _of_legs, "months": _of_months,
+    "comparisons": _of_comparisons, "numbers": _of_bigger_numbers, "even": _of_even, "kinds": _of_kinds, "units": _of_units, "neighbors": _of_neighbors, "legs": _of_legs, "months": _of_months,
 }

@@ -6,7 +6,6 @@ requests put many answers into one chat, so that most of its tokens are learned 
 
 import re
 from functools import cache
-from string import ascii_lowercase
 
 from .. import stories
 from ..chat import Turn
@@ -14,29 +13,30 @@ from ..draw import Draw
 from ..grammar import capitalized
 from ..split import Split
 from .bulk import spliced
+from .random_words import any_name, full_name, invented, random_code, random_letters, rare_word
 
 _KINDS = ("any", "any", "any", "any", "word", "word", "name", "name", "city", "food", "animal", "object", "job", "adjective", "verb", "country")
 
 _REPEAT = ["repeat: {x}", "repeat after me: {x}", "copy: {x}", "say: {x}", "say {x}", "write: {x}", "write {x}", "{x} - say that again",
     "please repeat this: {x}", "echo {x}", "type {x}", "just say {x}", "now say {x}", "say only {x}", "answer with {x} and nothing else", "only write {x}", "just the word {x}"]
-_UPPER = ["{x} in upper case", "Write {x} in upper case.", "make this upper case: {x}", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}"]
-_LOWER = ["{X} in lower case", "Write {X} in lower case.", "make this lower case: {X}", "lower case: {X}", "write {X} in small letters", "{X} to lowercase"]
-_TIMES = ["say {x} {n} times", "say the word {x} {n} times", "repeat the word {x} {n} times", "{x}, {n} times", "repeat {x} {n} times", "write {x} {n} times", "{n} times {x}"]
-_BULLETS = ["make a list of {x}", "bullet points: {x}", "list these: {x}", "turn this into a list: {x}"]
-_NUMBERED = ["number these: {x}", "numbered list: {x}", "put numbers before {x}"]
-_PICK = ["what is the {n} of these: {x}", "give me the {n} one: {x}", "{x} - which is the {n}"]
-_BACKWARD = ["reverse the order: {x}", "{x} in reverse order", "turn this list around: {x}"]
+_UPPER = ["{x} in upper case", "Write {x} in upper case.", "make this upper case: {x}", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}", "in capital letters: {x}", "uppercase: {x}", "turn this into capitals: {x}",
+    "all caps please: {x}", "{x} - in big letters", "Put this in capital letters: {x}", "can you write {x} in capitals", "big letters only: {x}"]
+_LOWER = ["{X} in lower case", "Write {X} in lower case.", "make this lower case: {X}", "lower case: {X}", "write {X} in small letters", "{X} to lowercase", "in small letters: {X}", "lowercase: {X}", "no capitals: {X}", "turn this into small letters: {X}", "Put this in lower case: {X}", "can you write {X} in lower case"]
+_TIMES = ["say {x} {n} times", "say the word {x} {n} times", "repeat the word {x} {n} times", "{x}, {n} times", "repeat {x} {n} times", "write {x} {n} times", "{n} times {x}", "say {n} times: {x}", "print {x} {n} times", "type {x} {n} times in a row", "can you say {x} {n} times", "i want {x} {n} times", "Write {x} {n} times.", "echo {x} {n} times"]
+_BULLETS = ["make a list of {x}", "bullet points: {x}", "list these: {x}", "turn this into a list: {x}", "make bullet points from {x}", "{x} as a list", "with bullet points: {x}", "a dash before each: {x}", "list with dashes: {x}"]
+_NUMBERED = ["number these: {x}", "numbered list: {x}", "put numbers before {x}", "{x} as a numbered list", "count these off: {x}", "a numbered list of {x}", "number each of {x}", "with numbers: {x}"]
+_PICK = ["what is the {n} of these: {x}", "give me the {n} one: {x}", "{x} - which is the {n}", "the {n} of {x}", "pick the {n}: {x}", "which one is {n}: {x}", "only the {n} one: {x}", "from {x} take the {n}", "which is {n} in this list: {x}"]
+_BACKWARD = ["reverse the order: {x}", "{x} in reverse order", "turn this list around: {x}", "backwards: {x}", "last one first: {x}", "reverse this list: {x}", "from the end to the start: {x}", "the other way round: {x}"]
 _NUMBERS = {2: ("two", "2"), 3: ("three", "3"), 4: ("four", "4"), 5: ("five", "5"), 6: ("six", "6")}
 _ORDINALS = ["first", "second", "third", "fourth", "last"]
 
 
-_SYLLABLES = ("ba be bi bo bu ca co da de di do du fa fe fi fo ga ge gi go ha he hi ho ja jo ka ke ki ko la le li lo lu ma me mi mo mu na "
-    "ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo wa we wi wo ya yo za ze zi zo tra gri plo ster "
-    "bran chel dorf klim nast quor spen thul wick zend").split()
-_SPELL = ["spell these words: {x}", "spell {x}", "spell each word: {x}", "letters of {x}"]
-_LOWER_EACH = ["each word in lower case, one per line: {x}", "lower case, line by line: {x}", "small letters, one per line: {x}"]
-_COUNT_EACH = ["how many letters has each word: {x}", "count the letters of each word: {x}", "number of letters: {x}"]
-_UPPER_EACH = ["each word in capitals, one per line: {x}", "upper case, line by line: {x}"]
+_SPELL = ["spell these words: {x}", "spell {x}", "spell each word: {x}", "letters of {x}", "Spell these: {x}", "how do you spell {x}", "spell out each of {x}",
+    "each word letter by letter: {x}", "letter by letter please: {x}", "can you spell {x}", "please spell these words: {x}", "the spelling of {x}"]
+_LOWER_EACH = ["each word in lower case, one per line: {x}", "lower case, line by line: {x}", "small letters, one per line: {x}", "lowercase each word, line by line: {x}", "one per line, in small letters: {x}", "{x} - each in lower case on its own line"]
+_COUNT_EACH = ["how many letters has each word: {x}", "count the letters of each word: {x}", "number of letters: {x}", "letters per word: {x}", "how long is each word: {x}", "length of each: {x}", "word lengths: {x}"]
+_UPPER_EACH = ["each word in capitals, one per line: {x}", "upper case, line by line: {x}", "uppercase each word, one per line: {x}",
+    "one per line, in capitals: {x}", "{x} - each in capitals on its own line", "capital letters, line by line: {x}"]
 
 
 def words(draw: Draw, low: int, high: int) -> list[str]:
@@ -47,21 +47,14 @@ def words(draw: Draw, low: int, high: int) -> list[str]:
 def _word(draw: Draw) -> str:
     """Returns a word, a name or phrase, an invented word, or letters and digits without order."""
     form = draw.rng.random()
-    if form < 0.12:
-        return _invented(draw) if draw.chance(0.4) else spliced(draw)
     if form < 0.16:
-        signs = draw.choice((ascii_lowercase, ascii_lowercase.upper(), ascii_lowercase + "0123456789-_."))
-        return "".join(draw.choice(signs) for _ in range(draw.number(3, 8))).strip("-_.") or "x"
-    if form < 0.2:
+        return draw.choice((any_name, full_name))(draw) if draw.chance(0.35) else invented(draw) if draw.chance(0.6) else spliced(draw)
+    if form < 0.26:
+        return random_letters(draw) if draw.chance(0.6) else random_code(draw)
+    if form < 0.3:
         return str(draw.number(0, 10 ** draw.number(1, 5)))
     word = draw.word(draw.choice(_KINDS))
     return capitalized(word) if draw.chance(0.1) else word
-
-
-def _invented(draw: Draw) -> str:
-    """Returns a word that does not exist, such as a name of somebody or of a product."""
-    word = "".join(draw.choice(_SYLLABLES) for _ in range(draw.number(2, 4)))
-    return capitalized(word) if draw.chance(0.5) else word
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -75,15 +68,24 @@ def _turn(draw: Draw) -> Turn:
     return draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0](draw)
 
 
+def _letters_only(draw: Draw, count: int) -> list[str]:
+    """Distinct words without spaces and signs, about half of which no list contains."""
+    found: dict[str, None] = {}
+    kind = draw.choice(("any", "any", "word", "name"))
+    while len(found) < count:
+        found[rare_word(draw) if draw.chance(0.5) else draw.word(kind)] = None
+    return list(found)
+
+
 def _spelled(draw: Draw) -> Turn:
     """Several words, each spelled in a line of its own."""
-    found = draw.words(draw.choice(("any", "any", "word", "name")), draw.number(2, 7))
+    found = _letters_only(draw, draw.number(2, 7))
     text = draw.choice((", ", " ")).join(found)
     return Turn(draw.choice(_SPELL).format(x=text), "\n".join(f"{word}: {'-'.join(word.upper())}" for word in found), (text,))
 
 
 def _cased_each(draw: Draw) -> Turn:
-    found = draw.words(draw.choice(("any", "any", "word", "name")), draw.number(2, 9))
+    found = _letters_only(draw, draw.number(2, 9))
     text = ", ".join(found)
     if draw.chance(0.5):
         text = text.upper()
@@ -93,7 +95,7 @@ def _cased_each(draw: Draw) -> Turn:
 
 def _counted_each(draw: Draw) -> Turn:
     """The number of letters of each of several words."""
-    found = draw.words(draw.choice(("any", "word")), draw.number(2, 5))
+    found = _letters_only(draw, draw.number(2, 5))
     text = ", ".join(found)
     return Turn(draw.choice(_COUNT_EACH).format(x=text), "\n".join(f"{word}: {len(word)}" for word in found), (text,))
 

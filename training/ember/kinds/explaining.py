@@ -6,7 +6,7 @@ from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import number_word, plural, with_article
+from ..grammar import capitalized, number_word, plural, with_article
 from .facts_asking import asked
 
 #: Follow-ups to an explanation, with answers that fit any.
@@ -18,7 +18,7 @@ _POEM_ABOUT = ["write a poem about {t}", "a short poem about {t}", "poem about {
     "write me a few lines about {t}", "make a poem about {t} please", "a rhyme about {t}", "please write a short poem about {t}",
     "compose a poem about {t}", "i want a poem about {t}", "four lines about {t}"]
 _JOKE_ABOUT = ["tell me a joke about {t}", "a joke about {t} please", "do you know a joke about {t}", "joke about {t}",
-    "make a joke about {t}", "got a {t} joke?", "something funny about {t}"]
+    "make a joke about {t}", "got a joke about {t}?", "something funny about {t}"]
 _NOW_ABOUT = ["now about {t}", "one about {t}", "and about {t}?", "another one about {t}", "the same about {t}"]
 _AGAIN = ["say that again", "again please", "can you repeat that", "what?", "sorry, what did you say", "repeat please"]
 
@@ -47,6 +47,45 @@ def explain(draw: Draw) -> list[Turn]:
     elif draw.chance(0.08):
         turns.append(Turn(asked(draw, _AGAIN), row["answer"]))
     return turns
+
+
+#: Requests for another wording of an explanation.
+_DIFFERENTLY = ["say it differently", "in other words?", "can you say that another way", "explain it another way", "another explanation please", "i did not get that",
+    "once more, with other words", "huh?"]
+
+
+def how(draw: Draw) -> list[Turn]:
+    """How something simple comes about, in one of two wordings, and in the other one."""
+    rows = seeds.facts("how")
+    row = draw.choice(rows)
+    turns = [_how_turn(draw, row)]
+    while draw.chance(0.3) and len(turns) < 4:
+        if draw.chance(0.45) and turns[-1].answer in (row["answer"], row["other"]):
+            other = row["other"] if turns[-1].answer == row["answer"] else row["answer"]
+            wordings = _DIFFERENTLY + (_SHORTER if len(other) < len(turns[-1].answer) - 20 else [])
+            turns.append(Turn(asked(draw, wordings), other))
+            if draw.chance(0.5):
+                break
+        row = draw.choice([other for other in rows if other is not row])
+        turns.append(_how_turn(draw, row, draw.choice(("and ", "and ", "ok, ", ""))))
+    return turns
+
+
+#: Topics that come about by themselves, so that one can ask for their causes.
+_CAUSED = frozenset("rain; wind; day and night; ice; the seasons; snow; fog; dew; frost; hail; clouds; a rainbow; thunder; lightning; a storm; waves; the tides; "
+    "moonlight; a solar eclipse; shadows; an echo; mountains; an earthquake; rust; hunger; thirst; hiccups; goose bumps; a shooting star; a traffic jam; "
+    "friction; heat; sound".split("; "))
+
+
+def _how_turn(draw: Draw, row: seeds.Row, start: str = "") -> Turn:
+    question = start + draw.choice(row["asks"].split(" / "))
+    if row["topic"] in _CAUSED and draw.chance(0.25):
+        question = start + asked(draw, ["what causes {t}", "explain {t}", "explain to me {t}", "tell me about the cause of {t}", "i want to understand {t}", "the cause of {t}",
+            "explain the cause of {t}", "what is behind {t}", "{t}, how does that come about", "tell me how we get {t}"], t=row["topic"])
+    wordings = ["{q}", "{Q}?", "{q}?", "{q}", "{q}?", "hey, {q}?", "my kid asks: {q}", "in simple words, {q}?", "{q}, explain it simply", "quick question: {q}?",
+        "{q} please explain", "a child wants to know: {q}?", "i always wondered, {q}?", "explain: {q}", "short answer please: {q}", "{Q}? I forgot.",
+        "for school: {q}", "so {q}", "tell me, {q}?"]
+    return Turn(asked(draw, wordings, q=question, Q=capitalized(question)), row["answer"] if draw.chance(0.6) else row["other"])
 
 
 def joke(draw: Draw) -> list[Turn]:
@@ -262,6 +301,6 @@ def poem(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 26),
+_MAKERS = {"explain": (explain, 36), "how": (how, 44), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 26),
     "haiku about a thing": (haiku_about_a_thing, 22), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 14),
     "lines about": (lines_about, 14)}

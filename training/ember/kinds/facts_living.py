@@ -32,7 +32,8 @@ def is_a(draw: Draw) -> list[Turn]:
         "is {x} {y}", "Is {x} {y}?", "is {x} {y} or not", "would you call {x} {y}", "are {xs} {ys}", "Are {xs} {ys}?",
         "do {xs} count as {ys}",
         "{x} is {y}, right?", "i think {x} is {y}, true?", "is it true that {x} is {y}", "so {x} is {y}?",
-        "do you think {x} is {y}", "tell me, is {x} {y}",
+        "do you think {x} is {y}", "tell me, is {x} {y}", "{x} is {y}", "true or false: {x} is {y}", "isn't {x} {y}?", "is {x} really {y}", "{x} is {y}, isn't it?",
+        "all {xs} are {ys}, right?", "{xs} are {ys}", "my brother says {x} is {y}, is he right", "does {x} belong to the {ys}",
     ], x=with_article(animal), y=with_article(claim), xs=plural(animal), ys=_plural_class(claim)),
     _is_a_answer(animal, kind, claim))]
     may_ask_why = True
@@ -108,7 +109,7 @@ def _legs(row: seeds.Row) -> str:
 
 def _flies(row: seeds.Row) -> str:
     they = plural(row["animal"])
-    return f"Yes, {they} can fly." if row["flies"] == "yes" else f"No, {they} cannot fly."
+    return verdict(f"{they} {'can' if row['flies'] == 'yes' else 'cannot'} fly", row["flies"] == "yes")
 
 
 def legs(draw: Draw) -> list[Turn]:
@@ -117,7 +118,8 @@ def legs(draw: Draw) -> list[Turn]:
     turns = [Turn(asked(draw, [
         "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}",
         "number of legs of {x}?", "{x} has how many legs",
-        "tell me how many legs {x} has", "do you know how many legs {x} has", "on how many legs does {x} walk",
+        "tell me how many legs {x} has", "do you know how many legs {x} has", "legs of {x}?", "{b} legs how many", "how many legs: {b}", "how many legs on {x}",
+        "count the legs of {x}",
     ], x=with_article(row["animal"]), xs=plural(row["animal"])), _legs(row))]
     if draw.chance(0.35):
         row = draw.familiar(_animals())
@@ -132,7 +134,8 @@ def claimed_legs(draw: Draw) -> list[Turn]:
     claim = right if draw.chance(0.4) and right else draw.choice([number for number in (2, 4, 6, 8, 10) if number != right])
     answer = verdict(_legs(row), claim == right)
     return [Turn(asked(draw, ["does {x} have {n} legs", "Does {x} have {n} legs?", "do {xs} have {n} legs",
-        "{x} has {n} legs, right?", "is it true that {x} has {n} legs"],
+        "{x} has {n} legs, right?", "is it true that {x} has {n} legs", "i think {x} has {n} legs", "so {x} has {n} legs?", "true or false: {x} has {n} legs",
+        "has {x} {n} legs", "{xs} have {n} legs, correct?", "do {xs} really have {n} legs?", "would you say {x} has {n} legs"],
                        x=with_article(row["animal"]), xs=plural(row["animal"]),
                        n=number_word(claim) if draw.chance(0.6) else claim), answer)]
 
@@ -141,7 +144,8 @@ def flying(draw: Draw) -> list[Turn]:
     """Can a penguin fly?"""
     row = draw.familiar(_animals())
     turns = [Turn(asked(draw, ["can {x} fly", "Can {x} fly?", "can {xs} fly", "do {xs} fly?", "is {x} able to fly",
-        "are {xs} able to fly", "does {x} have wings to fly"],
+        "are {xs} able to fly", "can {xs} fly?", "{xs} can fly, right?", "is it true that {x} can fly", "i think {xs} can fly", "does {x} fly", "Does {x} fly?",
+        "{b}: can it fly", "so {xs} can fly?", "true or false: {x} can fly", "tell me, can {x} fly?", "do you think {x} can fly"],
                         x=with_article(row["animal"]), xs=plural(row["animal"])), _flies(row))]
     if draw.chance(0.35):
         row = draw.familiar(_animals())
@@ -157,12 +161,20 @@ def living(draw: Draw) -> list[Turn]:
     if form == 0:
         where = row["home"] if _needs_no_in(row["home"]) else f"in {row['home']}"
         question = asked(draw, ["where does {x} live", "Where do {xs} live?", "where do {xs} live", "in what place does {x} live",
-            "where can i find {xs}", "home of {xs}?", "where would i see {x}"], x=with_article(row["animal"]), xs=xs)
+            "where can i find {xs}", "home of {xs}?", "where would i see {x}", "where do {xs} make their home", "tell me where {xs} live", "{xs} live where", "{b}: where does it live",
+            "where does {x} live in nature?", "in which places do {xs} live"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} live {where}.")]
     if form == 1:
         question = asked(draw, ["what does {x} eat", "What do {xs} eat?", "what do {xs} eat", "food of {xs}?",
-            "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat"], x=with_article(row["animal"]), xs=xs)
+            "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat", "what do {xs} live on", "what does {x} feed on?", "{xs} eat what", "tell me what {xs} eat", "{b}: what does it eat",
+            "whats the food of {x}", "what can i feed {x}"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} eat {row['food']}.")]
+    if draw.chance(0.5):
+        claim = draw.choice(("feathers", "scales"))
+        holds = claim in row["cover"]
+        return [Turn(asked(draw, ["does {x} have {c}", "Does {x} have {c}?", "do {xs} have {c}", "{x} has {c}, right?", "is it true that {x} has {c}", "i think {xs} have {c}",
+            "are {xs} covered with {c}?", "so {x} has {c}?"], x=with_article(row["animal"]), xs=xs, c=claim),
+            verdict(f"{with_article(row['animal'])} has {row['cover']}", holds))]
     question = asked(draw, ["what covers the body of {x}", "does {x} have fur, feathers or scales?", "what is {x} covered with",
         "what do {xs} have on their skin"], x=with_article(row["animal"]), xs=xs)
     return [Turn(question, f"{capitalized(with_article(row['animal']))} has {row['cover']}.")]
@@ -172,7 +184,9 @@ def sounds(draw: Draw) -> list[Turn]:
     """Sounds, babies and groups of animals."""
     rows = seeds.facts("sounds")
     row = draw.familiar(rows)
-    form = draw.choice(("sound", "baby", "group"))
+    form = draw.choice(("sound", "sound", "baby", "baby", "group"))
+    if form != "group" and draw.chance(0.35):
+        return _claimed_sound(draw, row, form)
     turns = [Turn(asked(draw, _SOUND_QUESTIONS[form], x=with_article(row["animal"]), xs=plural(row["animal"])),
         _sound_answer(row, form))]
     while draw.chance(0.3) and len(turns) < 4:
@@ -181,11 +195,34 @@ def sounds(draw: Draw) -> list[Turn]:
     return turns
 
 
+def _claimed_sound(draw: Draw, row: seeds.Row, form: str) -> list[Turn]:
+    """Does a cow say meow? Is a baby horse called a calf? Then the same with another sound or name."""
+    others = [other[form] for other in seeds.facts("sounds") if other[form] != row[form] and not other[form].startswith("a ") and other[form] != "song"]
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.45) if not turns else turns[0].answer.endswith("no.")
+        claim = row[form] if right else draw.choice(others)
+        shown = claim if form == "sound" else with_article(claim)
+        wordings = ["and {c}?", "{c}?", "{c}, then?"] if number else _CLAIMED_SOUNDS[form]
+        turns.append(Turn(asked(draw, wordings, x=with_article(row["animal"]), b=row["animal"], xs=plural(row["animal"]), c=shown),
+            verdict(_sound_answer(row, form), claim == row[form])))
+    return turns
+
+
+_CLAIMED_SOUNDS = {
+    "sound": ["does {x} say {c}", "Does {x} say {c}?", "{x} says {c}, right?", "do {xs} say {c}", "is it true that {x} says {c}", "i think {x} says {c}", "so {x} goes {c}?",
+        "true or false: {x} says {c}"],
+    "baby": ["is a baby {b} called {c}", "Is a baby {b} called {c}?", "a baby {b} is called {c}, right?", "is {c} the young of {x}", "do we call a baby {b} {c}",
+        "is {c} a baby {b}?", "i think a baby {b} is called {c}", "true or false: a baby {b} is called {c}"],
+}
 _SOUND_QUESTIONS = {
     "sound": ["what sound does {x} make", "What does {x} say?", "what noise does {x} make", "what do {xs} say",
-    "which sound does {x} make", "how does {x} sound", "what sound do {xs} make"],
+    "which sound does {x} make", "how does {x} sound", "what sound do {xs} make", "sound of {x}?", "what does {x} sound like", "how does {x} go", "{x} says what",
+    "tell me the sound of {x}", "what noise do {xs} make?", "which animal sound does {x} make", "imitate {x}"],
     "baby": ["what is a baby {b} called", "what do you call the baby of {x}", "what is the young of {x} called",
-    "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}"],
+    "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}",
+    "baby {b}?", "a baby {b} is called", "what is the name for a baby {b}", "whats a baby {b} called", "the young of {x}?", "what do we call a young {b}?",
+    "which word means a baby {b}"],
     "group": ["what is a group of {xs} called", "what do you call a group of {xs}", "name for many {xs} together?",
     "whats a group of {xs}"],
 }
@@ -216,7 +253,9 @@ def body(draw: Draw) -> list[Turn]:
         is_are = "are" if many else "is"
         the = "" if many else "the "
         question = asked(draw, ["what {is_} {the}{p} for", "What {do_} {the}{p} do?", "what do we use {the}{p} for",
-            "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}"],
+            "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}",
+            "{the}{p}: what for?", "tell me what {the}{p} {is_} for", "what {is_} the job of {the}{p}", "use of {the}{p}?", "what {is_} our {p} good for",
+            "explain what {the}{p} {do_}", "how {do_} {the}{p} help us", "whats the use of our {p}"],
                          is_=is_are, do_="do" if many else "does", the=the, p=part,
                          p2=part if many or part in ("skin",) else with_article(part))
         return [Turn(question, f"We use {them} for {row['use']}." if draw.chance(0.3)

@@ -1,5 +1,6 @@
 """Facts about things: colors, food, tools, materials, opposites, comparisons, numbers of parts, rhymes."""
 
+import re
 from functools import cache
 
 from .. import seeds
@@ -17,28 +18,69 @@ def _thing(row: seeds.Row) -> str:
     return f"the {row['thing']}" if row["article"] == "the" else row["thing"]
 
 
+#: What a color may be mistaken for.
+_CLAIMED_COLORS = "red blue green yellow black white purple pink brown orange gray".split()
+
+
+def _color_claim(draw: Draw, row: seeds.Row) -> str:
+    """The color of a thing, or another one."""
+    return row["color"] if draw.chance(0.45) else draw.choice([name for name in _CLAIMED_COLORS if name not in row["color"]])
+
+
+def _colored(row: seeds.Row) -> str:
+    return f"{_thing(row)} {_is(row)} {row['color']}"
+
+
 def color(draw: Draw) -> list[Turn]:
-    """What color is a banana? Is a tomato blue?"""
+    """What color is a banana? Is a tomato blue? Then the same thing with another color, or another thing with the same one."""
+    if draw.chance(0.1):
+        return _mixed_colors(draw)
     rows = seeds.facts("colors")
-    row = draw.choice(rows)
-    said = f"{_thing(row)} {_is(row)} {row['color']}."
-    if draw.chance(0.4):
-        claim = row["color"] if draw.chance(0.4) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
-            "white", "purple", "pink") if name not in row["color"]])
-        return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"],
-            x=_thing(row), c=claim, is_=_is(row)), verdict(said, claim == row["color"]))]
-    if draw.chance(0.15):
-        mix = draw.choice(seeds.facts("color_mixing"))
-        return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?",
-            "{a} plus {c} is which color", "what color do {a} and {c} make?"], a=mix["first"], c=mix["second"]),
-            f"{capitalized(mix['first'])} and {mix['second']} make {mix['result']}.")]
+    row = draw.familiar(rows, 2)
+    if draw.chance(0.55):
+        return _claimed_colors(draw, row)
     turns = [Turn(asked(draw, ["what color {is_} {x}", "What color {is_} {x}?", "which color {does_} {x} have", "color of {x}?",
-        "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}"], x=_thing(row),
-        is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(said))]
+        "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}", "which color {is_} {x}?",
+        "do you know what color {x} {is_}", "whats the color of {x}", "{x}: what color", "i want to paint {x}, which color do i take",
+        "in which color would you draw {x}", "what is the color of {x}?", "say the color of {x}"], x=_thing(row),
+        is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(f"{_colored(row)}."))]
     while draw.chance(0.5) and len(turns) < 4:
         row = draw.choice([other for other in rows if other is not row])
-        turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_thing(row)} {_is(row)} {row['color']}.")))
+        turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_colored(row)}.")))
     return turns
+
+
+def _claimed_colors(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is snow black? And white?"""
+    claim = _color_claim(draw, row)
+    wordings = ["{is_} {x} {c}", "{Is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}", "i think {x} {is_} {c}", "so {x} {is_} {c}?",
+        "{is_} {x} {c} or not", "{x} {is_} {c}, correct?", "true or false: {x} {is_} {c}", "tell me, {is_} {x} {c}?", "would you say {x} {is_} {c}",
+        "my sister says {x} {is_} {c}, is she right", "i say {x} {is_} {c}", "{isnt} {x} {c}?", "do you think {x} {is_} {c}", "{x} {is_} {c}: yes or no?",
+        "{is_} {x} really {c}", "{x} {is_} {c}", "{X} {is_} {c}.", "i am sure {x} {is_} {c}", "Am I right that {x} {is_} {c}?"]
+    if claim != row["color"] and draw.chance(0.15):
+        return [Turn(asked(draw, ["why {is_} {x} {c}", "why {is_} {x} {c}?", "how come {x} {is_} {c}", "explain why {x} {is_} {c}"], x=_thing(row), c=claim,
+            is_=_is(row)), f"{capitalized(_colored(row))}, not {claim}.")]
+    turns = [Turn(asked(draw, wordings, x=_thing(row), X=capitalized(_thing(row)), c=claim, is_=_is(row), Is_=capitalized(_is(row)), isnt=f"{_is(row)}n't"),
+        verdict(_colored(row), claim == row["color"]))]
+    while draw.chance(0.4) and len(turns) < 4:
+        if draw.chance(0.5):
+            claim = _color_claim(draw, row)
+            turns.append(Turn(asked(draw, ["and {c}?", "{c}?", "{c} then?", "is it {c}?", "what about {c}"], c=claim), verdict(_colored(row), claim == row["color"])))
+        else:
+            others = [other for other in seeds.facts("colors") if other is not row and (claim == other["color"] or claim not in other["color"])]
+            same = [other for other in others if other["color"] == claim]
+            row = draw.choice(same if same and draw.chance(0.5) else others)
+            turns.append(Turn(also(draw, _thing(row)), verdict(_colored(row), claim == row["color"])))
+    return turns
+
+
+def _mixed_colors(draw: Draw) -> list[Turn]:
+    """What two colors make."""
+    mix = draw.choice(seeds.facts("color_mixing"))
+    first, second = draw.some((mix["first"], mix["second"]), 2)
+    return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?", "{a} plus {c} is which color",
+        "what color do {a} and {c} make?", "{a} and {c} together give what color", "i mix {a} paint with {c} paint, what do i get"], a=first, c=second),
+        f"{capitalized(first)} and {second} make {mix['result']}.")]
 
 
 _KIND_ARTICLES = {"meat": "meat", "fish": "fish", "fruit": "a fruit"}
@@ -54,7 +96,8 @@ def food(draw: Draw) -> list[Turn]:
         row = draw.choice(seeds.facts("food_origins"))
         is_are = row["verb"].split()[0] if row["verb"].split()[0] in ("is", "are") else "is"
         question = asked(draw, ["what {is_} {x} made of", "What {is_} {x} made from?", "what do you make {x} from",
-            "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what"], x=row["food"], is_=is_are)
+            "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what", "{x}: made from what?", "what is in {x}", "what do i need to make {x}",
+            "tell me what {x} {is_} made from", "what goes into {x}?", "whats {x} made of", "from what {is_} {x} made"], x=row["food"], is_=is_are)
         return [Turn(question, f"{capitalized(row['food'])} {row['verb']} {row['made_from']}.")]
     rows = seeds.facts("foods")
     row = draw.choice(rows)
@@ -65,7 +108,8 @@ def food(draw: Draw) -> list[Turn]:
             x=row["food"], is_=_is(row)), capitalized(said))]
     claim = row["kind"] if draw.chance(0.45) else row["not"]
     turns = [Turn(asked(draw, ["{is_} {x} {y}", "{is_} {x} {y}?", "{x} {is_} {y}, right?", "would you call {x} {y}",
-        "is it true that {x} {is_} {y}"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
+        "is it true that {x} {is_} {y}", "{is_} {x} {y} or not", "i think {x} {is_} {y}", "so {x} {is_} {y}?", "true or false: {x} {is_} {y}", "do you think {x} {is_} {y}",
+        "{x} {is_} {y}", "tell me, {is_} {x} {y}?", "{x} {is_} {y}: yes or no?"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
         verdict(said, claim == row["kind"]))]
     if draw.chance(0.3):
         row = draw.choice([other for other in rows if other["kind"] in (claim,
@@ -75,20 +119,60 @@ def food(draw: Draw) -> list[Turn]:
     return turns
 
 
+#: Uses that few things have, for claims.
+_CLEAR_USES = ("writing with ink", "chopping wood", "telling the time", "brushing hair", "eating soup and cereal", "rowing a boat", "cutting the grass", "sleeping",
+    "sewing cloth together", "listening to the heart", "putting out fires", "watering the garden", "lighting a fire", "seeing things far away", "sitting",
+    "driving nails into wood", "cutting wood", "washing clothes", "toasting bread", "peeling potatoes and carrots", "holding cut flowers", "catching fish or balls",
+    "making music", "lifting heavy loads", "warming a room", "opening cans", "measuring lengths", "blowing the nose", "drying hair", "doing sums")
+
+
+def _needs_plural(tool: str) -> bool:
+    return tool in ("scissors", "glasses", "gloves", "stairs", "nail clippers", "pliers", "skis", "skates", "shoelaces", "knitting needles", "shoes", "boots", "sunglasses",
+        "binoculars", "crutches")
+
+
 def tools(draw: Draw) -> list[Turn]:
-    """What is a hammer for? What do I need to cut paper?"""
-    row = draw.choice(seeds.facts("tools"))
-    tool = row["tool"]
-    plural = not tool.startswith(("a ", "an ")) and tool.endswith("s")
-    if draw.chance(0.6):
-        question = asked(draw, ["what is {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}",
-            "why do people need {x}", "{x}, what is it for?", "what's the use of {x}", "tell me what {x} is good for"], x=tool)
-        return [Turn(question.replace(" is scissors", " are scissors"),
-            f"{capitalized(tool)} {'are' if plural else 'is'} for {row['use']}.")]
-    same = [other["tool"] for other in seeds.facts("tools") if other["verb"] == row["verb"]]
-    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}",
-        "which thing helps me to {v}", "i want to {v}, what do i take"], v=row["verb"].replace("our ", "my "))
+    """What is a hammer for? What do I need to cut paper? Is a spoon for writing?"""
+    rows = seeds.facts("tools")
+    row = draw.familiar(rows, 2)
+    form = draw.rng.random()
+    if form < 0.25:
+        return _claimed_use(draw, row)
+    if form < 0.7:
+        turns = [Turn(asked(draw, ["what {is_} {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}", "why do people need {x}",
+            "{x}, what {is_} that for?", "what's the use of {x}", "tell me what {x} {is_} good for", "what {is_} {x} used for", "What {is_} {x} used for?", "use of {x}?",
+            "why do we have {x}", "{x}: what for?", "what does one do with {x}", "whats {x} for", "explain what {x} {is_} for", "what would i use {x} for", "how do people use {x}",
+            "when do i need {x}"], x=row["tool"], is_=_be(row["tool"])), _use_said(row))]
+        while draw.chance(0.3) and len(turns) < 4:
+            row = draw.familiar([other for other in rows if other is not row], 2)
+            turns.append(Turn(also(draw, row["tool"]), _use_said(row)))
+        return turns
+    same = [other["tool"] for other in rows if other["verb"] == row["verb"]]
+    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}", "which thing helps me to {v}", "i want to {v}, what do i take",
+        "what should i take to {v}", "i have to {v}. what do i need?", "name something to {v}", "what helps to {v}?", "how can i {v}, with what"],
+        v=row["verb"].replace("our ", "my "))
     return [Turn(question, f"You can use {listed(same, 'or')} for that.")]
+
+
+def _be(tool: str) -> str:
+    return "are" if _needs_plural(tool) else "is"
+
+
+def _use_said(row: seeds.Row) -> str:
+    return capitalized(f"{row['tool']} {_be(row['tool'])} for {row['use']}.")
+
+
+def _claimed_use(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is a spoon for writing? And for eating?"""
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        words = set(row["use"].split())
+        claim = row["use"] if draw.chance(0.45) else draw.choice([use for use in _CLEAR_USES if not words & (set(use.split()) - {"a", "the", "and", "in", "of", "things", "with"})])
+        wordings = ["and for {u}?", "for {u}?", "then for {u}?"] if number else ["{is_} {x} for {u}", "{Is_} {x} for {u}?", "{is_} {x} used for {u}", "{x} {is_} for {u}, right?",
+            "do we use {x} for {u}", "is it true that {x} {is_} for {u}", "can i use {x} for {u}", "i think {x} {is_} for {u}", "true or false: {x} {is_} for {u}",
+            "do people use {x} for {u}?", "so {x} {is_} for {u}?", "{is_} {x} good for {u}"]
+        turns.append(Turn(asked(draw, wordings, x=row["tool"], u=claim, is_=_be(row["tool"]), Is_=capitalized(_be(row["tool"]))), verdict(_use_said(row), claim == row["use"])))
+    return turns
 
 
 def material(draw: Draw) -> list[Turn]:
@@ -139,45 +223,22 @@ def opposite(draw: Draw) -> list[Turn]:
     while draw.chance(0.35) and len(turns) < 5:
         word = draw.familiar(list(known))
         turns.append(Turn(also_of(draw, word), f"The opposite of {word} is {known[word]}.", (word,)))
-    if draw.chance(0.12):
-        word = draw.familiar(list(known))
-        claim = known[word] if draw.chance(0.5) else draw.choice(list(known.values()))
-        said = f"the opposite of {word} is {known[word]}."
-        return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
-            "{c} is the opposite of {x}, right?"], c=claim, x=word), verdict(said, claim == known[word]),
-            (word, claim))]
+    return _claimed_opposites(draw, known) if draw.chance(0.22) else turns
+
+
+def _claimed_opposites(draw: Draw, known: dict[str, str]) -> list[Turn]:
+    """Is hot the opposite of cold? And wet?"""
+    word = draw.familiar(list(known))
+    said = f"the opposite of {word} is {known[word]}."
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.48) if not turns else turns[0].answer.endswith("no.")
+        claim = known[word] if right else draw.choice([other for other in known.values() if other != known[word]])
+        wordings = ["and {c}?", "{c}?", "is it {c}?", "then {c}?"] if number else ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
+            "{c} is the opposite of {x}, right?", "is the opposite of {x} {c}", "i think the opposite of {x} is {c}", "the opposite of {x} is {c}, right?",
+            "is it true that {c} is the opposite of {x}", "are {x} and {c} opposites", "true or false: the opposite of {x} is {c}", "so {c} is the opposite of {x}?"]
+        turns.append(Turn(asked(draw, wordings, c=claim, x=word), verdict(said, claim == known[word]), (word, claim)))
     return turns
-
-
-_MOST = {"bigger": "big", "smaller": "small"}
-
-
-def comparison(draw: Draw) -> list[Turn]:
-    """Which is bigger? Is a mouse bigger than an elephant? Each question both ways."""
-    row = draw.familiar(seeds.facts("comparisons"))
-    more, less = row["more"], row["less"]
-    first, second = draw.some((more, less), 2)
-    upward = row["opposite"].startswith("less ") or draw.chance(0.65)
-    word = row["comparative"] if upward else row["opposite"]
-    right, other = (more, less) if upward else (less, more)
-    if draw.chance(0.55):
-        turns = [Turn(asked(draw, [
-            "which is {w}, {a} or {c}", "What is {w}, {a} or {c}?", "what is {w}: {a} or {c}", "is {a} or {c} {w}",
-            "{a} or {c}, which is {w}?", "who or what is {w}, {a} or {c}", "which one is {w}, {a} or {c}",
-            "tell me what is {w}, {a} or {c}", "{w}: {a} or {c}?",
-        ], a=first, c=second, w=word), f"{capitalized(right)} is {word} than {other}.")]
-        if draw.chance(0.2) and not row["opposite"].startswith("less "):
-            turned = row["opposite"] if upward else row["comparative"]
-            turns.append(Turn(asked(draw, ["and which is {w}?", "and what is {w}", "and the {w} one?", "which one is {w} then"],
-                w=turned), f"{capitalized(other)} is {turned} than {right}."))
-        return turns
-    answer = verdict(f"{first} is {word if first == right else _turned(row, upward)} than {second}", first == right)
-    return [Turn(asked(draw, ["is {a} {w} than {c}", "Is {a} {w} than {c}?", "{a} is {w} than {c}, right?",
-        "is it true that {a} is {w} than {c}", "i say {a} is {w} than {c}"], a=first, c=second, w=word), answer)]
-
-
-def _turned(row: seeds.Row, upward: bool) -> str:
-    return row["opposite"] if upward else row["comparative"]
 
 
 def counting(draw: Draw) -> list[Turn]:
@@ -195,11 +256,12 @@ def kinds(draw: Draw) -> list[Turn]:
     claim = row["kind"] if right else row["not"]
     said = f"{row['thing']} is {row['kind']}."
     turns = [Turn(asked(draw, ["is {x} {y}", "Is {x} {y}?", "{x} is {y}, right?", "is it true that {x} is {y}",
-        "would you say {x} is {y}"], x=row["thing"], y=claim), verdict(said, right))]
+        "would you say {x} is {y}", "i think {x} is {y}", "so {x} is {y}?", "is {x} {y} or not", "true or false: {x} is {y}", "{x} is {y}", "tell me, is {x} {y}?",
+        "isn't {x} {y}?", "do you think {x} is {y}"], x=row["thing"], y=claim), verdict(said, right))]
     if row["why"] != "-" and draw.chance(0.4):
         turns.append(Turn(asked(draw, ["why", "why?", "how so", "why is that?"]), row["why"]))
     if draw.chance(0.3):
-        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?"],
+        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?", "whats {x}", "what sort of thing is {x}", "{x} is what?", "tell me what {x} is"],
             x=row["thing"]), capitalized(said))]
     return turns
 
@@ -207,7 +269,14 @@ def kinds(draw: Draw) -> list[Turn]:
 def yes_or_no(draw: Draw) -> list[Turn]:
     """Questions whose answer is yes or no, and why."""
     row = draw.choice(seeds.facts("science_yes_no"))
-    return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}"], q=row["question"]), row["answer"])]
+    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}"],
+        q=row["question"], Q=capitalized(row["question"])), _fact_first(row["answer"]))]
+
+
+def _fact_first(answer: str) -> str:
+    """An answer of one sentence with its verdict at the end: `Yes, sea water is salty.` becomes `Sea water is salty, so yes.`"""
+    match = re.fullmatch(r"(Yes|No), (?!not )([^.]+)\.", answer)
+    return verdict(match[2], match[1] == "Yes") if match else answer
 
 
 def rhyme(draw: Draw) -> list[Turn]:
@@ -239,7 +308,7 @@ def questions(draw: Draw) -> list[Turn]:
     row = draw.choice(seeds.facts("questions"))
     question = draw.choice(row["questions"].split(" / ")).rstrip("?")
     return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}",
-        "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]
+        "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), _fact_first(row["answer"]))]
 
 
 def why(draw: Draw) -> list[Turn]:
@@ -249,7 +318,7 @@ def why(draw: Draw) -> list[Turn]:
         row = draw.choice([row for row in seeds.facts("why") if row["answer"].startswith("Yes") or row["answer"].endswith("so yes.")])
         return [Turn(asked(draw, ["why {q}", "Why {q}?", "why {q}?", "tell me: why {q}", "and why {q}"], q=row["question"]), row["reason"])]
     for row in draw.some(seeds.facts("why"), draw.rng.choices((1, 2), (4, 1))[0]):
-        turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), row["answer"]))
+        turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), _fact_first(row["answer"])))
         wordings = ["why", "why?", "why is that", "how come?", "and why", "why is that so?", "but why", "what is the reason"]
         if row["answer"].startswith("No") or row["answer"].endswith("so no."):
             wordings += ["why not", "why not?", "and why not"]

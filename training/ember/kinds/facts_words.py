@@ -20,7 +20,9 @@ def jobs(draw: Draw) -> list[Turn]:
     rows = seeds.words("jobs")
     row = draw.choice(rows)
     job = with_article(row["job"])
-    form = draw.number(0, 4)
+    form = draw.number(0, 7)
+    if form >= 5:
+        return _claimed_job(draw, row)
     if form <= 2:
         turns = [Turn(asked(draw, ["what does {x} do", "What does {x} do?", "what is {x}", "what is the job of {x}",
             "tell me what {x} does", "what do you do as {x}", "whats {x}", "explain the job of {x}",
@@ -39,6 +41,25 @@ def jobs(draw: Draw) -> list[Turn]:
             "what is the name for someone who {w}"], w=row["what they do"]), f"{capitalized(job)} {row['what they do']}.")]
     return [Turn(asked(draw, ["where does {x} work", "Where does {x} work?", "in what place does {x} work",
         "where can i find {x}"], x=job), f"{capitalized(job)} mostly works in or near {row['where']}.")]
+
+
+def _claimed_job(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is it true that a baker repairs shoes? Who bakes bread, a baker or a tailor?"""
+    job, does = with_article(row["job"]), row["what they do"]
+    other = draw.choice([other for other in seeds.words("jobs") if not set(other["what they do"].split()) & set(does.split())])
+    said = f"{job} {does}"
+    if draw.chance(0.45):
+        first, second = draw.some((job, with_article(other["job"])), 2)
+        return [Turn(asked(draw, ["who {w}, {a} or {c}", "who {w}: {a} or {c}?", "{a} or {c}: who {w}", "which of them {w}, {a} or {c}?", "Who {w}, {a} or {c}?",
+            "is it {a} or {c} who {w}", "tell me who {w}, {a} or {c}"], w=does, a=first, c=second), f"{capitalized(said)}.")]
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.48) if not turns else turns[0].answer.endswith("no.")
+        claim = does if right else other["what they do"]
+        wordings = ["but {x} {w}?", "then {x} {w}, right?"] if number else ["is it true that {x} {w}", "{x} {w}, right?", "i think {x} {w}", "so {x} {w}?",
+            "true or false: {x} {w}", "do you think {x} {w}", "my son says {x} {w}", "Is it true that {x} {w}?", "{x} {w}: yes or no?", "surely {x} {w}?", "{x} {w}, correct?"]
+        turns.append(Turn(asked(draw, wordings, x=job, w=claim), verdict(said, right)))
+    return turns
 
 
 def objects(draw: Draw) -> list[Turn]:

@@ -61,6 +61,8 @@ def claimed_capital(draw: Draw) -> list[Turn]:
         "is {c} the capital of {x}", "Is {c} the capital of {x}?", "{c} is the capital of {x}, right?",
         "is the capital of {x} {c}", "isn't {c} the capital of {x}?", "i think {c} is the capital of {x}",
         "the capital of {x} is {c}, is that right?", "is it true that {c} is the capital of {x}",
+        "{c} is the capital of {x}", "true or false: {c} is the capital of {x}", "so {c} is the capital of {x}?", "does {x} have the capital {c}", "would you say {c} is the capital of {x}?",
+        "the capital of {x} is {c}", "tell me if {c} is the capital of {x}",
     ], c=city, x=row["country"]), answer)]
 
 
@@ -73,12 +75,14 @@ def country_of(draw: Draw) -> list[Turn]:
         "Santiago") or draw.chance(0.6) else row["other_city"]
     if draw.chance(0.6):
         question = asked(draw, ["where is {c}", "Where is {c}?", "in which country is {c}", "which country is {c} in",
-            "what country is {c} in?", "{c} is in which country", "where can i find {c}"], c=city)
+            "what country is {c} in?", "{c} is in which country", "where can i find {c}", "{c} is where", "country of {c}?", "tell me where {c} is", "to which country does {c} belong",
+            "where in the world is {c}", "{c}, which country is that", "whereabouts is {c}?"], c=city)
         return [Turn(question, f"{city} is in {row['country']}.")]
     claim = row if draw.chance(0.4) else draw.choice([other for other in rows if other["continent"] == row["continent"]])
     answer = verdict(f"{city} is in {row['country']}", claim is row)
     return [Turn(asked(draw, ["is {c} in {x}", "Is {c} in {x}?", "{c} is in {x}, right?", "does {c} lie in {x}",
-        "is it true that {c} is in {x}"], c=city, x=claim["country"]), answer)]
+        "is it true that {c} is in {x}", "i think {c} is in {x}", "so {c} is in {x}?", "true or false: {c} is in {x}", "isn't {c} in {x}?", "{c} is in {x}", "{c} belongs to {x}, right?",
+        "is {c} a city in {x}"], c=city, x=claim["country"]), answer)]
 
 
 def continent(draw: Draw) -> list[Turn]:
@@ -88,7 +92,8 @@ def continent(draw: Draw) -> list[Turn]:
     form = draw.number(0, 2)
     if form == 0:
         turns = [Turn(asked(draw, ["on which continent is {x}", "which continent is {x} on?", "what continent is {x} in",
-            "where is {x}", "Where is {x}?", "in which part of the world is {x}"], x=country),
+            "where is {x}", "Where is {x}?", "in which part of the world is {x}", "continent of {x}?", "{x} is on which continent", "{x}: which continent", "tell me the continent of {x}",
+            "to which continent does {x} belong?", "whats the continent of {x}"], x=country),
             f"{capitalized(country)} is in {row['continent']}.")]
         if draw.chance(0.3):
             row = draw.familiar(seeds.facts("capitals"))
@@ -99,10 +104,12 @@ def continent(draw: Draw) -> list[Turn]:
             "South America", "North America") if name != row["continent"]])
         said = f"{country} is in {row['continent']}."
         return [Turn(asked(draw, ["is {x} in {c}", "is {x} a country in {c}?", "{x} is in {c}, right?",
-            "does {x} belong to {c}"], x=country, c=claim),
+            "does {x} belong to {c}", "i think {x} is in {c}", "so {x} is in {c}?", "is it true that {x} is in {c}", "true or false: {x} is in {c}", "{x} is in {c}", "does {x} lie in {c}?",
+            "is {x} part of {c}"], x=country, c=claim),
             verdict(said, claim == row["continent"]))]
     return [Turn(asked(draw, ["what language do they speak in {x}", "Which language is spoken in {x}?",
-        "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}"], x=country),
+        "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}", "what is the language of {x}", "{x}: which language", "tell me the language of {x}",
+        "what language is spoken in {x}?", "whats the language in {x}", "i go to {x}, which language do they speak"], x=country),
         f"In {country}, people speak {row['language']}.")]
 
 
@@ -122,7 +129,7 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 2:
         row = draw.choice(seeds.facts("oceans"))
         return [Turn(asked(draw, ["tell me about the {x} ocean", "what do you know about the {x} Ocean", "what is the {x}?",
-            "where is the {x} Ocean"], x=row["name"]), row["fact"])]
+            "where is the {x} Ocean", "where does the {x} Ocean lie?", "something about the {x} Ocean", "a fact about the {x} Ocean", "describe the {x} Ocean"], x=row["name"]), row["fact"])]
     if form == 3:
         row = draw.choice(planets)
         return [Turn(asked(draw, ["tell me about {x}", "what do you know about the planet {x}", "what is {x}",
@@ -130,7 +137,7 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 4:
         row = draw.choice(planets)
         return [Turn(asked(draw, ["which planet is the {o} from the sun", "what is the {o} planet",
-            "name the {o} planet from the sun"], o=row["ordinal"]),
+            "name the {o} planet from the sun", "the {o} planet is called what", "{o} planet?", "Which planet is the {o} one from the sun?", "tell me the {o} planet", "whats the {o} planet"], o=row["ordinal"]),
             f"The {row['ordinal']} planet from the sun is {row['name']}.")]
     answer, questions = draw.choice([
         ("Jupiter is the largest planet.", ["which planet is the largest", "what is the biggest planet", "biggest planet?",
@@ -166,89 +173,70 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     return [Turn(asked(draw, questions), answer)]
 
 
-def days(draw: Draw) -> list[Turn]:
-    """What day comes after Friday, what is tomorrow, how many days are in a month."""
-    rows = seeds.facts("days")
-    at = draw.number(0, 6)
-    day, after, before = rows[at]["name"], rows[(at + 1) % 7]["name"], rows[at - 1]["name"]
-    form = draw.number(0, 7)
-    if form <= 1:
-        turns = [Turn(asked(draw, ["what day comes after {d}", "What day comes after {d}?", "which day is after {d}",
-            "day after {d}?", "what comes after {d}", "what follows {d}", "which day follows {d}?"], d=day),
-            f"{after} comes after {day}.")]
-        if draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]),
-                f"After {after} comes {rows[(at + 2) % 7]['name']}."))
-        return turns
-    if form == 2:
-        return [Turn(asked(draw, ["what day comes before {d}", "which day is before {d}?", "day before {d}",
-            "what is the day before {d}", "what comes before {d}"], d=day), f"{before} comes before {day}.")]
-    if form == 3:
-        kind = draw.choice(("tomorrow", "yesterday"))
-        other = after if kind == "tomorrow" else before
-        verb = "is" if kind == "tomorrow" else "was"
-        return [Turn(asked(draw, ["today is {d}, what day {v} {k}", "if today is {d}, what {v} {k}?",
-            "it is {d} today. what day {v} {k}", "when today is {d}, {k} {v}?"], d=day, k=kind, v=verb),
-            f"If today is {day}, {kind} {verb} {other}.")]
-    if form == 4:
-        claim = draw.choice(("weekday", "weekend"))
-        kind = rows[at]["kind"]
-        said = f"{day} is {'a weekday' if kind == 'weekday' else 'part of the weekend'}."
-        return [Turn(asked(draw, ["is {d} a weekday",
-            "Is {d} a weekday?"] if claim == "weekday" else ["is {d} part of the weekend", "is {d} on the weekend?",
-            "is {d} a weekend day"], d=day), verdict(said, claim == kind))]
-    if form == 5:
-        claim = draw.choice(rows)["name"]
-        return [Turn(asked(draw, ["does {c} come after {d}", "is {c} the day after {d}?", "{c} comes after {d}, right?"], c=claim,
-            d=day), verdict(f"{after} comes after {day}", claim == after))]
-    ordinal = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[at]
-    if form == 6:
-        return [Turn(asked(draw, ["what is the {o} day of the week", "which day is the {o} of the week?", "{o} day of the week"],
-            o=ordinal), f"Counting from Monday, the {ordinal} day is {day}.")]
-    return [Turn(asked(draw, ["list the days of the week", "what are the days of the week", "name all days",
-        "which days are there?", "tell me the seven days"]), f"{listed([row['name'] for row in rows])}.")]
+def landmarks(draw: Draw) -> list[Turn]:
+    """Where a river, a mountain or a building is, and whether it is somewhere else; then the same for another one."""
+    rows = seeds.facts("landmarks")
+    row = draw.choice(rows)
+    if draw.chance(0.45):
+        return _claimed_place(draw, row)
+    turns = [Turn(asked(draw, ["where {v} {x}", "Where {v} {x}?", "where do i find {x}", "in which {k} {v} {x}", "which {k} {v} {x} in?", "what {k} {v} {x} in", "{x} {v} where",
+        "where can i see {x}", "where in the world {v} {x}?", "{x}, where {v} that", "tell me where {x} {v}", "i want to see {x}, where do i go", "whereabouts {v} {x}?"],
+        x=row["place"], k=row["kind"], v=_is_or_are(row["place"])).replace("where are that", "where is that"), _place_said(row))]
+    while draw.chance(0.35) and len(turns) < 4:
+        row = draw.choice([other for other in rows if other is not row])
+        turns.append(Turn(also(draw, row["place"]), _place_said(row)))
+    return turns
 
 
-def months(draw: Draw) -> list[Turn]:
-    """Months: their order, their length, their season."""
-    rows = seeds.facts("months")
-    at = draw.number(0, 11)
+def _place_said(row: seeds.Row) -> str:
+    return capitalized(f"{row['place']} {_is_or_are(row['place'])} in {row['where']}.")
+
+
+def _is_or_are(place: str) -> str:
+    return "are" if place.endswith(("Alps", "Andes", "Himalayas", "Mountains", "Pyrenees", "Carpathians", "Lakes", "Balkans")) else "is"
+
+
+def _claimed_place(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Is the Nile in Asia? And in Africa?"""
+    others = sorted({other["where"] for other in seeds.facts("landmarks") if other["kind"] == row["kind"] and not {other["where"], row["where"]} <= {"England", "Scotland",
+        "the United Kingdom"}} - {row["where"]})
+    turns = []
+    for number in range(draw.rng.choices((1, 2), (3, 1))[0]):
+        right = draw.chance(0.47) if not turns else turns[0].answer.endswith("no.")
+        claim = row["where"] if right else draw.choice(others)
+        wordings = ["and in {c}?", "in {c}?", "in {c}, then?"] if number else ["{v} {x} in {c}", "{V} {x} in {c}?", "{x} {v} in {c}, right?", "is it true that {x} {v} in {c}",
+            "i think {x} {v} in {c}", "so {x} {v} in {c}?", "true or false: {x} {v} in {c}", "my friend says {x} {v} in {c}, is that right", "do i find {x} in {c}?",
+            "{v} {x} really in {c}", "{x} {v} in {c}, isn't that so?"]
+        verb = _is_or_are(row["place"])
+        turns.append(Turn(asked(draw, wordings, x=row["place"], c=claim, v=verb, V=capitalized(verb)), verdict(_place_said(row), right)))
+    return turns
+
+
+def planets(draw: Draw) -> list[Turn]:
+    """The order of the planets: next to each other, their numbers, and claims about these."""
+    rows = seeds.facts("planets")
+    at = draw.number(0, len(rows) - 1)
     row = rows[at]
-    month, after, before = row["name"], rows[(at + 1) % 12]["name"], rows[at - 1]["name"]
-    form = draw.number(0, 9)
-    if form <= 1:
-        turns = [Turn(asked(draw, ["what month comes after {m}", "What month comes after {m}?", "which month is after {m}",
-            "month after {m}?", "what comes after {m}", "which month follows {m}"], m=month), f"{after} comes after {month}.")]
-        if draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]),
-                f"After {after} comes {rows[(at + 2) % 12]['name']}."))
-        return turns
-    if form <= 3:
-        return [Turn(asked(draw, ["what month comes before {m}", "which month is before {m}?", "month before {m}",
-            "what is the month before {m}", "what comes before {m}"], m=month), f"{before} comes before {month}.")]
-    if form == 4:
-        answer = f"{month} has {row['days']} days." if month != "February" else "February has 28 days, and 29 in a leap year."
-        return [Turn(asked(draw, ["how many days does {m} have", "How many days are in {m}?", "days in {m}?", "how long is {m}",
-            "number of days in {m}"], m=month), answer)]
-    if form == 5:
-        return [Turn(asked(draw, ["what is the {o} month", "which month is the {o}?", "{o} month of the year",
-            "name the {o} month of the year"], o=row["ordinal"]), f"The {row['ordinal']} month is {month}.")]
-    if form == 6:
-        return [Turn(asked(draw, ["which number is {m}", "what number month is {m}", "is {m} month number what?"], m=month),
-            f"{month} is the {row['ordinal']} month.")]
-    if form == 7:
-        return [Turn(asked(draw, ["in which season is {m}", "what season is {m} in?", "which season is {m}",
-            "is {m} in summer or winter"], m=month), f"In the north, {month} is in {row['season']}.")]
-    if form == 8:
-        season = draw.choice(seeds.facts("seasons"))
-        if draw.chance(0.5):
-            return [Turn(asked(draw, ["which months are in {s}", "what months belong to {s}", "months of {s}?", "when is {s}"],
-                s=season["name"]), f"{capitalized(season['name'])} is in {season['months']} in the north.")]
-        return [Turn(asked(draw, ["tell me about {s}", "what is {s} like", "what happens in {s}", "describe {s}"],
-            s=season["name"]), season["about"])]
-    claim = draw.choice((after, after, draw.choice(rows)["name"]))
-    return [Turn(asked(draw, ["does {c} come after {m}", "is {c} the month after {m}?", "{c} comes after {m}, right?"], c=claim,
-        m=month), verdict(f"{after} comes after {month}", claim == after))]
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3), (4, 2, 1))[0]):
+        form = draw.number(0, 3)
+        if form == 0 and at < len(rows) - 1:
+            turns.append(Turn(asked(draw, ["which planet comes after {x}", "what planet is after {x}?", "which planet is next to {x}, farther from the sun", "planet after {x}?",
+                "counting from the sun, which planet follows {x}?", "the next planet after {x}"], x=row["name"]), f"{rows[at + 1]['name']} comes after {row['name']}."))
+        elif form == 1 and at:
+            turns.append(Turn(asked(draw, ["which planet comes before {x}", "what planet is before {x}?", "planet before {x}?", "counting from the sun, which planet is before {x}?",
+                "the planet right before {x}"], x=row["name"]), f"{rows[at - 1]['name']} comes before {row['name']}."))
+        elif form == 2:
+            turns.append(Turn(asked(draw, ["which number from the sun is {x}", "what number planet is {x}",
+                "{x} is which planet from the sun", "where in the order of planets is {x}?"], x=row["name"]), f"{row['name']} is the {row['ordinal']} planet from the sun."))
+        else:
+            claim = row if draw.chance(0.5) else draw.choice([other for other in rows if other is not row])
+            turns.append(Turn(asked(draw, ["is {x} the {o} planet", "Is {x} the {o} planet from the sun?", "{x} is the {o} planet, right?", "is it true that {x} is the {o} planet",
+                "i think {x} is the {o} planet from the sun", "the {o} planet is {x}, correct?"], x=row["name"], o=claim["ordinal"]),
+                verdict(f"{row['name']} is the {row['ordinal']} planet from the sun", claim is row)))
+        at = draw.number(0, len(rows) - 1)
+        row = rows[at]
+    return turns
 
 
 _SYLLABLES = "bar bel dor fen gal hul kor lan mar nol pel rav sol tam ur vel wes yor zan bru cri flo gri plu sna tro".split()

@@ -4,6 +4,7 @@ Users first try a model with common words and full sentences. A request for some
 reads mostly rare words is less sure of the common ones.
 """
 
+import re
 from collections.abc import Callable
 
 from .. import seeds, vocabulary
@@ -11,6 +12,8 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, listed
+from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_world,
+    sums_compared, word_tasks)
 from .facts_asking import asked
 from .word_tasks import letter_answer, longer_answer, spelled
 
@@ -200,6 +203,33 @@ def funny(draw: Draw) -> list[Turn]:
         "tell me something funny about {t}", "a funny sentence about {t}", "be funny about {t}"], t=things)), answer, (), (things,))]
 
 
+#: Kinds of facts and sums whose questions are also asked in whole sentences.
+_ASKED_WELL: tuple[tuple[Callable[[Draw], list[Turn]], int], ...] = (
+    (facts_compared.comparison, 10), (facts_compared.given, 4), (facts_classes.is_it, 8), (facts_classes.what_is_it, 4), (facts_premises.premise, 9),
+    (facts_things.color, 5), (facts_things.tools, 6), (facts_things.opposite, 4), (facts_living.body, 3), (facts_living.sounds, 3), (facts_living.is_a, 4),
+    (facts_calendar.days, 6), (facts_calendar.months, 7), (facts_calendar.lengths, 5), (facts_calendar.alphabet, 2), (facts_units.units, 5),
+    (facts_world.capital, 6), (facts_world.claimed_capital, 4), (sums_compared.bigger, 7), (sums_compared.even, 4), (sums_compared.neighbors, 3),
+    (facts_things.why, 4), (explaining.how, 8), (word_tasks.forms, 5), (word_tasks.with_words, 5),
+)
+_QUESTION_WORDS = frozenset("what whats wat what's which how can could is are does do who where when why aren't isn't am was has will would in on".split())
+
+
+def whole_sentences(draw: Draw) -> list[Turn]:
+    """Facts and sums, asked for in whole sentences with capitals and signs."""
+    maker = draw.rng.choices([maker for maker, _ in _ASKED_WELL], [weight for _, weight in _ASKED_WELL])[0]
+    return [Turn(_well_typed(turn.user), turn.answer, turn.protected, turn.names) for turn in maker(draw)]
+
+
+def _well_typed(request: str) -> str:
+    """`request` with a capital at its start and the sign at its end that it should have."""
+    request = re.sub(r"\bi\b", "I", request.strip())
+    request = re.sub(r"(?<=[.?!] )[a-z]", lambda match: match.group().upper(), request)
+    words = re.split(r"[ ,]+", request.lower())
+    asking = (words[0] in _QUESTION_WORDS or {"what", "which", "who"} & set(words)) and ":" not in request and ". " not in request and "tell" not in words
+    sign = "" if request.endswith(("?", ".", "!")) else "?" if asking or request.endswith((" right", " true", " isn't it", " correct")) else "."
+    return capitalized(request) + ("" if ":" in request and sign == "." else sign)
+
+
 Maker = Callable[[Draw], list[Turn]]
 _MAKERS: dict[str, tuple[Maker, int]] = {
     "say only": (say_only, 12),
@@ -210,4 +240,5 @@ _MAKERS: dict[str, tuple[Maker, int]] = {
     "rhymes": (rhymes, 9),
     "picked": (picked, 6),
     "funny": (funny, 3),
+    "whole sentences": (whole_sentences, 60),
 }

@@ -3,6 +3,7 @@
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, number_word, plural, verdict
+from . import sums_compared
 from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES, NumberStory
 
 _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
@@ -162,43 +163,65 @@ _COUNTED = (
 ).split()
 
 
-def _compare(draw: Draw) -> list[Turn]:
-    """Which of two numbers is bigger or smaller, and what comes before and after."""
-    first, second = draw.some(range(0, 100), 2)
-    form = draw.number(0, 5)
-    if form <= 1:
-        more = draw.chance(0.6)
-        answer = f"{max(first, second)} is bigger than {min(first, second)}." if more else f"{min(first, second)} is smaller than {max(first, second)}."
-        return [Turn(draw.wording(COMPARISONS["more" if more else "less"]).format(a=first, b=second), answer)]
-    if form == 2:
-        return [Turn(draw.wording(COMPARISONS["after"]).format(a=first), f"After {first} comes {first + 1}."),
-            *(Turn(draw.wording(_ALSO).format(a=number), f"After {number} comes {number + 1}.") for number in _more(draw))]
-    if form == 3:
-        first = max(1, first)
-        return [Turn(draw.wording(COMPARISONS["before"]).format(a=first), f"Before {first} comes {first - 1}."),
-            *(Turn(draw.wording(_ALSO).format(a=number), f"Before {number} comes {number - 1}.") for number in _more(draw))]
-    if form == 4:
-        kind, other = ("even", "odd") if first % 2 == 0 else ("odd", "even")
-        asked = draw.choice((kind, other))
-        turns = [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked), verdict(f"{first} is {kind}", asked == kind))]
-        while draw.chance(0.5) and len(turns) < 4:
-            number = draw.number(0, 99)
-            kind = "even" if number % 2 == 0 else "odd"
-            turns.append(Turn(draw.wording(_ALSO).format(a=number), verdict(f"{number} is {kind}", asked == kind)))
-        return turns
-    numbers = draw.some(range(0, 100), draw.number(3, 5))
-    up = draw.chance(0.7)
-    ordered = ", ".join(map(str, sorted(numbers, reverse=not up)))
-    return [Turn(draw.wording(COMPARISONS["sort" if up else "sort down"]).format(a=", ".join(map(str, numbers))), f"{ordered}.")]
+#: Sums as people type them in a hurry; `{a}` and `{b}` are numbers in digits or words.
+_SLOPPY = {
+    "plus": ["whats {a} an {b}", "whats {a} and {b}", "{a} and {b}", "{a} n {b}", "{a} an {b} is what", "wat is {a} plus {b}", "{a} + {b} how much", "how much {a} {b} together",
+        "{a} plus {b} pls", "{a} plus {b} equals", "{a} and {b} is", "{a} and {b} makes", "add {a} {b}", "{a}and{b}", "so {a} and then {b} more", "{a} plus {b} thx",
+        "ok {a} plus {b}", "{a} with {b} added", "hey whats {a} plus {b}", "{a} add {b}", "if i have {a} and get {b} more", "what does {a} and {b} make", "tell me {a} and {b}",
+        "what do {a} and {b} make", "quick sum: {a} and {b}", "{a} plus {b} please", "can u add {a} n {b}", "wats {a}+{b}"],
+    "minus": ["whats {a} take away {b}", "{a} take away {b}", "{a} minus {b} pls", "wat is {a} minus {b}", "{a} less {b} is", "{a} without {b}", "{a} minus {b} equals",
+        "{a} take {b} off", "if i have {a} and lose {b}", "{b} from {a}", "{b} away from {a}", "hey whats {a} minus {b}", "ok {a} minus {b}", "{a} down by {b}",
+        "how much is left of {a} after {b}", "what is {a} take away {b}", "can u do {a} minus {b}", "wats {a}-{b}"],
+    "times": ["whats {a} times {b}", "{a} times {b} pls", "{a} x {b} is what", "wat is {a} times {b}", "{a} times {b} equals", "{a} by {b}", "multiply {a} {b}", "{a} multiplied by {b}",
+        "hey whats {a} times {b}", "ok {a} times {b}", "{a} groups of {b}", "how much is {a} x {b}", "can u do {a} times {b}", "whats {a}x{b}", "{b} taken {a} times"],
+}
 
 
-#: Short questions that ask the same about another number.
-_ALSO = ("and {a}?", "and {a}", "what about {a}", "What about {a}?", "and {a}, then?", "how about {a}?")
+def _sloppy(draw: Draw) -> list[Turn]:
+    """Sums in a hurry: numbers in words or mixed, everything in capitals, words left out."""
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3), (5, 3, 2))[0]):
+        operation = _operation(draw)
+        first, second = numbers_for(draw, operation)
+        wording = draw.wording(_SLOPPY[operation] if draw.chance(0.7) else [one for one in QUESTIONS[operation] if "sign" not in one])
+        share = draw.choice((0.0, 0.0, 0.5, 1.0))
+        shown = [number_word(number) if number < 100 and draw.chance(share) and "{a}and" not in wording else str(number) for number in (first, second)]
+        question = wording.format(a=shown[0], b=shown[1])
+        turns.append(Turn(question.upper() if draw.chance(0.15) else question, f"{_sentence(first, second, operation)}."))
+    return turns
 
 
-def _more(draw: Draw) -> list[int]:
-    """Numbers of short further questions, often none."""
-    return draw.some(range(1, 99), draw.rng.choices((0, 1, 2), (5, 3, 2))[0])
+def _below_zero(draw: Draw) -> list[Turn]:
+    """Differences below zero, each beside one above zero with the same numbers or with near ones."""
+    turns = []
+    second = draw.number(1, 20) if draw.chance(0.7) else draw.number(10, 99)
+    first = draw.number(0, second)
+    for _ in range(draw.rng.choices((1, 2, 3), (4, 4, 2))[0]):
+        turns.append(Turn(_asked(draw, first, second, "minus"), f"{_sentence(first, second, 'minus')}."))
+        form = draw.number(0, 2)
+        if form == 0:
+            first, second = second, first
+        elif form == 1:
+            first = max(0, first + draw.choice((-2, -1, 1, 2)))
+        else:
+            first, second = draw.number(0, 12), draw.number(0, 20)
+    return turns
+
+
+def _product(draw: Draw) -> list[Turn]:
+    """Products within the table of twelve, with the factors turned around and their neighbors."""
+    first, second = draw.number(2, 12), draw.number(2, 12)
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3, 4), (4, 3, 2, 2))[0]):
+        turns.append(Turn(_asked(draw, first, second, "times"), f"{_sentence(first, second, 'times')}."))
+        form = draw.number(0, 2)
+        if form == 0:
+            first, second = second, first
+        elif form == 1:
+            second = min(12, max(1, second + draw.choice((-1, 1))))
+        else:
+            first, second = draw.number(2, 12), draw.number(2, 12)
+    return turns
 
 
 def _table(draw: Draw) -> list[Turn]:
@@ -227,18 +250,33 @@ def _half_and_double(draw: Draw) -> list[Turn]:
 
 
 def _count(draw: Draw) -> list[Turn]:
-    """Counting up and down, and three numbers together."""
-    if draw.chance(0.7):
-        low, high = (1, draw.number(3, 20)) if draw.chance(0.6) else (start := draw.number(2, 90), start + draw.number(2, 9))
-        form = draw.rng.choices(("count", "count down", "count back"), (6, 2, 2))[0]
-        if form == "count back":
-            low, high = 1, draw.number(3, 12)
-        numbers = range(low, high + 1) if form == "count" else range(high, low - 1, -1)
-        wording = draw.wording(COMPARISONS[form])
-        return [Turn(wording.format(a=numbers[0], b=numbers[-1]), f"{', '.join(map(str, numbers))}.")]
-    first, second, third = (draw.number(1, 15) for _ in range(3))
-    question = draw.wording(COMPARISONS["three"]).format(a=first, b=second, c=third)
-    return [Turn(question, f"{first} + {second} + {third} = {first + second + third}.")]
+    """Counting up and down from any number to any other, in steps, and three numbers together."""
+    form = draw.rng.choices(("count", "count down", "count back", "steps", "three"), (8, 5, 2, 3, 3))[0]
+    if form == "three":
+        first, second, third = (draw.number(1, 15) for _ in range(3))
+        question = draw.wording(COMPARISONS["three"]).format(a=first, b=second, c=third)
+        return [Turn(question, f"{first} + {second} + {third} = {first + second + third}.")]
+    turns = [_counted(draw, form)]
+    while draw.chance(0.25) and len(turns) < 3:
+        turns.append(_counted(draw, draw.choice(("count", "count down"))))
+    return turns
+
+
+def _counted(draw: Draw, form: str) -> Turn:
+    """Numbers one after the other."""
+    if form == "steps":
+        step = draw.choice((2, 3, 4, 5, 10))
+        numbers = range(step, step * draw.number(4, 11), step)
+        wordings = ["count by {k} to {b}", "count in {k}s from {a} to {b}", "count in steps of {k} from {a} to {b}", "count to {b} in steps of {k}", "from {a} to {b} in steps of {k}"]
+        return Turn(draw.wording(wordings).format(k=step, a=numbers[0], b=numbers[-1]), f"{', '.join(map(str, numbers))}.")
+    low, high = (1, draw.number(3, 20)) if draw.chance(0.5) else (start := draw.number(0, 95), start + draw.number(2, 12))
+    if form == "count back":
+        low, high = 1, draw.number(3, 20)
+    numbers = range(low, high + 1) if form == "count" else range(high, low - 1, -1)
+    wording = draw.wording(COMPARISONS[form])
+    as_words = draw.chance(0.08) and high < 100
+    shown = [number_word(number) if as_words else str(number) for number in (numbers[0], numbers[-1])]
+    return Turn(wording.format(a=shown[0], b=shown[1]), f"{', '.join(map(str, numbers))}.")
 
 
 _MAKERS = {
@@ -248,7 +286,14 @@ _MAKERS = {
     "claim": (_claim, 10),
     "story": (_story, 16),
     "given away": (_given_away, 4),
-    "compare": (_compare, 14),
+    "sloppy": (_sloppy, 26),
+    "below zero": (_below_zero, 10),
+    "product": (_product, 16),
+    "bigger": (sums_compared.bigger, 22),
+    "even": (sums_compared.even, 12),
+    "neighbors": (sums_compared.neighbors, 8),
+    "sorting": (sums_compared.sorting, 8),
+    "in words": (sums_compared.in_words, 6),
     "half and double": (_half_and_double, 6),
-    "count": (_count, 14),
+    "count": (_count, 22),
 }

@@ -5,7 +5,10 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, verdict, with_article
+from . import word_finding
 from .facts_asking import asked
+from .random_words import any_name, full_name, random_code, rare_word
+from .word_sentences import claimed_form, with_words
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -25,8 +28,16 @@ def _text(draw: Draw, longest: int = 4) -> str:
 
 
 def _word(draw: Draw) -> str:
-    """A word of any kind, every second time one that is less common."""
-    return draw.word(draw.choice(("word", "any")))
+    """A word of any kind: a common one, one that is less common, or one that no list contains."""
+    return rare_word(draw) if draw.chance(0.35) else draw.word(draw.choice(("word", "any")))
+
+
+def _words(draw: Draw, count: int) -> list[str]:
+    """Distinct words without spaces."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[_word(draw).lower()] = None
+    return list(found)
 
 
 _PHRASES = [
@@ -129,11 +140,11 @@ def spelled(word: str, backward: bool = False) -> str:
 def reverse(draw: Draw) -> list[Turn]:
     """Reverses words letter by letter, or the order of words."""
     if draw.chance(0.6):
-        word = draw.word("word")
+        word = _word(draw)
         return [Turn(asked(draw, ["reverse {t}", "Reverse the word {t}.", "write {t} backwards", "{t} backward",
             "what is {t} backwards", "turn {t} around", "reverse the letters of {t}", "mirror the word {t}"],
             t=_quoted(draw, word)), word[::-1], (word,))]
-    words = draw.words("word", draw.number(2, 4))
+    words = _words(draw, draw.number(2, 4))
     return [Turn(asked(draw, ["reverse the order of the words: {t}", "put these words in reverse order: {t}",
         "write these words in the opposite order: {t}", "last word first: {t}"], t=" ".join(words)), " ".join(reversed(words)),
         (" ".join(words),))]
@@ -196,13 +207,15 @@ def forms(draw: Draw) -> list[Turn]:
 
 _FORM_QUESTIONS = {
     "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called",
-    "one {t}, two what", "{t} in the plural", "give me the plural of {t}", "plural form of {t}"],
+    "one {t}, two what", "{t} in the plural", "give me the plural of {t}", "plural form of {t}", "plural: {t}", "whats the plural of {t}",
+    "how do i say more than one {t}", "many {t}, what is the right form?", "i have one {t}, you have two ...", "what do you call two of them: {t}", "tell me the plural of {t}", "{t}, plural?"],
     "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}",
-    "{t} in the past tense", "put {t} in the past"],
-    "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?"],
+    "{t} in the past tense", "put {t} in the past", "past tense: {t}", "whats the past of {t}", "the past form of {t}", "today i {t}, yesterday i ...",
+    "how do you say {t} in the past", "past of the verb {t}?", "give me the past tense of {t}", "{t}, past tense?", "simple past of {t}", "tell me the past tense of {t}"],
+    "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?", "i have ... ({t})", "participle: {t}", "give me the past participle of {t}", "have plus {t}, which form?"],
     "comparative": ["comparative of {t}", "what is the comparative of {t}", "more {t} is called what",
-    "{t}, and the next step up?", "how do i say more {t}"],
-    "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what"],
+    "comparative: {t}", "whats the comparative of {t}", "give me the comparative of {t}", "how do i say more {t}"],
+    "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what", "superlative: {t}", "whats the superlative of {t}", "give me the superlative of {t}"],
 }
 
 
@@ -220,7 +233,7 @@ def _form(draw: Draw, form: str) -> tuple[str, str]:
 
 def sorting(draw: Draw) -> list[Turn]:
     """Alphabetical order, and picking one of several."""
-    words = draw.words(draw.choice(("word", "any")), draw.choice((2, 2, 3, 4, 5)))
+    words = _words(draw, draw.choice((2, 2, 3, 4, 5)))
     form = draw.number(0, 4) if len(words) > 2 else 4
     shown = ", ".join(words)
     if form <= 1:
@@ -366,6 +379,99 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
         verdict(said, claim == name), (word,))]
 
 
+#: Questions about one word, each with what is answered; `{t}` is the word.
+_ABOUT_A_WORD = {
+    "spell": ["spell {t}", "how do you spell {t}", "spell the word {t}", "letters of {t}", "spell out {t}", "{t}: spell it", "how is {t} spelled", "{t} letter by letter"],
+    "backward": ["spell {t} backward", "spell {t} backwards", "spell {t} from the end", "{t} backward, letter by letter", "the letters of {t} from last to first"],
+    "reverse": ["reverse {t}", "write {t} backwards", "{t} backwards", "turn {t} around", "mirror {t}", "reverse the letters of {t}"],
+    "upper": ["{t} in upper case", "write {t} in capitals", "upper case: {t}", "{t} in capital letters", "make {t} all caps", "uppercase {t}"],
+    "repeat": ["say {t}", "repeat {t}", "write {t}", "copy {t}", "echo {t}", "type {t}", "just say {t}"],
+    "twice": ["say {t} twice", "write {t} two times", "repeat {t} twice", "{t} two times"],
+    "first": ["first letter of {t}", "what is the first letter of {t}", "{t} starts with which letter", "which letter does {t} begin with", "first letter: {t}",
+        "what letter is at the start of {t}"],
+    "last": ["last letter of {t}", "what is the last letter of {t}", "{t} ends with which letter", "which letter does {t} end with", "last letter: {t}",
+        "what letter is at the end of {t}"],
+    "count": ["how many letters does {t} have", "count the letters of {t}", "how long is {t}", "number of letters in {t}", "letters in {t}, how many", "{t}: how many letters"],
+    "second": ["second letter of {t}", "what is the second letter of {t}", "which letter comes second in {t}"],
+}
+
+
+def _about(word: str, form: str) -> str:
+    """The answer to a question of `_ABOUT_A_WORD`."""
+    match form:
+        case "spell" | "backward":
+            return spelled(word, form == "backward")
+        case "reverse":
+            return word[::-1]
+        case "upper":
+            return word.upper()
+        case "repeat" | "twice":
+            return " ".join([word] * (2 if form == "twice" else 1))
+        case "second":
+            return f"The second letter of {word} is {word[1].upper()}."
+        case _:
+            return letter_answer(word, form)
+
+
+def taken_apart(draw: Draw) -> list[Turn]:
+    """One rare word in several ways, or several rare words in the same way: copied, spelled, turned around, measured."""
+    word, form = rare_word(draw), draw.choice(list(_ABOUT_A_WORD))
+    turns = [Turn(asked(draw, _ABOUT_A_WORD[form], t=_quoted(draw, word)), _about(word, form), (word,))]
+    for _ in range(draw.rng.choices((0, 1, 2, 3), (4, 4, 3, 2))[0]):
+        if draw.chance(0.5):
+            word = rare_word(draw)
+            turns.append(Turn(asked(draw, ["and {t}", "and {t}?", "now {t}", "next: {t}", "what about {t}"], t=word), _about(word, form), (word,)))
+        else:
+            form = draw.choice(list(_ABOUT_A_WORD))
+            turns.append(Turn(asked(draw, _ABOUT_A_WORD[form], t=word), _about(word, form), (word,)))
+    return turns
+
+
+def two_words(draw: Draw) -> list[Turn]:
+    """Which of two rare words is longer or shorter, in both orders, and whether one is."""
+    turns: list[Turn] = []
+    first, second = rare_word(draw).lower(), rare_word(draw).lower()
+    for number in range(draw.rng.choices((1, 2, 3), (4, 3, 2))[0]):
+        if number and draw.chance(0.4):
+            first, second = rare_word(draw).lower(), rare_word(draw).lower()
+        elif number:
+            first, second = second, first
+        if len(first) == len(second):
+            answer = f"{capitalized(first)} has {len(first)} letters and {second} has {len(second)}, so they are equally long."
+            turns.append(Turn(asked(draw, ["which is longer, {a} or {c}", "which word is longer: {a} or {c}", "which is shorter, {a} or {c}"], a=first, c=second), answer,
+                (first, second)))
+            continue
+        form = draw.choice(("longer", "longer", "shorter"))
+        answer = longer_answer(first, second, form)
+        if draw.chance(0.35):
+            holds = answer.endswith(f"so {first} is {form}.")
+            answer = verdict(f"{capitalized(first)} has {len(first)} letters and {second} has {len(second)}", holds)
+            wordings = ["is {a} {f} than {c}", "is the word {a} {f} than {c}?", "{a} is {f} than {c}, right?", "is it true that {a} is {f} than {c}", "is {a} a {f} word than {c}"]
+        else:
+            wordings = ["which is {f}, {a} or {c}", "which word is {f}: {a} or {c}", "{f} word: {a} or {c}", "is {a} or {c} {f}", "{a} or {c}, which word is {f}",
+                "Which word is {f}, {a} or {c}?", "the {f} one of {a} and {c}", "{f}: {a} or {c}?", "compare the words {a} and {c}, which is {f}"]
+        turns.append(Turn(asked(draw, wordings, a=first, c=second, f=form), answer, (first, second)))
+    return turns
+
+
+def typed_exactly(draw: Draw) -> list[Turn]:
+    """Names, codes, invented words and phrases of them that must be repeated letter by letter."""
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3), (4, 3, 2))[0]):
+        form = draw.number(0, 3)
+        if form == 0:
+            text = random_code(draw)
+        elif form == 1:
+            text = full_name(draw)
+        elif form == 2:
+            text = " ".join(rare_word(draw) for _ in range(draw.number(2, 5)))
+        else:
+            text = fill(draw, draw.choice(_PHRASES), {"name": any_name(draw)})
+        turns.append(Turn(asked(draw, ["say {t}", "repeat: {t}", "repeat after me: {t}", "write {t}", "type exactly: {t}", "copy this: {t}", "say exactly: {t}", "echo: {t}",
+            "write this down: {t}", "please repeat: {t}", "print {t}", "only say: {t}", "repeat word for word: {t}", "answer with: {t}"], t=_quoted(draw, text)), text, (text,)))
+    return turns
+
+
 _MAKERS = {
     "say": (say, 20),
     "case": (case, 32),
@@ -377,6 +483,15 @@ _MAKERS = {
     "replaced": (replaced, 6),
     "edited": (edited, 14),
     "sentence": (sentence, 8),
+    "sentence with words": (with_words, 18),
+    "claimed form": (claimed_form, 8),
+    "taken apart": (taken_apart, 26),
+    "two words": (two_words, 14),
+    "starting with": (word_finding.starting, 10),
+    "counted letter": (word_finding.counted_letter, 10),
+    "first in the alphabet": (word_finding.first_in_alphabet, 6),
+    "of a length": (word_finding.of_length, 6),
+    "typed exactly": (typed_exactly, 14),
     "upper and reverse": (upper_and_reverse, 2),
     "two words swapped": (swapped, 2),
     "part of speech": (is_it_a_word, 4),

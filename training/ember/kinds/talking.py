@@ -1,0 +1,160 @@
+"""Talk from seeds in steps: one or more wordings with their answers, then perhaps what the user says next.
+
+Two things make many sentences of one line: `[a|b|]` stands for one of its alternatives, `{name}` for a word of a kind of
+`vocabulary`, of `talking_words`, or for a number. All steps of a talk share their words.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .. import seeds
+from ..chat import Turn
+from ..draw import Draw
+from ..fill import fill, keys
+from .talking_words import COLUMNS
+
+_ALTERNATIVES = re.compile(r"\[([^\[\]]*)\]")
+#: The share of answers that take up a word of the message, if any does.
+_TAKING_UP = 0.75
+#: Numbers, from least to most.
+_NUMBERS = {"few": (2, 9), "number": (2, 30), "big": (31, 999), "age": (6, 90), "hour": (1, 12)}
+_LETTERS = "abcdefghijkmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the user may say at one point of a talk, and the answers that fit; an optional step may be left out."""
+
+    wordings: tuple[str, ...]
+    answers: tuple[str, ...]
+    optional: bool
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A talk: its kind and its steps."""
+
+    kind: str
+    steps: tuple[Step, ...]
+
+
+@cache
+def talks() -> tuple[Talk, ...]:
+    """Returns all talks of `seeds/chats/talk`; a tag line applies until the next one."""
+    found = []
+    for path in sorted((seeds.FOLDER / "chats" / "talk").glob("*.txt")):
+        found += _talks_of(path)
+    return tuple(found)
+
+
+def _talks_of(path: Path) -> list[Talk]:
+    found: list[Talk] = []
+    kind = ""
+    for block in re.split(r"^---\s*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        steps: list[tuple[list[str], list[str], bool]] = []
+        for line in block.strip("\n").splitlines():
+            if line.startswith("# kind:"):
+                kind = line.removeprefix("# kind:").strip()
+            elif line.startswith(("user: ", "user?: ")):
+                if not steps or steps[-1][1]:
+                    steps.append(([], [], line.startswith("user?")))
+                steps[-1][0].append(line.split(": ", 1)[1])
+            elif line.startswith("ember: "):
+                steps[-1][1].append(line.removeprefix("ember: "))
+            elif line and not line.startswith("#"):
+                # An answer of several lines, such as a poem.
+                steps[-1][1][-1] += f"\n{line}"
+        if steps:
+            found.append(Talk(kind, tuple(Step(tuple(asks), tuple(answers), optional) for asks, answers, optional in steps)))
+    return found
+
+
+def talk(draw: Draw, kinds: tuple[str, ...] | None = None, several: bool | None = None) -> tuple[str, list[Turn]]:
+    """Returns the turns of a talk: of one of `kinds`, and of several steps or of one, if that is asked for."""
+    known = _known(kinds, several)
+    made = draw.rng.choices(known, [sum(len(step.wordings) for step in one.steps) ** 0.5 for one in known])[0]
+    values: dict[str, str] = {}
+    steps = [step for step in made.steps if not step.optional or draw.chance(0.5)]
+    if len(steps) > 1 and draw.chance(0.15):
+        steps = steps[:draw.number(1, len(steps) - 1)]
+    return made.kind, [_turn(draw, step, values) for step in steps]
+
+
+@cache
+def kinds() -> frozenset[str]:
+    """Returns the kinds of talks of one step."""
+    return frozenset(one.kind for one in talks() if len(one.steps) == 1)
+
+
+@cache
+def _known(kinds: tuple[str, ...] | None, several: bool | None) -> tuple[Talk, ...]:
+    return tuple(one for one in talks() if (kinds is None or one.kind in kinds) and several in (None, len(one.steps) > 1))
+
+
+def _turn(draw: Draw, step: Step, values: dict[str, str]) -> Turn:
+    asked = filled(draw, chosen(draw, draw.wording(step.wordings)), values)
+    named = {key for key, value in values.items() if value in asked}
+    known = [answer for answer in step.answers if all(key in values for key in _needed(answer, values))]
+    taking_up = [answer for answer in known if named & set(_needed(answer, values))]
+    if taking_up and draw.chance(_TAKING_UP):
+        known = taking_up
+    # Every talk has an answer that needs no more than its wordings name.
+    answer = filled(draw, chosen(draw, draw.choice(known or step.answers)), values)
+    return Turn(asked, answer, (), tuple(values.values()))
+
+
+def _needed(answer: str, values: dict[str, str]) -> list[str]:
+    """The slots of an answer that its message must have filled; a plural counts as filled by its singular."""
+    return ["animal" if key == "animals" and "animal" in values else key for key in keys(answer)]
+
+
+def chosen(draw: Draw, template: str) -> str:
+    """Returns `template` with one of the alternatives of each `[a|b]`, the innermost first."""
+    while match := _ALTERNATIVES.search(template):
+        template = template[:match.start()] + draw.choice(match[1].split("|")) + template[match.end():]
+    return template
+
+
+def filled(draw: Draw, template: str, values: dict[str, str]) -> str:
+    """Returns `template` with its slots filled from `values`, to which words, numbers and codes are added."""
+    for key in keys(template):
+        if key not in values:
+            _add(draw, key, values)
+    return fill(draw, template, values)
+
+
+def _add(draw: Draw, key: str, values: dict[str, str]) -> None:
+    """Adds the word of a slot that is none of `vocabulary`, with its other forms."""
+    name = key.rstrip("0123456789")
+    number = key.removeprefix(name)
+    if name in _NUMBERS:
+        values[key] = _other(lambda: str(draw.number(*_NUMBERS[name])), values)
+    elif name == "code":
+        values[key] = _other(lambda: code(draw), values)
+    elif name in COLUMNS:
+        names, rows = COLUMNS[name]
+        row = _other_row(draw, rows, values)
+        for column, form in zip(names, row):
+            values[column + number] = fill(draw, form, values)
+
+
+def _other(made, values: dict[str, str]) -> str:
+    while (value := made()) in values.values():
+        pass
+    return value
+
+
+def _other_row(draw: Draw, rows: tuple[tuple[str, ...], ...], values: dict[str, str]) -> tuple[str, ...]:
+    while (row := draw.choice(rows))[0] in values.values():
+        pass
+    return row
+
+
+def code(draw: Draw) -> str:
+    """Returns a short code of letters and digits, such as nobody has read before."""
+    letters = "".join(draw.choice(_LETTERS) for _ in range(draw.number(1, 4)))
+    digits = str(draw.number(2, 999))
+    made = draw.choice((letters + digits, digits + letters, f"{letters}-{digits}"))
+    return made.upper() if draw.chance(0.4) else made

@@ -94,14 +94,14 @@ def _known(kinds: tuple[str, ...] | None, several: bool | None) -> tuple[Talk, .
 
 
 def _turn(draw: Draw, step: Step, values: dict[str, str]) -> Turn:
-    asked = filled(draw, chosen(draw, draw.wording(step.wordings)), values)
+    asked = filled(draw, chosen(draw, draw.wording(step.wordings)).strip(), values)
     named = {key for key, value in values.items() if value in asked}
     known = [answer for answer in step.answers if all(key in values for key in _needed(answer, values))]
     taking_up = [answer for answer in known if named & set(_needed(answer, values))]
     if taking_up and draw.chance(_TAKING_UP):
         known = taking_up
     # Every talk has an answer that needs no more than its wordings name.
-    answer = filled(draw, chosen(draw, draw.choice(known or step.answers)), values)
+    answer = filled(draw, chosen(draw, draw.choice(known or step.answers)).strip(), values)
     return Turn(asked, answer, (), tuple(values.values()))
 
 

@@ -2,11 +2,12 @@
 
 import re
 
+from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import keys
 from ..grammar import capitalized, plural, with_article
-from .creating_data import FORMS, NAMED, Form
+from .creating_data import FORMS, JOKES, NAMED, NO_TOPICS, TOPICS, Form
 from .facts_asking import asked
 from .talking import filled
 
@@ -26,6 +27,8 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a creative request, perhaps with requests for more."""
     if draw.chance(0.14):
         return "creative", names(draw)
+    if draw.chance(0.16):
+        return "creative", jokes(draw)
     form = draw.rng.choices(FORMS, [form.weight for form in FORMS])[0]
     return "creative", of_form(draw, form)
 
@@ -137,6 +140,63 @@ def _as_title(subject: str) -> str:
     first, *rest = re.sub(r"^(a|an|my) ", "the ", subject).split()
     return " ".join([first if first == "the" else capitalized(first), *(capitalized(word) for word in rest)])
 
+
+_ANY_JOKE = ["tell me a joke", "a joke please", "joke", "do you know a joke", "make me laugh", "tell me something funny", "got a joke for me", "another joke",
+    "i need a joke", "can you be funny", "say something funny", "a good joke please", "know any jokes", "tell me your best joke", "i want to laugh"]
+_JOKE_ABOUT = ["a joke about {t}", "tell me a joke about {t}", "do you know a joke about {t}", "joke about {t} please", "make a joke about {t}", "got a joke about {t}",
+    "i want a joke about {t}", "can you tell a joke about {t}", "know any jokes about {t}", "make me laugh about {t}"]
+_ANOTHER_JOKE = ["another one", "one more", "another", "more", "another joke", "a different one", "tell me another", "next one", "haha, one more", "not funny, another one",
+    "i know that one, another please", "and another"]
+
+
+def jokes(draw: Draw) -> list[Turn]:
+    """Jokes, each with the same chance: about a topic that is known, about any thing, or about nothing in particular."""
+    rows = [row for row in seeds.facts("jokes") if row["topic"] != "riddle"]
+    form = draw.rng.random()
+    if form < 0.3:
+        return _jokes_about_a_thing(draw)
+    about = form < 0.75
+    row = draw.choice([row for row in rows if row["topic"] not in NO_TOPICS] if about else rows)
+    question = asked(draw, _JOKE_ABOUT, t=_joke_topic(draw, row["topic"])) if about else asked(draw, _ANY_JOKE)
+    turns = [Turn(question, _told(row), (), ())]
+    told = [row]
+    while draw.chance(0.4) and len(turns) < 4:
+        left = [one for one in rows if one not in told]
+        same = [one for one in left if one["topic"] == row["topic"]]
+        if about and draw.chance(0.5):
+            row = draw.choice([one for one in left if one["topic"] not in NO_TOPICS])
+            turns.append(Turn(asked(draw, ["and about {t}?", "now one about {t}", "one about {t} please", "another one, about {t}"],
+                t=_joke_topic(draw, row["topic"])), _told(row)))
+        else:
+            row = draw.choice(same if about and same else left)
+            turns.append(Turn(asked(draw, _ANOTHER_JOKE), _told(row)))
+        told.append(row)
+    return turns
+
+
+def _told(row: seeds.Row) -> str:
+    return f"{row['question']} {row['punchline']}"
+
+
+def _joke_topic(draw: Draw, topic: str) -> str:
+    """Returns the topic of a joke as somebody asks for it: `a cow`, `cows`, `the sea`."""
+    return TOPICS.get(topic) or draw.choice((with_article(topic), plural(topic)))
+
+
+def _jokes_about_a_thing(draw: Draw) -> list[Turn]:
+    """Jokes about a thing that no joke is known of."""
+    known = {row["topic"] for row in seeds.facts("jokes")}
+    while (thing := draw.word(draw.choice(COUNTABLE_WORDS))) in known:
+        pass
+    turns = []
+    for text in draw.some(JOKES, draw.rng.choices((1, 2, 3), (6, 3, 1))[0]):
+        question = asked(draw, _ANOTHER_JOKE) if turns else asked(draw, _JOKE_ABOUT, t=draw.choice((with_article(thing), plural(thing))))
+        turns.append(Turn(question, filled(draw, text, {"x": thing, "xs": plural(thing)}), (), (thing, plural(thing))))
+    return turns
+
+
+#: Kinds of words for jokes about any thing.
+COUNTABLE_WORDS = ("thing", "animal", "object", "animal")
 
 _NAMING = ["a name for {t}", "give me a name for {t}", "make up a name for {t}", "name for {t} please", "suggest a name for {t}", "think of a name for {t}",
     "i need a name for {t}", "what is a good name for {t}", "find a name for {t}", "can you name {t}"]

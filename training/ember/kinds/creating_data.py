@@ -280,3 +280,20 @@ NAMED = {
     "car bike bicycle van truck tractor": ("Rocket", "Old Thunder", "The Blue Bean", "Betsy", "Lightning Bug", "Grumbles", "Sunny", "The Green Arrow", "Rattles", "Swift"),
     "newspaper school magazine blog radio show podcast": ("The Morning Bell", "The Paper Kite", "Small Talk", "The Daily Apple", "Round the Corner", "Kitchen Table News", "Night Lamp", "The Curious Mind"),
 }
+
+#: Jokes about any countable thing.
+JOKES = (
+    "What do you call {a x} in the snow? A cold {x}.", "Why did the {x} cross the road? It had heard that the chicken does it all the time.",
+    "What is better than {a x}? Two {xs}, and one of them is free.", "Why did the {x} go to school? It wanted to be a little brighter.",
+    "What did one {x} say to the other? You go first, I have to think.", "How do you make {a x} laugh? Tell it a joke on Monday, and wait until Friday.",
+    "Knock, knock. Who is there? A {x}. A {x} who? You know so many {xs}?", "Why was the {x} late? It followed a sign that said: slow down.",
+    "What do you call {a x} with a tie? Sir.", "What has four legs and looks like {a x}? Two {xs} at a picnic, if you count the table.",
+    "Why do {xs} never win at cards? They always show their hand, and they have none.", "What does {a x} do on the weekend? Exactly what it does on Monday, but slower.",
+    "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It wanted to reach the high notes.",
+    "What do you get if you cross {a x} with a clock? A {x} that is always on time.",
+)
+#: Topics of the jokes of `seeds/facts/jokes.tsv` that are not countable, as users ask for them; others are nouns.
+TOPICS = {"fruit": "fruit", "food": "food", "school": "school", "sea": "the sea", "body": "the body", "weather": "the weather", "snow": "snow", "sun": "the sun",
+    "moon": "the moon", "space": "space", "music": "music", "sport": "sports", "travel": "traveling", "coffee": "coffee", "math": "math", "cheese": "cheese"}
+#: Topics under which users ask for no joke.
+NO_TOPICS = {"riddle", "ember", "work", "numbers"}

@@ -61,17 +61,16 @@ _COMPARED = (
     ("object", "the {x} is {n} dollars", "dollars", "most expensive", "cheapest", "which"),
     ("object", "the {x} weighs {n} kilos", "kilos", "heaviest", "lightest", "which"),
     ("city", "{x} is {n} kilometers away", "kilometers", "farthest", "nearest", "which"),
-    ("animal", "the {x} weighs {n} kilos", "kilos", "heaviest", "lightest", "which"),
+    ("name", "{x} has {n} coins", "coins", "richest", "poorest", "who"),
     ("name", "{x} has {n} points", "points", "best", "worst", "who"),
     ("object", "the {x} is {n} centimeters long", "centimeters", "longest", "shortest", "which"),
-    ("name", "{x} ran {n} meters", "meters", "fastest", "slowest", "who"),
 )
 
 
 #: What a superlative becomes when there are only two.
 _OF_TWO = {"oldest": "older", "youngest": "younger", "most expensive": "more expensive", "cheapest": "cheaper", "heaviest": "heavier",
     "lightest": "lighter", "farthest": "farther away", "nearest": "nearer", "best": "better", "worst": "worse", "longest": "longer",
-    "shortest": "shorter", "fastest": "faster", "slowest": "slower"}
+    "shortest": "shorter", "richest": "richer", "poorest": "poorer"}
 
 
 def compared(draw: Draw, between: Between) -> list[Turn]:

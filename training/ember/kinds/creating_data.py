@@ -158,10 +158,12 @@ _SHOP_NAMES = (
 _PET_NAMES = ("Pepper", "Mango", "Button", "Waffles", "Comet", "Pickle", "Hazel", "Noodle", "Clover", "Sunny", "Peanut", "Maple", "Ziggy", "Pumpkin",
     "Olive", "Marble", "Ginger", "Pogo", "Nutmeg", "Dot", "Socks", "Bean", "Flash", "Tulip", "Bubbles", "Captain", "Miso", "Juniper", "Rascal", "Toffee")
 _SANDWICHES = (
-    "The {Adjective} {Name}: {filling}, {filling2} and {sauce} on {loaf}.", "How about the {Animal} Special? Take {loaf}, add {filling} and {filling2}, and finish it with {sauce}.",
+    "The {Name} Special: {filling}, {filling2} and {sauce} on {loaf}.", "How about the {Animal} Special? Take {loaf}, add {filling} and {filling2}, and finish it with {sauce}.",
     "I call it the Sunday Stack: {loaf} with {sauce}, then {filling}, then {filling2}.", "The {Color} Tower: two slices, {filling} between them, {sauce} on top, and some {filling2} for luck.",
     "Take {loaf}, spread {sauce} on it, and add {filling} with {filling2}. I call it the {City}.",
     "The Brave {Job}: {filling} and {filling2} on {loaf}, with more {sauce} than anybody needs.",
+    "The {Color} {Animal}: warm {filling} on {loaf}, with {filling2} and a spoon of {sauce}.", "My {Day} sandwich: {loaf}, {sauce}, {filling}, {filling2}. Press it flat and eat it with both hands.",
+    "Put {filling} and {filling2} on {loaf}, close your eyes, and add {sauce}. That is the Surprise from {City}.",
     "Here is the Midnight {Object}: {loaf}, {filling}, {filling2}, and a little {sauce}. Eat it standing up.",
 )
 _ANIMALS = (
@@ -172,30 +174,42 @@ _ANIMALS = (
     "The pocket {animal}: it is as small as a coin, loves {foods}, and hides {where}.",
     "The {animal} with {few} tails. It uses one for balance and the others to carry {foods}.",
     "The cloud {animal}. It looks like {a animal}, but it is as light as a feather and floats away when you sneeze.",
-    "The {color} snow {animal}. Its feet are warm, so it always leaves small puddles behind.",
+    "The {color} snow {animal}. Its breath is warm, so it always leaves small puddles behind.",
+    "The {animal} of the hour: it is awake for one hour a day, and in that hour it eats {foods}.",
+    "The shy {animal}. When it is afraid, it becomes {color} and pretends to be {a object}.",
+    "The singing {animal}. It lives {where} and knows {few} songs, all of them about {foods}.",
+    "The {adjective} {animal2}-{animal}. It has the ears of {a animal} and the patience of {a animal2}.",
 )
 _DRINKS = (
     "The {Color} {Animal}: {drink} with {flavor} and a lot of ice.", "{Drink} with {flavor} and {flavor2}. I call it the {Adjective} {Name}.",
-    "Mix {drink} with some {flavor}, and call it {City} Morning.", "A {Day} Sparkle: {drink}, {flavor}, and a straw as long as your arm.",
+    "Mix {drink} with some {flavor}, and call it {City} Morning.",
+    "Warm {drink} with {flavor}, in a {color} cup. I call it Slow {Day}.", "The Thirsty {Job}: cold {drink}, a slice of lemon, and a pinch of {flavor}.",
+    "{Drink} shaken with {flavor}, served with {few} ice cubes and a paper umbrella.", "The {Animal} Cooler: half {drink}, half {drink2}, and a leaf of mint.", "A {Day} Sparkle: {drink}, {flavor}, and a straw as long as your arm.",
 )
 _ICE = (
-    "{Food} and {flavor}, with {color} sprinkles.", "How about {flavor} with a little {flavor2}? I call it {Adjective} {Animal}.", "{Food} with a swirl of {flavor}.",
-    "{Flavor} and {food}. The first spoon is strange, the second is wonderful.",
+    "{Flavor} and {flavor2}, with {color} sprinkles.", "How about {flavor} with a little {flavor2}? I call it {Adjective} {Animal}.", "{Flavor} with a swirl of {flavor2}.",
+    "{Flavor} and {flavor2}. The first spoon is strange, the second is wonderful.", "{Month} Dream: {flavor} with pieces of {flavor2} biscuit.",
+    "The {Color} {Animal}: {flavor} below, {flavor2} on top, and a cherry.", "Burnt sugar and {flavor}. I call it {City} at Night.", "Toasted bread with {flavor}. It sounds odd, but try it.",
 )
 _SPORTS = (
     "{Animal} ball: two teams try to throw a ball into {a object} while they walk like {a animal}.", "{Object} {sport}: it is like {sport}, but everybody has to carry {a object}.",
     "Slow {sport}. Whoever comes last wins, and nobody may stop.", "Quiet {sport}. You play it {where}, in silence, and the loser makes the tea.",
     "Blindfold {object} throwing. The winner is the one who laughs last.",
+    "Backward {sport}. You play it backward, and a {animal} keeps the score.", "Team napping: {few} people sleep, and the last one to wake up wins {a object}.",
+    "Pocket {sport}. It is {sport}, but everything is as small as a coin.", "{Food} balancing: you walk through {city} with it on your head.", "Whisper {sport}. Whoever shouts must eat {foods}.",
 )
 _HOLIDAYS = (
     "{Object} Day, on the first {day} in {month}. Everybody gives {a object} to a neighbor.", "The Feast of {Foods}. In {month}, all people cook {foods} and nobody washes up.",
     "Thank-a-{Job} Day. On {a day} in {month}, every {job} gets cake.", "{Animal} Day: people put on the ears of {a animal} and walk slowly to work.",
-    "The {Color} {Day}: everybody wears {color} and says one kind thing.", "Nap Day, in the middle of {month}. At two o'clock, the whole country lies down.",
+    "The {Color} {Day}: everybody wears {color} and says one kind thing.", "Letter Day, on the last {day} of {month}. Everybody writes by hand to somebody far away.", "The Day of Small Lamps: in {month}, people put a light into every window.",
+    "{City} Day: once a year, everybody cooks something from {city} and dances.", "Quiet {Day}: in {month}, nobody speaks until noon, not even the {animals}.", "Nap Day, in the middle of {month}. At two o'clock, the whole country lies down.",
 )
 _MACHINES = (
     "The {adjective} {object} machine: you put in {foods}, and out comes {a object}.", "A cleaning robot. It looks like {a animal}, and it sings while it works.",
     "A hat that turns into {a object} when you clap.", "Shoes for {animals} with a bell, so that one always hears them coming.", "A {object} that tells you where you left your {lost}.",
-    "An umbrella with a small lamp and a pocket for {foods}.", "A {color} button that makes it {day} again.",
+    "An umbrella with a small lamp and a pocket for {foods}.", "A chair that walks to the window when the sun comes out.",
+    "A spoon that tells you if the soup is too hot.", "A bell for {animals} that rings only when they want {foods}.", "A {object} with wings, for people who are always late.", "A jar that keeps the smell of {month}.",
+    "Glasses that turn every {job} into {a animal}.", "A clock that gives you back one hour every {day}.", "A {color} button that makes it {day} again.",
 )
 _TITLES = (
     "The Secret of {tt}", "A Winter with {tt}", "What Nobody Knew about {tt}", "{Tt} and the Long Way Home", "The Night of {tt}", "Looking for {tt}",
@@ -207,7 +221,7 @@ _DIALOGUES = (
     '"What do you want to be?" asked the {x}.\n"A better {y}," said the {y}.\n"And I want to be a better {x}."\n"Then we can start together."',
     '"Is it cold where you live?" asked the {y}.\n"Only in the morning," said the {x}.\n"You may come to me."\n"Thank you. I will bring the tea."',
     '"I have lost my hat," said the {x}.\n"You never had one," said the {y}.\n"That is why I miss it so much."',
-    '"Guess what I found," said the {y}.\n"A {x}?" asked the {x}.\n"No, a friend."\n"That is even better."',
+    '"Guess what I found," said the {y}.\n"Another {x}?" asked the {x}.\n"No, a friend."\n"That is even better."',
     '"You are very quiet today," said the {x}.\n"I am listening," said the {y}.\n"To what?"\n"To you. You never stop."',
 )
 _TWO_WORDS = (
@@ -225,36 +239,47 @@ _STORY_STARTS = (
     "On the morning when {name} first heard of {t}, the whole town was still asleep.", "{Name} had promised never to speak about {t} again.",
     "It all began with {t} and a knock at the door.", "Nobody believed {name}, but it was true: it was all because of {t}.",
     "The letter was short: it was about {t}, and it was not signed.", "When {name} was nine years old, the only thing that mattered was {t}.",
+    "At midnight, {name} sat up in bed and thought of {t}.", "The old map of {city} showed everything, except for one thing: {t}.", "If {name} had known about {t}, there would have been no journey.",
+    "There are many stories about {t}, but only one of them is true.", "{Name} came home from {city} with one bag and a strange idea about {t}.", "Long ago, before anybody knew of {t}, there lived a poor {job}.",
+    "The radio spoke of {t} all day, and {name} turned it off.", "It was {day}, it was raining, and {name} could think only of {t}.",
 )
 _BIRTHDAYS = (
     "Happy birthday, {name}! I wish you a day full of cake and laughter.", "Dear {name}, happy birthday! May the new year of your life bring you joy.",
     "All the best for your birthday, {name}! I hope that today is all yours.", "Happy birthday, dear {name}! Another year wiser, and still so young.",
-    "{Name}, today is your day! Happy birthday, and many good things for the next year.", "Happy birthday, {name}! Eat the biggest slice of the cake.",
+    "{Name}, today is your day! Happy birthday, and many good things for the next year.", "Happy birthday, {name}! Eat the biggest slice of the cake.", "Dear {name}, may every candle on your cake stand for one good thing this year. Happy birthday!",
+    "To {name}: happy birthday! I am glad that you were born.", "Happy birthday, {name}! May you find {foods}, flowers and friends around you today.", "A very happy birthday to you, {name}! Today nobody may ask you to do the dishes.",
+    "{Name}, congratulations! Another trip around the sun, and you still shine.", "Happy birthday, {name}! Health, luck and a piece of cake for every wish.",
 )
 _THANKS = (
     "Dear {name}, thank you so much for the {object}! I think of you whenever I use it.", "Thank you for the {object}, {name}! It is just what I wanted.",
-    "Dear {name}, what a lovely {object}! Thank you from all my heart.", "{Name}, you are so kind! Thank you for the beautiful {object}.",
+    "Dear {name}, what a lovely {object}! Thank you from all my heart.", "{Name}, you are so kind! Thank you for the beautiful {object}.", "Dear {name}, many thanks for the {object}. It has already found its place.",
+    "Thank you, {name}! How did you know that I needed {a object}?", "Dear {name}, the {object} makes me smile every day. Thank you!", "A big thank you to you, {name}, for the {object}!",
 )
 _GET_WELL = (
     "Get well soon, {name}! We miss you.", "Dear {name}, I am sorry that you are ill. Rest well and come back soon.", "Dear {name}, I hope you feel better every day.",
-    "{Name}, get well soon! The coffee is not the same without you.",
+    "{Name}, get well soon! The coffee is not the same without you.", "Dear {name}, rest, sleep and drink your tea. We wait for you.",
+    "All the best, {name}! May you soon be up and laughing again.", "Dear {name}, I am thinking of you. Get well, and do not hurry.", "Get well soon, dear {name}! I am bringing {foods} on {day}.",
 )
 _INVITATIONS = (
     "Dear {name}, please come to my party on {day}! There will be music and {foods}.", "Hello {name}! I am having a party on {day}. I would love to see you there.",
-    "You are invited, {name}! Come on {day} at {hour}, and bring a good mood.", "{Name}, save the date: on {day} we celebrate, and you must be there!",
+    "You are invited, {name}! Come on {day} at {hour}, and bring a good mood.", "{Name}, save the date: on {day} we celebrate, and you must be there!", "Dear {name}, {day} is the day! Come hungry and bring your dancing shoes.",
+    "Hi {name}! Do you have time on {day}? I am giving a party, and it needs you.", "Dear {name}, it would make me happy to see you at my party on {day}.", "{Name}, come and celebrate with us on {day}! The cake is big enough.",
 )
 _EXCUSES = (
     "I am sorry, but {a animal} was sitting on my {object} and would not move.", "I was on my way, but then I met {a animal} that needed {a object}.",
     "My {object} fell into the soup, and I had to save the soup.", "I would have come in time, but my {relative} has hidden all the clocks.",
-    "There was {a animal} {where}, and it asked me for directions to {city}.", "I had to help {a job} who had lost {a object}. It was under my hat.",
+    "There was {a animal} {where}, and it asked me for directions to {city}.", "I had to help {a job} who had lost {a object}. It was under my hat.", "My alarm clock ran away with the {object}.", "I left in time, but {city} was in the way.",
+    "My shoes wanted to go left, and I wanted to go right.", "It was {day} when I got up, and nobody told me that it still is.", "{A animal} ate my map.", "I was carrying {foods}, and every {animal} in town followed me.",
 )
 _WHAT_IF = (
     "If {xs} could fly, we would need roofs over the roads and larger nests.", "If {xs} could fly, {name} would be the first to ride on one.",
     "If {xs} could fly, the sky would be full of {xs}, and the birds would start to walk.",
+    "If {xs} could fly, people in {city} would wear helmets.", "If {xs} could fly, they would meet above the clouds and never tell us why.", "If {xs} could fly, every {job} would need a net.",
 )
 _TALKS = (
     "If {xs} could talk, they would complain about the weather like all of us.", "If {xs} could talk, they would tell us where all the lost {lost} are.",
-    "If {xs} could talk, the first word would be \"hello\" and the second \"why\".", "If {xs} could talk, they would ask for {foods}.",
+    "If {xs} could talk, the first word would be \"hello\" and the second \"why\".", "If {xs} could talk, they would ask for {foods}.", "If {xs} could talk, they would tell {name} to be quiet for once.", "If {xs} could talk, they would say: we were here first.",
+    "If {xs} could talk, every {job} would learn something.", "If {xs} could talk, they would sing old songs about {city}.",
 )
 
 FORMS = (

@@ -79,7 +79,48 @@ def talk(draw: Draw, kinds: tuple[str, ...] | None = None, several: bool | None 
     steps = [step for step in made.steps if not step.optional or draw.chance(0.5)]
     if len(steps) > 1 and draw.chance(0.15):
         steps = steps[:draw.number(1, len(steps) - 1)]
-    return made.kind, [_turn(draw, step, values) for step in steps]
+    turns = [_turn(draw, step, values) for step in steps]
+    if len(made.steps) == 1 and made.kind == _STATEMENTS:
+        if several is None and draw.chance(_TWO_SHARE):
+            return made.kind, _with_another(draw, turns[0])
+        if turns[0].answer.endswith("?") and draw.chance(_REPLY_SHARE):
+            asks, answers = draw.choice(_REPLIES if _YES_OR_NO.search(turns[0].answer) else _REPLIES[2:])
+            turns.append(Turn(chosen(draw, asks), chosen(draw, answers).strip()))
+    return made.kind, turns
+
+
+#: The kind of talks that begin with a statement of the user.
+_STATEMENTS = "daily life"
+#: The shares of two statements in one message, and of replies to the question of an answer.
+_TWO_SHARE = 0.08
+_REPLY_SHARE = 0.25
+#: A question that may be answered with yes or no.
+_YES_OR_NO = re.compile(r"\b(Is|Are|Do|Does|Did|Was|Were|Have|Has|Had|Can|Could|Will|Would|Shall) [^.!?]*\?$")
+#: Replies to any question that an answer ends with, and what follows: first those to questions for yes or no.
+_REPLIES = (
+    ("[yes|yep|yes, very|a bit|i think so|yes i do|sort of|yeah]", "[I see.|Good to know.|Thank you for telling me.] [Tell me more, if you like.|I am listening.|Go on!|]"),
+    ("[no|nope|not really|no, not yet|no, never|not at all]", "[I see.|All right.|That is fine.] [Thank you for telling me.|Is there something else on your mind?|We can talk about something else, too.]"),
+    ("[i don't know|i dont know|idk|not sure|hard to say|no idea]", "That is all right. [Not everything needs an answer.|There is no hurry.|You do not have to know.]"),
+    ("[why do you ask|why do you want to know|why|what do you mean]?", "You told me about it, and I would like to [know|hear|understand] a little more."),
+    ("[thanks|thank you|thx|you are kind|thats nice of you|thanks for asking]", "You are welcome! [I am here if you want to talk.|I hope all goes well.|It is good that you told me.]"),
+    ("[i don't want to talk about it|i do not want to say|thats private|no comment|lets talk about something else]",
+        "Of course, that is fine. [What shall we talk about?|Shall I tell you a joke instead?|Would you like a short poem?]"),
+    ("[and you|what about you|how about you]?", "I am only a small program and have no life of my own. But I like hearing about [yours|your day]."),
+)
+
+
+def _with_another(draw: Draw, first: Turn) -> list[Turn]:
+    """Returns one message of two statements, with an answer to both."""
+    second = talk(draw, (_STATEMENTS,), False)[1][0]
+    answers = [re.split(r"(?<=[.!]) ", turn.answer)[0] for turn in (first, second)]
+    if any(answer.endswith("?") or "?" in turn.user or _GRAVE.search(turn.user) for turn, answer in zip((first, second), answers)) or answers[0] == answers[1]:
+        return [first]
+    joined = draw.choice((" and ", ", and ", ". ", ", but ", " and also ", " today, and "))
+    return [Turn(first.user.rstrip(".!") + joined + second.user, " ".join(answers), (), first.names + second.names)]
+
+
+#: Losses, which nothing else is mentioned with.
+_GRAVE = re.compile("died|lost|passed away|buried|funeral|hate you|today|cry")
 
 
 @cache

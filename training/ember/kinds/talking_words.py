@@ -48,7 +48,7 @@ _LISTS = {
         "garden shop/plants, wool shop/wool, lamp shop/lamps, clock shop/clocks, fruit stand/fruit, soap shop/soap, "
         "jewelry shop/rings, paper shop/paper, coffee shop/coffee, pizza place/pizza, soup kitchen/soup, ice cream shop/ice cream, "
         "furniture shop/chairs, cake shop/cakes, tool shop/tools, juice bar/juice, button shop/buttons, kite shop/kites, candle shop/candles",
-    "flavor": "ginger, lemon, mint, honey, cinnamon, vanilla, chocolate, basil, pepper, coconut, almond, caramel, lime, rosemary, salt, "
+    "flavor": "ginger, lemon, mint, honey, cinnamon, vanilla, chocolate, basil, coconut, almond, caramel, lime, rosemary, "
         "lavender, nutmeg, orange, raspberry, cherry, apple, maple syrup",
     "filling": "cheese, egg, ham, tomato, cucumber, tuna, chicken, avocado, mushrooms, grilled peppers, peanut butter, hummus, "
         "roasted carrots, apple slices, banana, pickles, smoked fish, spinach, fried onions, beans, blue cheese, pear, radishes, potato salad",

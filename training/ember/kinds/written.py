@@ -8,7 +8,8 @@ from ..split import split_of
 from . import creating, talking
 
 #: Kinds of intents whose answers fit anywhere in a chat.
-FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative", "daily life")
+FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative", "daily life",
+    "requests", "about us")
 #: Shares of the talks and of the creative requests among the chats of intents; the rest is of `seeds/chats/intents`.
 _TALK_SHARE = 0.5
 _CREATING_SHARE = 0.2

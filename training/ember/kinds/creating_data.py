@@ -22,7 +22,7 @@ class Form:
 
 ANYTHING = ("noun", "noun", "plural", "my noun", "the noun", "name", "idea", "idea", "city", "day", "month", "relative", "food")
 NOT_MINE = tuple(kind for kind in ANYTHING if kind not in ("my noun", "relative"))
-COUNTABLE = ("thing", "animal", "object", "place", "job")
+COUNTABLE = ("thing", "animal", "animal", "object")
 
 _COUPLETS = (
     "I thought about {t} the whole of the day,\nand when it was evening I still had to say.",
@@ -95,6 +95,16 @@ _LIMERICKS = (
     "There was {a x} in a queue\nthat had nothing much better to do.\nIt waited till four\nat the front of the door,\nand then asked, \"Does this lead to the zoo?\"",
     "There once was {a x} from Rome\nthat had never been far from its home.\nIt went up a street,\nand it tired its feet,\nso it wrote to its friends in a poem.",
     "There was {a x} in the snow\nthat could not make the winter wind go.\nSo it put on a hat\nand a scarf, and that's that:\nnow it watches the winter wind blow.",
+)
+_LIMERICKS_ABOUT_PEOPLE = (
+    "There once was {a x} from Kent\nwho was living alone in a tent.\nWhen the wind took the tent,\n\"It is only on rent,\"\ncried the {x}, and after it went.",
+    "There was {a x} from Crewe\nwho had nothing whatever to do.\nSo the {x} one day\nput the slippers away\nand went off with a bag to Peru.",
+    "There once was {a x} from Nice\nwho went out on a walk with some geese.\nThey walked to the sea,\nhad a sandwich and tea,\nand came home in the evening in peace.",
+    "There was {a x} in town\nwho was always in green or in brown.\nThen a neighbor said, \"Blue\nwould be lovely on you,\"\nand since then it has been a blue gown.",
+    "There once was {a x} whose name\nwas at home and abroad not the same:\nit was Tim by the bay,\nit was Tom far away,\nand nobody knew whom to blame.",
+    "A {x} who lived by the sea\nhad invited the whole town to tea.\nThere was one single cup,\nso they passed it right up\nand back down, till a quarter past three.",
+    "A {x} once wrote with a pen\nthe same word again and again.\nWhen they asked, \"Is it done?\"\nthe reply was, \"That's one,\nand I still have to write nine or ten.\"",
+    "There was {a x} from Rome\nwho forgot every morning a comb.\nWith hair like a tree,\nit was easy to see\nthat the {x} was far from home.",
 )
 _FUNNY = (
     "I know everything about {t}, apart from the facts.",
@@ -290,6 +300,8 @@ FORMS = (
         "i need a poem about {t}", "a rhyming poem about {t}", "a verse about {t}"), _POEMS),
     Form("limerick", 10, COUNTABLE, ("a limerick about {a x}", "write a limerick about {a x}", "limerick about {xs}", "can you make a limerick about {a x}", "limerick: {x}",
         "please write a limerick about {a x}", "tell me a limerick about {a x}", "a limerick with {a x} in it"), _LIMERICKS),
+    Form("limerick about a person", 5, ("job",), ("a limerick about {a x}", "write a limerick about {a x}", "limerick about {a x}", "make a limerick about {a x} please", "a limerick",
+        "a limerick with {a x} in it", "write a limerick"), _LIMERICKS_ABOUT_PEOPLE),
     Form("funny", 10, ANYTHING, ("say something funny about {t}", "something funny about {t}", "tell me something funny about {t}", "make me laugh about {t}", "a funny line about {t}",
         "a funny sentence about {t}", "be funny about {t}", "something silly about {t}"), _FUNNY, "your"),
     Form("nice", 6, ANYTHING, ("say something nice about {t}", "something nice about {t}", "tell me something nice about {t}", "a kind word about {t}", "a compliment for {t}",

@@ -288,7 +288,35 @@ _STATEMENTS = (
     ("i am {age} years old", "Thank you for telling me.", "you are {age} years old"), ("i study {subject}", "{Subject}! Is it hard?", "you study {subject}"),
 )
 
+#: Animals and things from the smallest to the biggest; neighbors in a row differ clearly in size.
+_BY_SIZE = ("ant", "bee", "snail", "frog", "mouse", "sparrow", "squirrel", "cat", "fox", "sheep", "pig", "lion", "cow", "camel", "elephant", "whale")
+_THINGS_BY_SIZE = ("needle", "coin", "spoon", "cup", "shoe", "pillow", "chair", "table", "car", "bus", "house", "castle", "mountain")
+_NAMED = ("name {n} {k}", "tell me {n} {k}", "{n} {k} please", "give me {n} {k}", "can you name {n} {k}", "list {n} {k}")
+
+
+def biggest(draw: Draw, _: Between) -> list[Turn]:
+    """Animals or things, named by Ember or the user, and which of them is the biggest or the smallest."""
+    row, kind = draw.choice(((_BY_SIZE, "animals"), (_THINGS_BY_SIZE, "things")))
+    count = draw.number(2, 4)
+    items = draw.some(row, count)
+    if draw.chance(0.5):
+        shown = draw.choice((str(count), ("two", "three", "four")[count - 2]))
+        turns = [Turn(asked(draw, list(_NAMED), n=shown, k=kind), _numbered(items))]
+    else:
+        named = listed([with_article(item) for item in items])
+        turns = [Turn(draw.choice(("i saw {t}", "i drew {t}", "i like the words {t}", "here are {t}", "i think of {t}")).format(t=named),
+            capitalized(f"{named}! What about them?"), tuple(items))]
+    order = sorted(items, key=row.index)
+    for form in draw.some(("biggest", "smallest"), draw.number(1, 2)):
+        found = order[-1] if form == "biggest" else order[0]
+        wordings = ["which of them is the {m}", "which one is the {m}?", "and the {m}?", "what is the {m} of them", "which is the {m}"]
+        turns.append(Turn(asked(draw, wordings, m=form), f"The {found} is the {form} of them."))
+    if draw.chance(0.4):
+        turns.append(Turn(asked(draw, ["order them by size", "sort them by size", "from small to big please", "put them in order of size"]), capitalized(f"{', '.join(order)}.")))
+    return turns
+
+
 _MAKERS: dict[str, tuple[Callable[[Draw, Between], list[Turn]], int]] = {
     "going on": (going_on, 16), "compared": (compared, 18), "quoted": (quoted, 10), "changed": (changed, 12), "corrected": (corrected, 12), "listing": (listing, 14),
-    "owners": (owners, 16), "statements": (made_of_statements, 10),
+    "owners": (owners, 16), "statements": (made_of_statements, 10), "biggest": (biggest, 10),
 }

@@ -2,11 +2,11 @@
 
 import re
 
-from .. import seeds
+from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import keys
-from ..grammar import capitalized, plural, with_article
+from ..grammar import capitalized, listed, plural, with_article
 from .creating_data import FORMS, JOKES, NAMED, NO_TOPICS, TOPICS, Form
 from .facts_asking import asked
 from .talking import filled
@@ -29,6 +29,8 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
         return "creative", names(draw)
     if draw.chance(0.16):
         return "creative", jokes(draw)
+    if draw.chance(0.06):
+        return "creative", riddle(draw)
     form = draw.rng.choices(FORMS, [form.weight for form in FORMS])[0]
     return "creative", of_form(draw, form)
 
@@ -192,6 +194,32 @@ def _jokes_about_a_thing(draw: Draw) -> list[Turn]:
     for text in draw.some(JOKES, draw.rng.choices((1, 2, 3), (6, 3, 1))[0]):
         question = asked(draw, _ANOTHER_JOKE) if turns else asked(draw, _JOKE_ABOUT, t=draw.choice((with_article(thing), plural(thing))))
         turns.append(Turn(question, filled(draw, text, {"x": thing, "xs": plural(thing)}), (), (thing, plural(thing))))
+    return turns
+
+
+def riddle(draw: Draw) -> list[Turn]:
+    """A riddle whose answer is an animal, and a guess, right or wrong, or none."""
+    known = set(vocabulary.of_kind("animal", draw.split))
+    rows = [row for row in seeds.words("animals") if row["animal"] in known]
+    row = draw.familiar(rows, 2)
+    name = with_article(row["animal"])
+    clues = [f"I eat {row['food']}", f"my home is {row['home']}"]
+    if row["sound"] != "none" and " " not in row["sound"]:
+        clues.append(f"you may hear my {row['sound']}")
+    clues = [f"I am {with_article(row['class'])}", *draw.some(clues, len(clues))]
+    text = f"{listed(clues)}. What am I?"
+    turns = [Turn(asked(draw, ["ask me a riddle about an animal", "an animal riddle please", "a riddle with an animal", "let me guess an animal",
+        "give me a riddle about an animal", "which animal are you thinking of, give me hints", "animal riddle"]), text)]
+    form = draw.number(0, 2)
+    if form == 0:
+        turns.append(Turn(asked(draw, ["{a}", "{a}?", "is it {a}", "i think it is {a}", "you are {a}"], a=name),
+            draw.choice((f"Yes, {name}! Well done.", f"Right, it is {name}!", f"Correct! I am {name}.")), (), (row["animal"],)))
+    elif form == 1:
+        wrong = draw.choice([other["animal"] for other in rows if other["class"] != row["class"] or other["food"] != row["food"]])
+        turns.append(Turn(asked(draw, ["{a}", "{a}?", "is it {a}", "i think it is {a}"], a=with_article(wrong)),
+            draw.choice((f"No, not {with_article(wrong)}. It is {name}.", f"Not quite. The answer is {name}.", f"A good guess, but it is {name}.")), (), (wrong,)))
+    else:
+        turns.append(Turn(asked(draw, ["i give up", "i don't know", "no idea", "tell me", "what is it"]), draw.choice((f"It is {name}.", f"The answer is {name}.", f"I am {name}!"))))
     return turns
 
 

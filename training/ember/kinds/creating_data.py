@@ -292,7 +292,47 @@ _TALKS = (
     "If {xs} could talk, every {job} would learn something.", "If {xs} could talk, they would sing old songs about {city}.",
 )
 
+_THREE_WORDS = (
+    "Small, quiet, loved.", "Old, warm and patient.", "Bright, strange, wonderful.", "Simple, useful and kind.", "Round, soft and slow.", "New, loud and funny.",
+    "{Color}, calm and curious.", "Rare, shy, golden.", "Brave, plain and honest.", "Light, quick and gone.", "Deep, wide and blue.", "Cozy, clever and dear.",
+    "Wild, free, {color}.", "Little, {color} and proud.", "Warm, {color}, unforgettable.",
+)
+_QUESTIONS = (
+    "Who was the first person to think of {t}?", "What would the world be like without {t}?", "How would you explain {t} to a child?", "What do you feel when you think of {t}?",
+    "Would you write a letter about {t}?", "What is the strangest thing about {t}?", "When did you first hear of {t}?", "If you could ask somebody about {t}, whom would you ask?",
+    "What color comes to your mind with {t}?", "Does anybody know everything about {t}?",
+)
+_WISHES = (
+    "I wish you {foods}, good friends and a quiet mind, {name}.", "{Name}, may your road be short and your bread be warm.", "May your days be bright and your socks be dry, {name}.",
+    "I wish you luck, {name}, and somebody to share it with.", "{Name}, may all your {weather} days end in sunshine.", "May you always find your keys and never lose your smile, {name}.",
+)
+_TOASTS = (
+    "To {name}, who makes every room a little warmer. Cheers!", "Raise your glasses to {name}: may the next years be the best ones!", "To {name}! Good health, good friends and good {foods}.",
+    "Here is to {name}, without whom this evening would be half as bright.", "To {name}: never late for cake, never early for work. Cheers!",
+)
+_TWISTERS = (
+    "Six slim snails slide slowly south.", "Bright blue birds bring big brown berries.", "Ten tiny turtles talk to Tom's two toads.", "Peter's purple parrot picks pickled pears.",
+    "Fresh fried fish for five fine friends.", "Great gray geese graze on green grass.", "Loud Lily likes little lemon lollipops.", "Many merry mice made my mother's muffins.",
+    "Clever Claire cleans clear crystal cups.", "Five fluffy foxes fetch four feathers.", "Wet Walter washed white walls on Wednesday.", "Daring Dora draws dozens of dancing ducks.",
+    "Red Rita's rabbit ran round the rocks.", "Nine nice nurses need new napkins.", "Happy Harry hides his heavy hat.", "Kind Kate keeps cakes in the cool kitchen.",
+)
+_RHYMED_WISH = (
+    "Roses are red, the morning is new,\n{name}, my dear friend, here is sunshine for you.", "The moon is awake and the stars are in view,\n{name}, I have saved the most bright one for you.",
+    "The kettle is hot and the cups are both blue,\n{name}, come and sit, there is one here for you.", "The road may be long, but the sky is so blue,\n{name}, every step has a song in it, too.",
+)
+_GREETING_CARDS = (
+    "Greetings from {city}! The sun shines, the food is good, and I think of you.", "Dear {name}, {city} is wonderful. I have seen {a animal} and eaten too many {foods}. See you soon!",
+    "Hello from {city}, {name}! It is {weather} here, and we walk all day.", "Dear {name}, I am in {city} and wish that you were here.",
+)
+
 FORMS = (
+    Form("three words", 5, ANYTHING, ("describe {t} in three words", "three words for {t}", "{t} in three words", "sum up {t} in 3 words", "give me three words about {t}"), _THREE_WORDS),
+    Form("question", 4, ANYTHING, ("ask a question about {t}", "a question about {t}", "think of a question about {t}", "ask me something about {t}"), _QUESTIONS, "your"),
+    Form("wish", 3, ("none",), ("a good wish for {name}", "wish {name} something nice", "write a wish for {name}", "good wishes for {name} please"), _WISHES),
+    Form("toast", 3, ("none",), ("a toast to {name}", "write a toast for {name}", "i need a toast for {name}", "give a short toast to {name}"), _TOASTS),
+    Form("tongue twister", 4, ("none",), ("a tongue twister", "tell me a tongue twister", "tongue twister please", "make up a tongue twister", "something hard to say fast"), _TWISTERS),
+    Form("rhyme for a friend", 3, ("none",), ("a rhyme for {name}", "write a little rhyme for {name}", "two lines for my friend {name}", "a short verse for {name}"), _RHYMED_WISH),
+    Form("postcard", 3, ("none",), ("write a postcard from {city} to {name}", "a postcard to {name} from {city}", "what can i write to {name} from {city}"), _GREETING_CARDS),
     Form("two lines", 14, ANYTHING, ("two lines about {t}", "write two lines about {t}", "a poem of two lines about {t}", "two rhyming lines about {t}",
         "give me 2 lines about {t}", "a couplet about {t}", "a two-line poem about {t}", "write a couplet about {t} please", "just two lines about {t}"), _COUPLETS),
     Form("four lines", 14, ANYTHING, ("a four-line poem about {t}", "write a four line poem about {t}", "four lines about {t}", "a poem of four lines about {t}",

@@ -193,7 +193,7 @@ def _jokes_about_a_thing(draw: Draw) -> list[Turn]:
     turns = []
     for text in draw.some(JOKES, draw.rng.choices((1, 2, 3), (6, 3, 1))[0]):
         question = asked(draw, _ANOTHER_JOKE) if turns else asked(draw, _JOKE_ABOUT, t=draw.choice((with_article(thing), plural(thing))))
-        turns.append(Turn(question, filled(draw, text, {"x": thing, "xs": plural(thing)}), (), (thing, plural(thing))))
+        turns.append(Turn(question, filled(draw, text, {"x": thing, "xs": plural(thing), "y": _noun(draw, thing)}), (), (thing, plural(thing))))
     return turns
 
 

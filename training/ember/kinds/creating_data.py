@@ -279,7 +279,7 @@ _EXCUSES = (
     "I am sorry, but {a animal} was sitting on my {object} and would not move.", "I was on my way, but then I met {a animal} that needed {a object}.",
     "My {object} fell into the soup, and I had to save the soup.", "I would have come in time, but my {relative} has hidden all the clocks.",
     "There was {a animal} {where}, and it asked me for directions to {city}.", "I had to help {a job} who had lost {a object}. It was under my hat.", "My alarm clock ran away with the {object}.", "I left in time, but {city} was in the way.",
-    "My shoes wanted to go left, and I wanted to go right.", "It was {day} when I got up, and nobody told me that it still is.", "{A animal} ate my map.", "I was carrying {foods}, and every {animal} in town followed me.",
+    "My shoes wanted to go left, and I wanted to go right.", "It was {day} when I got up, and nobody told me that it still is.", "A {animal} ate my map.", "I was carrying {foods}, and every {animal} in town followed me.",
 )
 _WHAT_IF = (
     "If {xs} could fly, we would need roofs over the roads and larger nests.", "If {xs} could fly, {name} would be the first to ride on one.",
@@ -344,6 +344,8 @@ FORMS = (
         "a limerick with {a x} in it", "write a limerick"), _LIMERICKS_ABOUT_PEOPLE),
     Form("funny", 10, ANYTHING, ("say something funny about {t}", "something funny about {t}", "tell me something funny about {t}", "make me laugh about {t}", "a funny line about {t}",
         "a funny sentence about {t}", "be funny about {t}", "something silly about {t}"), _FUNNY, "your"),
+    Form("joke about anything", 5, ("idea", "city", "day", "month", "relative", "food"), ("a joke about {t}", "tell me a joke about {t}", "do you know a joke about {t}",
+        "joke about {t} please", "make a joke about {t}", "got a joke about {t}"), _FUNNY, "your"),
     Form("nice", 6, ANYTHING, ("say something nice about {t}", "something nice about {t}", "tell me something nice about {t}", "a kind word about {t}", "a compliment for {t}",
         "say something kind about {t}"), _NICE, "your"),
     Form("slogan", 8, ("noun", "plural", "food", "idea", "city"), ("a slogan for {t}", "write a slogan for {t}", "slogan for {t}", "i need a slogan for {t}",
@@ -407,6 +409,10 @@ JOKES = (
     "What do you call {a x} with a tie? Sir.", "What has four legs and looks like {a x}? Two {xs} at a picnic, if you count the table.",
     "Why do {xs} never win at cards? They always show their hand, and they have none.", "What does {a x} do on the weekend? Exactly what it does on Monday, but slower.",
     "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It wanted to reach the high notes.",
+    "Why did the {x} wear a hat? It wanted to be on top of things.", "What is the first thing {a x} learns? How to wait.", "Why was the {x} so calm? It had slept on it.",
+    "What did the {x} say to the {y}? I thought that you were me.", "Why did two {xs} never meet? One was always early, and the other one was me.",
+    "How do you know that {a x} has been in your fridge? The light is still on.", "What do you call {a x} that tells jokes? Out of work, like me.",
+    "Why did the {x} sit on the clock? It wanted to be on time.", "What is the difference between {a x} and {a y}? If you do not know, I will not send you shopping.",
     "What do you get if you cross {a x} with a clock? A {x} that is always on time.",
 )
 #: Topics of the jokes of `seeds/facts/jokes.tsv` that are not countable, as users ask for them; others are nouns.

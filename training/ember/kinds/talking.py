@@ -143,7 +143,12 @@ def _turn(draw: Draw, step: Step, values: dict[str, str]) -> Turn:
         known = taking_up
     # Every talk has an answer that needs no more than its wordings name.
     answer = filled(draw, chosen(draw, draw.choice(known or step.answers)).strip(), values)
-    return Turn(asked, answer, (), tuple(values.values()))
+    return Turn(asked, answer, protected(values), tuple(values.values()))
+
+
+def protected(values: dict[str, str]) -> tuple[str, ...]:
+    """Returns the words that keep even their capitals when they are typed: codes."""
+    return tuple(value for key, value in values.items() if key.startswith("code"))
 
 
 def _needed(answer: str, values: dict[str, str]) -> list[str]:
@@ -160,7 +165,8 @@ def chosen(draw: Draw, template: str) -> str:
 
 def filled(draw: Draw, template: str, values: dict[str, str]) -> str:
     """Returns `template` with its slots filled from `values`, to which words, numbers and codes are added."""
-    for key in keys(template):
+    # Relatives first, since their names depend on them.
+    for key in sorted(keys(template), key=lambda key: not key.startswith("relative")):
         if key not in values:
             _add(draw, key, values)
     return fill(draw, template, values)
@@ -174,11 +180,20 @@ def _add(draw: Draw, key: str, values: dict[str, str]) -> None:
         values[key] = _other(lambda: str(draw.number(*_NUMBERS[name])), values)
     elif name == "code":
         values[key] = _other(lambda: code(draw), values)
+    elif name == "relative":
+        values[key] = _other(lambda: draw.word(name), values)
+    elif name == "name" and (kind := _NAMES_OF.get(values.get(f"relative{number}", ""))):
+        values[key] = _other(lambda: draw.word(kind), values)
     elif name in COLUMNS:
         names, rows = COLUMNS[name]
         row = _other_row(draw, rows, values)
         for column, form in zip(names, row):
             values[column + number] = fill(draw, form, values)
+
+
+#: The kind of names of a relative, where there is only one.
+_NAMES_OF = dict.fromkeys("sister mother aunt daughter grandmother niece".split(), "woman") | dict.fromkeys(
+    "brother father uncle son grandfather nephew".split(), "man")
 
 
 def _other(made, values: dict[str, str]) -> str:

@@ -103,7 +103,7 @@ def _subject(draw: Draw, form: Form) -> dict[str, str]:
     if kind == "two":
         first, second = draw.words(draw.choice(("animal", "thing", "job")), 2)
         return {"x": first, "y": second if draw.chance(0.4) else _noun(draw, other=first)}
-    if kind in ("thing", "animal", "object", "place", "job"):
+    if kind in ("thing", "animal", "critter", "object", "place", "job"):
         noun = draw.word(kind)
         return {"x": noun, "xs": plural(noun)}
     named = _named(draw, kind)

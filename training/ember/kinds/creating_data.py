@@ -325,7 +325,56 @@ _GREETING_CARDS = (
     "Hello from {city}, {name}! It is {weather} here, and we walk all day.", "Dear {name}, I am in {city} and wish that you were here.",
 )
 
+_HEADLINES = (
+    "{Tt}: the Whole Town Is Talking", "Surprise in {city}: Everybody Wants to Know about {tt}", "After Years of Silence: News of {tt}", "{Job} Tells All about {tt}",
+    "Mystery of {tt} Solved at Last", "Crowds Cheer for {tt}", "Experts Disagree about {tt}", "{Name} and {Tt}: a Love Story", "Rain, Wind and {Tt}: What {Day} Brings",
+    "Child Asks about {tt}, Nobody Knows the Answer", "{City} Opens a Museum of {tt}", "Lost and Found: {Tt}",
+)
+_LULLABIES = (
+    "Hush, little {x}, the daylight is done,\nthe moon has sent home the old, yellow sun.\nThe hills are asleep, and so is the sea,\nhush, little {x}, and dream here with me.",
+    "Sleep, little {x}, the stars are all out,\nthe owl is the only one flying about.\nTomorrow will come with its bread and its sun,\nsleep, little {x}, the day is all done.",
+    "Close your eyes, {x}, the night is so mild,\nit sings for the river, it sings for the child.\nIt sings for the {x} in its warm little bed,\nand lays a soft blanket of dreams on its head.",
+)
+_CHORUSES = (
+    "Oh {t}, oh {t},\nI sing it loud, I sing it low.\nOh {t}, oh {t},\nwherever you are, I go.", "La la la, I think of {t},\nla la la, in rain and sun.\nLa la la, I think of {t},\nand now the song is done.",
+    "Hey, hey, sing along,\nthis is {t} in a song.\nHey, hey, clap your hands,\neverybody understands.", "One more time for {t},\none more time for you and me,\none more time for {t},\nfrom the mountains to the sea.",
+)
+_FORTUNES = (
+    "A small surprise is waiting behind a {color} door.", "You will soon find what you have stopped looking for.", "On {day}, say yes to the second offer.", "A {job} will give you good advice.",
+    "Your next good idea comes while you {do}.", "Somebody in {city} thinks of you kindly.", "{Foods} will bring you luck this week.", "Keep your {object} near. You will need it.",
+    "A letter is on its way.", "He who waits for the wind should hold on to the hat.", "{Month} will be kind to you.", "Smile at {a animal}, and the day will smile back.",
+)
+_DIARIES = (
+    "Dear diary, today was all about {t}. I laughed, I was a bit tired, and I would do it again.", "Dear diary, I have thought of {t} since breakfast. Nobody knows. Good night.",
+    "{Day}. I wrote three pages about {t} and tore out two. The third one is for you.", "Dear diary, it rained, the soup was good, and {name} asked me about {t}.",
+    "{Day} evening. I promised myself not to think of {t}. I have thought of nothing else.",
+)
+_LOVE = (
+    "Dear {name}, when you come into the room, even the clock forgets its work. I like you very much.", "My dear {name}, I had many words for you, and I lost them all on the stairs. Only three are left.",
+    "Dear {name}, with you, {day} feels like a holiday.", "{Name}, I would share my last {food} with you, and that says it all.", "Dear {name}, if you were {a object}, I would carry you with me always.",
+)
+_RESOLUTIONS = (
+    "This year I will {do} more and worry less.", "I will call my {relative} every {day}.", "I will {chore} before it is necessary.", "I will learn to {do}, slowly and with joy.",
+    "I will eat more {foods} and read more books.", "I will go to bed before midnight, at least on {day}s.", "I will say thank you more often.", "I will visit {city} and write a postcard to {name}.",
+)
+_NICKNAMES = (
+    "Captain {Name}", "{Name} the Kind", "Sunny {Name}", "Little {Animal}", "{Name} Bean", "Professor {Name}", "The {Color} {Animal}", "Lucky {Name}", "{Name} Star", "Speedy {Name}",
+)
+_CONTEST = (
+    "I thank my {relative}, my {critter}, and above all {t}. Without {t} I would not be here.", "When I was small, I dreamed of {t}. Today I stand here. Thank you!", "Friends, this prize belongs to {t} as much as to me.",
+    "I had prepared a long speech about {t}, but my {critter} ate it. Thank you all!", "First, thank you. Second, {t}. Third, dinner is waiting.",
+)
+
 FORMS = (
+    Form("headline", 4, NOT_MINE, ("a headline about {t}", "write a headline about {t}", "a newspaper headline about {t}", "headline: {t}", "make a news headline with {t}"), _HEADLINES),
+    Form("lullaby", 3, ("animal", "critter"), ("a lullaby for {a x}", "write a lullaby for my {x}", "sing my {x} to sleep", "a sleeping song for {a x}", "lullaby for a little {x}"), _LULLABIES),
+    Form("chorus", 4, ANYTHING, ("write a song about {t}", "a song about {t}", "sing something about {t}", "a chorus about {t}", "a short song about {t} please", "make a song about {t}"), _CHORUSES),
+    Form("fortune", 4, ("none",), ("a fortune cookie", "what does my fortune cookie say", "write a fortune cookie", "make up a fortune cookie", "a horoscope please", "my horoscope for today"), _FORTUNES),
+    Form("diary", 3, NOT_MINE, ("a diary entry about {t}", "write a diary entry about {t}", "dear diary, something about {t}", "a page of a diary about {t}"), _DIARIES),
+    Form("love letter", 3, ("none",), ("a love letter to {name}", "write a love letter to {name}", "i love {name}, what can i write", "a few sweet words for {name}"), _LOVE),
+    Form("resolution", 3, ("none",), ("a new year's resolution", "give me a resolution", "what should i resolve for the new year", "a good plan for the new year", "suggest a resolution"), _RESOLUTIONS),
+    Form("nickname", 4, ("none",), ("a nickname for {name}", "what nickname fits {name}", "give {name} a nickname", "make up a nickname for {name}", "a funny nickname for my friend {name}"), _NICKNAMES),
+    Form("speech", 3, NOT_MINE, ("a short speech about {t}", "write a speech about {t}", "a thank you speech about {t}", "i won a prize for {t}, write my speech"), _CONTEST),
     Form("three words", 5, ANYTHING, ("describe {t} in three words", "three words for {t}", "{t} in three words", "sum up {t} in 3 words", "give me three words about {t}"), _THREE_WORDS),
     Form("question", 4, ANYTHING, ("ask a question about {t}", "a question about {t}", "think of a question about {t}", "ask me something about {t}"), _QUESTIONS, "your"),
     Form("wish", 3, ("none",), ("a good wish for {name}", "wish {name} something nice", "write a wish for {name}", "good wishes for {name} please"), _WISHES),

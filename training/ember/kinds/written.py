@@ -12,7 +12,7 @@ FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "
     "requests", "about us")
 #: Shares of the talks and of the creative requests among the chats of intents; the rest is of `seeds/chats/intents`.
 _TALK_SHARE = 0.5
-_CREATING_SHARE = 0.2
+_CREATING_SHARE = 0.25
 #: The share of talks of several steps among dialogues.
 _STEPS_SHARE = 0.6
 #: Wordings that belong at the start or at the end of a chat.

@@ -8,7 +8,7 @@ from ..draw import Draw
 from ..split import HELD_OUT_KINDS
 from .facts_asking import asked
 from .memory_data import NEVER_TOLD, SORTS, Sort
-from .talking import chosen, filled, protected
+from .talking import chosen, filled, others, protected
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _said(draw: Draw, template: str, values: dict[str, str]) -> str:
 
 def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
     return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values),
-        protected(values), tuple(values.values()))
+        protected(values), others(values))
 
 
 def _asking(draw: Draw, told: Told) -> Turn:

@@ -143,12 +143,18 @@ def _turn(draw: Draw, step: Step, values: dict[str, str]) -> Turn:
         known = taking_up
     # Every talk has an answer that needs no more than its wordings name.
     answer = filled(draw, chosen(draw, draw.choice(known or step.answers)).strip(), values)
-    return Turn(asked, answer, protected(values), tuple(values.values()))
+    return Turn(asked, answer, protected(values), others(values))
 
 
 def protected(values: dict[str, str]) -> tuple[str, ...]:
     """Returns the words that keep even their capitals when they are typed: codes."""
     return tuple(value for key, value in values.items() if key.startswith("code"))
+
+
+def others(values: dict[str, str]) -> tuple[str, ...]:
+    """Returns the words that may lose their capitals when they are typed: all but codes."""
+    kept = protected(values)
+    return tuple(value for value in values.values() if value not in kept)
 
 
 def _needed(answer: str, values: dict[str, str]) -> list[str]:

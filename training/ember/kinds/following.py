@@ -316,7 +316,39 @@ def biggest(draw: Draw, _: Between) -> list[Turn]:
     return turns
 
 
+#: What follows "i am" and is no name, with a reply and with what Ember knows then.
+_NO_NAMES = (
+    ("i am {feeling}", "You are {feeling}? Tell me more, if you like.", "that you are {feeling}"), ("i am a {job}", "A {job}! Do you like it?", "that you are a {job}"),
+    ("i am from {city}", "{City}! What is it like there?", "that you are from {city}"), ("i am {where}", "What are you doing {where}?", "that you are {where}"),
+    ("i am afraid of {animals}", "Many people are afraid of {animals}.", "that you are afraid of {animals}"), ("i am {age}", "{Age} is a fine age!", "that you are {age}"),
+    ("i am {doing}", "{Doing}, how nice! Is it fun?", "that you are {doing}"), ("i am {adjective}", "{Adjective}? Why do you think so?", "that you are {adjective}"),
+    ("i am with my {relative}", "Give my greetings to your {relative}!", "that you are with your {relative}"),
+    ("i am waiting for my {relative}", "I hope that your {relative} comes soon.", "that you are waiting for your {relative}"),
+    ("i have a {object}", "A {object}! What do you use it for?", "that you have a {object}"), ("this is my {object}", "I cannot see it, but it sounds useful.", "about your {object}"),
+    ("my {critter} is called {name}", "{Name} is a good name for a {critter}.", "that your {critter} is called {name}"), ("{name} is my {relative}", "Give my greetings to {name}!", "that {name} is your {relative}"),
+    ("i like {foods}", "{Foods} are a good choice.", "that you like {foods}"), ("i live in {city}", "{City} sounds nice.", "that you live in {city}"),
+)
+
+
+def no_name(draw: Draw, _: Between) -> list[Turn]:
+    """A statement without the user's name, the question for the name, and perhaps the name at last."""
+    telling, reply, known = draw.choice(_NO_NAMES)
+    values: dict[str, str] = {}
+    turns = [Turn(filled(draw, telling, values), filled(draw, reply, values), (), tuple(values.values()))]
+    known = filled(draw, known, values)
+    answers = [f"You have not told me your name. You told me {known}.", f"I do not know your name. I know only {known}." if known.startswith("that") else
+        "I do not know your name. What is it?", "You have not told me your name yet. What is it?"]
+    turns.append(Turn(asked(draw, ["what is my name", "so what is my name", "who am i", "do you know my name", "whats my name", "and my name?"]), draw.choice(answers)))
+    if draw.chance(0.5):
+        while (name := draw.word("name")) in values.values():
+            pass
+        turns.append(Turn(asked(draw, ["i am {n}", "my name is {n}", "it is {n}", "{n}", "call me {n}"], n=name), draw.choice((f"Nice to meet you, {name}!",
+            f"Hello, {name}!", f"Thank you, {name}. Now I know it.")), (), (name,)))
+        turns.append(Turn(asked(draw, ["what is my name", "and now, what is my name", "so who am i", "say my name"]), f"Your name is {name}."))
+    return turns
+
+
 _MAKERS: dict[str, tuple[Callable[[Draw, Between], list[Turn]], int]] = {
     "going on": (going_on, 16), "compared": (compared, 18), "quoted": (quoted, 10), "changed": (changed, 12), "corrected": (corrected, 12), "listing": (listing, 14),
-    "owners": (owners, 16), "statements": (made_of_statements, 10), "biggest": (biggest, 10),
+    "owners": (owners, 16), "statements": (made_of_statements, 10), "biggest": (biggest, 10), "no name": (no_name, 12),
 }

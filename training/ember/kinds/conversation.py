@@ -3,7 +3,7 @@
 from ..chat import Turn
 from ..draw import Draw
 from .facts_asking import asked
-from . import declining, explaining, facts, json_chats, lists, memory, rewriting, sums, word_tasks, written
+from . import declining, explaining, facts, following, json_chats, lists, memory, rewriting, sums, word_tasks, written
 
 
 def part(draw: Draw) -> list[Turn]:
@@ -33,8 +33,14 @@ _SHOUTED = ["say that in upper case", "in capitals please", "now in upper case",
     "now in capital letters", "and in capitals?", "the same in upper case"]
 
 
+#: The share of chats of follow-ups, which are shorter than the other ones.
+_FOLLOWING_SHARE = 0.55
+
+
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Returns a chat of several parts."""
+    """Returns a chat of several parts, or follow-ups that depend on each other."""
+    if draw.chance(_FOLLOWING_SHARE):
+        return following.chat(draw, part)
     turns = written.starting(draw) if draw.chance(0.5) else []
     remembering = draw.chance(0.5)
     if remembering:

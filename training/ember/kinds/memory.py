@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from ..chat import Turn
 from ..draw import Draw
-from ..fill import fill
 from ..split import HELD_OUT_KINDS
 from .facts_asking import asked
 from .memory_data import NEVER_TOLD, SORTS, Sort
+from .talking import chosen, filled, others, protected
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[T
     others = [other for other in SORTS if other is not sort and f"memory/{other.name}" in _trained()]
     told: list[Told] = []
     turns: list[Turn] = []
-    for one in [sort, *draw.some(others, draw.rng.choices((0, 1, 2), (5, 4, 2))[0])]:
+    for one in _apart([sort, *draw.some(others, draw.rng.choices((0, 1, 2), (5, 4, 2))[0])]):
         values = _values(draw, one)
         told.append(Told(one, values))
         turns.append(_telling(draw, one, values))
@@ -36,6 +36,20 @@ def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[T
     for one in draw.some(told, draw.number(1, len(told))):
         turns.append(_asking(draw, one))
     return name, turns
+
+
+#: Facts that are asked for in the same words.
+_ALIKE = ({"fear", "fear of animals"}, {"thing", "present"}, {"trip", "order"}, {"hobby", "liking"}, {"number", "price", "count"}, {"friend", "two people"},
+    {"favorite food", "liking"}, {"sister", "brother", "two people"})
+
+
+def _apart(sorts: list[Sort]) -> list[Sort]:
+    """Returns `sorts` without those that are asked for in the words of an earlier one."""
+    kept: list[Sort] = []
+    for sort in sorts:
+        if not any({sort.name, other.name} <= alike for alike in _ALIKE for other in kept):
+            kept.append(sort)
+    return kept
 
 
 def _trained() -> set[str]:
@@ -54,7 +68,7 @@ def _values(draw: Draw, sort: Sort) -> dict[str, str]:
     if "age" in values:
         values["next"] = str(int(values["age"]) + 1)
     for template in sort.telling + sort.asking:
-        fill(draw, _keep(template, values), values)
+        filled(draw, _keep(template, values), values)
     return values
 
 
@@ -67,12 +81,12 @@ def _keep(template: str, values: dict[str, str]) -> str:
 
 
 def _said(draw: Draw, template: str, values: dict[str, str]) -> str:
-    return fill(draw, _keep(template, values), values)
+    return filled(draw, chosen(draw, _keep(template, values)), values)
 
 
 def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
-    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), (),
-        tuple(values.values()))
+    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values),
+        protected(values), others(values))
 
 
 def _asking(draw: Draw, told: Told) -> Turn:
@@ -85,6 +99,7 @@ def _asking(draw: Draw, told: Told) -> Turn:
 
 def _never_told(draw: Draw, told: list[Told]) -> Turn:
     known = {one.sort.name for one in told}
+    known |= {name for alike in _ALIKE if alike & known for name in alike}
     name = draw.choice([name for name in NEVER_TOLD if name not in known])
     questions, answers = NEVER_TOLD[name]
     return Turn(asked(draw, questions), draw.choice(answers))

@@ -1,20 +1,30 @@
-"""Chats from hand-written seeds: whole dialogues, and one wording of a request with one of its answers."""
+"""Chats from hand-written seeds: whole dialogues, talks, and one wording of a request with one of its answers."""
 
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill, keys
 from ..split import split_of
+from . import creating, talking
 
 #: Kinds of intents whose answers fit anywhere in a chat.
-FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative")
+FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative", "daily life",
+    "requests", "about us")
+#: Shares of the talks and of the creative requests among the chats of intents; the rest is of `seeds/chats/intents`.
+_TALK_SHARE = 0.5
+_CREATING_SHARE = 0.25
+#: The share of talks of several steps among dialogues.
+_STEPS_SHARE = 0.6
 #: Wordings that belong at the start or at the end of a chat.
 _STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
 _ENDING = {"bye", "good night"}
 
 
 def dialogue(draw: Draw) -> tuple[str, list[Turn]]:
-    """A whole dialogue, or its first turns; its kind is `written/KIND`."""
+    """A whole dialogue; its kind is `written/KIND`, or `intents/KIND` for a talk with slots."""
+    if draw.chance(_STEPS_SHARE):
+        kind, turns = talking.talk(draw, several=True)
+        return f"intents/{kind}", turns
     known = [made for made in seeds.dialogues() if split_of(made.turns[0][0]) is draw.split]
     made = draw.choice(known)
     turns = [Turn(user, answer) for user, answer in made.turns]
@@ -22,7 +32,14 @@ def dialogue(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 def intent_turns(draw: Draw, kinds: tuple[str, ...] | None = None) -> tuple[str, list[Turn]]:
-    """One wording with one answer, of any kind or of one of `kinds`; its kind is `intents/KIND`."""
+    """One wording with one answer, of any kind or of one of `kinds`, or a talk; its kind is `intents/KIND`."""
+    form = draw.rng.random()
+    if form < _TALK_SHARE and (kinds is None or any(kind in kinds for kind in talking.kinds())):
+        kind, turns = talking.talk(draw, kinds, None if kinds is None else False)
+        return f"intents/{kind}", turns
+    if form > 1 - _CREATING_SHARE and (kinds is None or "creative" in kinds):
+        kind, turns = creating.chat(draw)
+        return f"intents/{kind}", turns
     known = [intent for intent in seeds.intents() if kinds is None or intent.kind in kinds]
     # An intent of many wordings comes more often, but not as much more as it has wordings.
     intent = draw.rng.choices(known, [len(intent.wordings) ** 0.5 for intent in known])[0]

@@ -129,17 +129,25 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    if re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said):
-        return {f"{next((slot for slot in ('object', 'animal') if slot in named), 'none')}, first person"}
-    if "object" in named:
-        return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
-    if "animal" in named:
-        return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
+    told_by_one_of_them = bool(re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said))
+    if kinds := _kinds_of_thing(named, values):
+        return {f"{kind}, first person" for kind in kinds} if told_by_one_of_them else kinds
+    if told_by_one_of_them:
+        return {"none, first person"}
     if "a" in named:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
     slot = next((slot for slot in ("job", "place") if slot in named), None)
     return {slot} if slot else {"none", "none, first person"}
+
+
+def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
+    """Returns what bodies may need to continue an opening with a thing or an animal; nothing if it has neither."""
+    if "object" in named:
+        return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
+    if "animal" in named:
+        return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
+    return set()
 
 
 @cache
@@ -179,7 +187,7 @@ def _workers() -> frozenset[str]:
 
 
 #: Words for things that mostly mean something else.
-_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card"}
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw"}
 
 
 def named_in(opening: str) -> dict[str, str]:

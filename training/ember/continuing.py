@@ -48,9 +48,10 @@ _TRIES = 8
 
 def _continued_once(draw: Draw) -> tuple[str, str, Told]:
     values: dict[str, str]
-    if draw.chance(0.35):
+    if draw.chance(0.5):
         template = draw.choice(seeds.lines("continuing/openings.txt"))
-        values = people(draw, {})
+        values = people(draw, {"object": draw.word("object")} if "{thing}" in template else {})
+        template = template.replace("{thing}", "{object}")
         named = set(keys(template))
         opening = fill(draw, template, values)
         if opening.startswith("My name"):
@@ -64,11 +65,19 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
     needs = _needs(named, opening, values)
     body = draw.choice([body for body in bodies() if body.needs in needs])
     rest = stories.told_in_parts(draw, body.frame, values)
-    return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+    return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
+
+
+#: Where an opening may end within a sentence.
+_BREAK = " | "
 
 
 def _divided(draw: Draw, opening: str, rest: str, told: Told) -> tuple[str, str, Told]:
     """Returns some of the openings without their last words, which then belong to the rest."""
+    start, _, end = opening.partition(_BREAK)
+    if end and draw.chance(0.7):
+        return start, f"{end} {rest}", told
+    opening = f"{start} {end}" if end else start
     words = opening.split(" ")
     if len(words) > 4 and draw.chance(0.15):
         at = draw.number(2, len(words) - 1)

@@ -63,7 +63,9 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         named = set(found)
         values = people(draw, found)
     needs = _needs(named, opening, values)
-    body = draw.choice([body for body in bodies() if body.needs in needs])
+    fitting = [body for body in bodies() if body.needs in needs]
+    fitting_event = [body for body in bodies() if body.needs in _needs_of_event(needs, opening, values)]
+    body = draw.choice(fitting_event if fitting_event and draw.chance(_EVENT_SHARE) else fitting)
     rest = stories.told_in_parts(draw, body.frame, values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
 
@@ -148,6 +150,48 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         return {"both"} if "b" in named else {"a"}
     slot = next((slot for slot in ("job", "place") if slot in named), None)
     return {slot} if slot else {"none", "none, first person"}
+
+
+#: The share of the bodies of an event among the continuations of openings that tell of one.
+_EVENT_SHARE = 0.85
+
+#: What an opening may tell of a thing, and words that tell it.
+_EVENTS_OF_OBJECTS = {
+    "lost": r"gone|los[et]|missing|stole|stolen|disappeared|vanished|could not find|looked for|looking for",
+    "broken": r"broken?|(did|does) not work|out of order|stopped working",
+    "new": r"bought|buy|ordered|inherited|gave|(got|won) an?|prize|present|birthday|parcel|mail|cost",
+    "found": r"found|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
+}
+#: What an opening may tell of an animal; `fable` is told of an animal that speaks or thinks.
+_EVENTS_OF_ANIMALS = {
+    "lost": r"gone|lost|missing|stolen|disappeared|vanished|escaped|ran away|not come home|not been seen|looked for|looking for",
+    "visiting": r"walked in|came in|came to|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
+    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|[Nn]EWS|Breaking",
+}
+_FABLE = (r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)?|In a small house|An old story|It is said)\b"
+    r"|\b(said|asked|cried|called|whispered) the ANIMAL\b"
+    r"|\bANIMAL (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never|and an?)\b")
+
+
+def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:
+    """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
+    first_person = any(need.endswith("first person") for need in needs)
+    for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
+        if any(re.match(rf"{kind}\b", need) for need in needs):
+            event = _event(kind, events, opening, values)
+            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
+    return set()
+
+
+def _event(kind: str, events: dict[str, str], opening: str, values: dict[str, str]) -> str:
+    """Returns the event of an opening: what is asked, what is said, or the first of the `events` whose words it has."""
+    if kind == "animal" and re.search(_FABLE.replace("ANIMAL", re.escape(values["animal"])), opening):
+        return "fable"
+    if '"' in opening:
+        return "asked" if '?"' in opening else "said"
+    if opening.endswith("?"):
+        return "question"
+    return next((event for event, words in events.items() if re.search(rf"\b({words})\b", opening)), "none")
 
 
 def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:

@@ -155,37 +155,49 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
 #: The share of the bodies of an event among the continuations of openings that tell of one.
 _EVENT_SHARE = 0.85
 
-#: What an opening may tell of a thing, and words that tell it.
+#: What an opening may tell of a thing, and words that tell it; `THING` is the thing itself.
 _EVENTS_OF_OBJECTS = {
-    "lost": r"gone|los[et]|missing|stole|stolen|disappeared|vanished|could not find|looked for|looking for",
-    "broken": r"broken?|(did|does) not work|out of order|stopped working",
-    "new": r"bought|buy|ordered|inherited|gave|(got|won) an?|prize|present|birthday|parcel|mail|cost",
+    "lost": r"gone|missing|disappeared|vanished|could not find|looked for|looking for"
+        r"|(lost|lose|stole|stolen|forgot|forgotten)( the| an?| my| his| her| our)?( \w+)? THING|THING (was|is|got) (lost|stolen)",
+    "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
+    "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
     "found": r"found|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
+    "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
+    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
+    "rule": r"[Pp]lease|Do not|Rule|Attention|belongs to|may not|may touch|do not lend|person who took",
 }
-#: What an opening may tell of an animal; `fable` is told of an animal that speaks or thinks.
+#: What an opening may tell of an animal.
 _EVENTS_OF_ANIMALS = {
-    "lost": r"gone|lost|missing|stolen|disappeared|vanished|escaped|ran away|not come home|not been seen|looked for|looking for",
-    "visiting": r"walked in|came in|came to|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
-    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|[Nn]EWS|Breaking",
+    "lost": r"gone|missing|disappeared|vanished|escaped|ran away|not come home|not been seen|looked for|looking for"
+        r"|(lost|stole|stolen)( the| an?| my| his| her| our)? THING|THING (was|is|got) (lost|stolen)",
+    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
+    "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
+    "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
+    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking",
+    "new": r"(got|has|have|had|bought|keeps|wants|wanted) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
+    "seen": r"(saw|see|seen|met|heard|hear|watched|found) (the|an?) THING",
 }
-_FABLE = (r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)?|In a small house|An old story|It is said)\b"
-    r"|\b(said|asked|cried|called|whispered) the ANIMAL\b"
-    r"|\bANIMAL (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never|and an?)\b")
+#: How an opening tells of an animal that speaks or thinks.
+_FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"
+    r"|\b(said|asked|cried|called|whispered) the THING\b"
+    r"|\bTHING (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never|and an?)\b")
+#: Where things stand that people pass.
+_PUBLIC_PLACES = {"on the street", "at the harbor", "on a farm", "in the garden", "at the train station"}
 
 
 def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:
     """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
     first_person = any(need.endswith("first person") for need in needs)
     for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
-        if any(re.match(rf"{kind}\b", need) for need in needs):
-            event = _event(kind, events, opening, values)
+        if any(need.startswith(kind) for need in needs):
+            event = _event(events, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
             return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
     return set()
 
 
-def _event(kind: str, events: dict[str, str], opening: str, values: dict[str, str]) -> str:
-    """Returns the event of an opening: what is asked, what is said, or the first of the `events` whose words it has."""
-    if kind == "animal" and re.search(_FABLE.replace("ANIMAL", re.escape(values["animal"])), opening):
+def _event(events: dict[str, str], opening: str) -> str:
+    """Returns what an opening tells of its `THING`: what is asked or said, or the first of the `events` whose words it has."""
+    if events is _EVENTS_OF_ANIMALS and _FABLE.search(opening):
         return "fable"
     if '"' in opening:
         return "asked" if '?"' in opening else "said"
@@ -197,7 +209,9 @@ def _event(kind: str, events: dict[str, str], opening: str, values: dict[str, st
 def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
     """Returns what bodies may need to continue an opening with a thing or an animal; nothing if it has neither."""
     if "object" in named:
-        return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
+        if values["object"] in _small_objects():
+            return {"object", "small object"}
+        return {"object", "large object"} if values["object"] in _landmarks() else {"object"}
     if "animal" in named:
         return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
     return set()
@@ -230,6 +244,12 @@ def _objects() -> frozenset[str]:
 def _small_objects() -> frozenset[str]:
     """Returns the things that can be carried in a bag."""
     return frozenset(vocabulary.everything("trinket")) - {"suitcase", "sewing machine", "printer", "monitor"}
+
+
+@cache
+def _landmarks() -> frozenset[str]:
+    """Returns the things that stand where people pass: a lighthouse, a bus, a fountain."""
+    return frozenset(row["object"] for row in seeds.words("objects") if row["found"] in _PUBLIC_PLACES)
 
 
 @cache

@@ -33,6 +33,12 @@ def bodies() -> tuple[Body, ...]:
     return tuple(found)
 
 
+@cache
+def _with_needs(needs: frozenset[str]) -> tuple[Body, ...]:
+    """Returns the bodies that need one of `needs`."""
+    return tuple(body for body in bodies() if body.needs in needs)
+
+
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
     for _ in range(_TRIES):
@@ -63,9 +69,9 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         named = set(found)
         values = people(draw, found)
     needs = _needs(named, opening, values)
-    fitting = [body for body in bodies() if body.needs in needs]
-    fitting_event = [body for body in bodies() if body.needs in _needs_of_event(needs, opening, values)]
-    body = draw.choice(fitting_event if fitting_event and draw.chance(_EVENT_SHARE) else fitting)
+    of_event = _with_needs(frozenset(_needs_of_event(needs, opening, values)))
+    share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
+    body = draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
     rest = stories.told_in_parts(draw, body.frame, values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
 
@@ -152,14 +158,17 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     return {slot} if slot else {"none", "none, first person"}
 
 
-#: The share of the bodies of an event among the continuations of openings that tell of one.
-_EVENT_SHARE = 0.85
+#: The largest share of the bodies of an event among the continuations of openings that tell of it, and the share of a single one.
+_EVENT_SHARE, _EVENT_SHARE_OF_ONE = 0.9, 0.2
 
 #: What an opening may tell of a thing, and words that tell it; `THING` is the thing itself.
 _EVENTS_OF_OBJECTS = {
-    "lost": r"gone|missing|disappeared|vanished|could not find|looked for|looking for"
+    "lost": r"gone|missing|disappeared|vanished|could not find|(looked|looking) for (the|his|her|my|our)"
         r"|(lost|lose|stole|stolen|forgot|forgotten)( the| an?| my| his| her| our)?( \w+)? THING|THING (was|is|got) (lost|stolen)",
     "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
+    "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
+    "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
+        r"|THING, but \w+ wanted it",
     "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
     "found": r"found|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
     "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
@@ -173,9 +182,9 @@ _EVENTS_OF_ANIMALS = {
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
     "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
-    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking",
+    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|library|school",
     "new": r"(got|has|have|had|bought|keeps|wants|wanted) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
-    "seen": r"(saw|see|seen|met|heard|hear|watched|found) (the|an?) THING",
+    "seen": r"(saw|see|seen|met|heard|hear|watched|found) (the|an?) THING|first to see",
 }
 #: How an opening tells of an animal that speaks or thinks.
 _FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"

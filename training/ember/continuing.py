@@ -177,7 +177,7 @@ _EVENTS_OF_OBJECTS = {
 }
 #: What an opening may tell of an animal.
 _EVENTS_OF_ANIMALS = {
-    "lost": r"gone|missing|disappeared|vanished|escaped|ran away|not come home|not been seen|looked for|looking for"
+    "lost": r"gone|missing|disappeared|vanished|escaped|(ran|run) away|not come home|not been seen|looked for|looking for"
         r"|(lost|stole|stolen)( the| an?| my| his| her| our)? THING|THING (was|is|got) (lost|stolen)",
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
@@ -208,6 +208,8 @@ def _event(events: dict[str, str], opening: str) -> str:
     """Returns what an opening tells of its `THING`: what is asked or said, or the first of the `events` whose words it has."""
     if events is _EVENTS_OF_ANIMALS and _FABLE.search(opening):
         return "fable"
+    if re.search(r"\b([Cc]an|[Mm]ay|[Cc]ould) (we|I) (have|keep)\b", opening):
+        return "wanted"
     if '"' in opening:
         return "asked" if '?"' in opening else "said"
     if opening.endswith("?"):

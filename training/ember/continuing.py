@@ -69,7 +69,7 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         named = set(found)
         values = people(draw, found)
     needs = _needs(named, opening, values)
-    of_event = _with_needs(frozenset(_needs_of_event(needs, opening, values)))
+    of_event = _with_needs(frozenset(_needs_of_event(needs, opening.replace(_BREAK, " "), values)))
     share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
     body = draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
     rest = stories.told_in_parts(draw, body.frame, values)
@@ -170,7 +170,7 @@ _EVENTS_OF_OBJECTS = {
     "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
         r"|THING, but \w+ wanted it",
     "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
-    "found": r"found|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
+    "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
     "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
     "rule": r"[Pp]lease|Do not|Rule|Attention|belongs to|may not|may touch|do not lend|person who took",
@@ -183,7 +183,8 @@ _EVENTS_OF_ANIMALS = {
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
     "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
     "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|library|school",
-    "new": r"(got|has|have|had|bought|keeps|wants|wanted) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
+    "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
+    "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
     "seen": r"(saw|see|seen|met|heard|hear|watched|found) (the|an?) THING|first to see",
 }
 #: How an opening tells of an animal that speaks or thinks.

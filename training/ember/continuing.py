@@ -182,15 +182,15 @@ _EVENTS_OF_ANIMALS = {
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
     "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
-    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|library|school",
+    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
     "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
     "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
-    "seen": r"(saw|see|seen|met|heard|hear|watched|found) (the|an?) THING|first to see",
+    "seen": r"(saw|see|seen|met|watched|found) (the|an?) THING|first to see",
 }
 #: How an opening tells of an animal that speaks or thinks.
 _FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"
     r"|\b(said|asked|cried|called|whispered) the THING\b"
-    r"|\bTHING (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never|and an?)\b")
+    r"|\bTHING (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never seen|and an?)\b")
 #: Where things stand that people pass.
 _PUBLIC_PLACES = {"on the street", "at the harbor", "on a farm", "in the garden", "at the train station"}
 
@@ -209,6 +209,8 @@ def _event(events: dict[str, str], opening: str) -> str:
     """Returns what an opening tells of its `THING`: what is asked or said, or the first of the `events` whose words it has."""
     if events is _EVENTS_OF_ANIMALS and _FABLE.search(opening):
         return "fable"
+    if events is _EVENTS_OF_ANIMALS and re.search(r"\b(hear|heard|hearing|sound)\b", opening):
+        return "heard"
     if re.search(r"\b([Cc]an|[Mm]ay|[Cc]ould) (we|I) (have|keep)\b", opening):
         return "wanted"
     if '"' in opening:

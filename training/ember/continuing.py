@@ -171,9 +171,10 @@ _EVENTS_OF_OBJECTS = {
         r"|THING, but \w+ wanted it",
     "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
     "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
+    "old": r"([Oo]ld|ancient|rusty|dusty) THING|[Gg]rand(father|mother|pa|ma)|older than|for (many )?years|generations|belonged to",
     "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
-    "rule": r"[Pp]lease|Do not|Rule|Attention|belongs to|may not|may touch|do not lend|person who took",
+    "rule": r"[Pp]lease|Do not|Rule|Attention|THING belongs to|may not|may touch|do not lend|person who took",
 }
 #: What an opening may tell of an animal.
 _EVENTS_OF_ANIMALS = {
@@ -182,6 +183,7 @@ _EVENTS_OF_ANIMALS = {
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
     "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
+    "cold": r"wet|rain(ed|ing|y)?|snow(ed|ing|y)?|cold|freezing|storm(y)?|thunder|winter night",
     "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
     "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
     "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",

@@ -33,6 +33,12 @@ def bodies() -> tuple[Body, ...]:
     return tuple(found)
 
 
+@cache
+def _with_needs(needs: frozenset[str]) -> tuple[Body, ...]:
+    """Returns the bodies that need one of `needs`."""
+    return tuple(body for body in bodies() if body.needs in needs)
+
+
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
     for _ in range(_TRIES):
@@ -48,9 +54,10 @@ _TRIES = 8
 
 def _continued_once(draw: Draw) -> tuple[str, str, Told]:
     values: dict[str, str]
-    if draw.chance(0.35):
+    if draw.chance(0.5):
         template = draw.choice(seeds.lines("continuing/openings.txt"))
-        values = people(draw, {})
+        values = people(draw, {"object": draw.word("object")} if "{thing}" in template else {})
+        template = template.replace("{thing}", "{object}")
         named = set(keys(template))
         opening = fill(draw, template, values)
         if opening.startswith("My name"):
@@ -62,13 +69,23 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         named = set(found)
         values = people(draw, found)
     needs = _needs(named, opening, values)
-    body = draw.choice([body for body in bodies() if body.needs in needs])
+    of_event = _with_needs(frozenset(_needs_of_event(needs, opening.replace(_BREAK, " "), values)))
+    share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
+    body = draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
     rest = stories.told_in_parts(draw, body.frame, values)
-    return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+    return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
+
+
+#: Where an opening may end within a sentence.
+_BREAK = " | "
 
 
 def _divided(draw: Draw, opening: str, rest: str, told: Told) -> tuple[str, str, Told]:
     """Returns some of the openings without their last words, which then belong to the rest."""
+    start, _, end = opening.partition(_BREAK)
+    if end and draw.chance(0.7):
+        return start, f"{end} {rest}", told
+    opening = f"{start} {end}" if end else start
     words = opening.split(" ")
     if len(words) > 4 and draw.chance(0.15):
         at = draw.number(2, len(words) - 1)
@@ -129,17 +146,91 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    if re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said):
-        return {f"{next((slot for slot in ('object', 'animal') if slot in named), 'none')}, first person"}
-    if "object" in named:
-        return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
-    if "animal" in named:
-        return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
+    told_by_one_of_them = bool(re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said))
+    if kinds := _kinds_of_thing(named, values):
+        return {f"{kind}, first person" for kind in kinds} if told_by_one_of_them else kinds
+    if told_by_one_of_them:
+        return {"none, first person"}
     if "a" in named:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
     slot = next((slot for slot in ("job", "place") if slot in named), None)
     return {slot} if slot else {"none", "none, first person"}
+
+
+#: The largest share of the bodies of an event among the continuations of openings that tell of it, and the share of a single one.
+_EVENT_SHARE, _EVENT_SHARE_OF_ONE = 0.9, 0.2
+
+#: What an opening may tell of a thing, and words that tell it; `THING` is the thing itself.
+_EVENTS_OF_OBJECTS = {
+    "lost": r"gone|missing|disappeared|vanished|could not find|(looked|looking) for (the|his|her|my|our)"
+        r"|(lost|lose|stole|stolen|forgot|forgotten)( the| an?| my| his| her| our)?( \w+)? THING|THING (was|is|got) (lost|stolen)",
+    "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
+    "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
+    "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
+        r"|THING, but \w+ wanted it",
+    "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
+    "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
+    "old": r"([Oo]ld|ancient|rusty|dusty) THING|[Gg]rand(father|mother|pa|ma)|older than|for (many )?years|generations|belonged to",
+    "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
+    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
+    "rule": r"[Pp]lease|Do not|Rule|Attention|THING belongs to|may not|may touch|do not lend|person who took",
+}
+#: What an opening may tell of an animal.
+_EVENTS_OF_ANIMALS = {
+    "lost": r"gone|missing|disappeared|vanished|escaped|(ran|run) away|not come home|not been seen|looked for|looking for"
+        r"|(lost|stole|stolen)( the| an?| my| his| her| our)? THING|THING (was|is|got) (lost|stolen)",
+    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
+    "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
+    "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
+    "cold": r"wet|rain(ed|ing|y)?|snow(ed|ing|y)?|cold|freezing|storm(y)?|thunder|winter night",
+    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
+    "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
+    "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
+    "seen": r"(saw|see|seen|met|watched|found) (the|an?) THING|first to see",
+}
+#: How an opening tells of an animal that speaks or thinks.
+_FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"
+    r"|\b(said|asked|cried|called|whispered) the THING\b"
+    r"|\bTHING (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never seen|and an?)\b")
+#: Where things stand that people pass.
+_PUBLIC_PLACES = {"on the street", "at the harbor", "on a farm", "in the garden", "at the train station"}
+
+
+def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:
+    """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
+    first_person = any(need.endswith("first person") for need in needs)
+    for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
+        if any(need.startswith(kind) for need in needs):
+            event = _event(events, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
+            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
+    return set()
+
+
+def _event(events: dict[str, str], opening: str) -> str:
+    """Returns what an opening tells of its `THING`: what is asked or said, or the first of the `events` whose words it has."""
+    if events is _EVENTS_OF_ANIMALS and _FABLE.search(opening):
+        return "fable"
+    if events is _EVENTS_OF_ANIMALS and re.search(r"\b(hear|heard|hearing|sound)\b", opening):
+        return "heard"
+    if re.search(r"\b([Cc]an|[Mm]ay|[Cc]ould) (we|I) (have|keep)\b", opening):
+        return "wanted"
+    if '"' in opening:
+        return "asked" if '?"' in opening else "said"
+    if opening.endswith("?"):
+        return "question"
+    return next((event for event, words in events.items() if re.search(rf"\b({words})\b", opening)), "none")
+
+
+def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
+    """Returns what bodies may need to continue an opening with a thing or an animal; nothing if it has neither."""
+    if "object" in named:
+        if values["object"] in _small_objects():
+            return {"object", "small object"}
+        return {"object", "large object"} if values["object"] in _landmarks() else {"object"}
+    if "animal" in named:
+        return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
+    return set()
 
 
 @cache
@@ -172,6 +263,12 @@ def _small_objects() -> frozenset[str]:
 
 
 @cache
+def _landmarks() -> frozenset[str]:
+    """Returns the things that stand where people pass: a lighthouse, a bus, a fountain."""
+    return frozenset(row["object"] for row in seeds.words("objects") if row["found"] in _PUBLIC_PLACES)
+
+
+@cache
 def _workers() -> frozenset[str]:
     """Returns the words for people by what they do."""
     return frozenset(vocabulary.everything("job")) | {"king", "queen", "captain", "scientist", "goalkeeper", "knight", "witch", "wizard",
@@ -179,7 +276,7 @@ def _workers() -> frozenset[str]:
 
 
 #: Words for things that mostly mean something else.
-_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card"}
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw"}
 
 
 def named_in(opening: str) -> dict[str, str]:

@@ -98,10 +98,10 @@ _SENTENCES = [
 
 #: Generators and shares by name.
 FAMILIES = {
-    "seeds": (seed_text, 14),
+    "seeds": (seed_text, 22),
     "frames": (frame_text, 30),
-    "openings": (opened_text, 18),
-    "continued": (continued_text, 48),
+    "openings": (opened_text, 30),
+    "continued": (continued_text, 54),
     "short": (short_text, 4),
     "written": (written_text, 3),
     # Few: a model that often saw whole texts twice loops.

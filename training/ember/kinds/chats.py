@@ -12,27 +12,27 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
-    "written": (written.dialogue, 10),
-    "intents": (written.intent_turns, 32),
-    "declining": (declining.chat, 10),
-    "sums": (sums.chat, 16),
-    "facts": (facts.chat, 60),
-    "explaining": (explaining.chat, 16),
-    "lists": (lists.chat, 24),
-    "words": (word_tasks.chat, 52),
-    "rewriting": (rewriting.chat, 36),
-    "json": (json_chats.chat, 36),
-    "memory": (lambda draw: memory.chat(draw, conversation.part), 12),
+    "written": (written.dialogue, 18),
+    "intents": (written.intent_turns, 80),
+    "declining": (declining.chat, 22),
+    "sums": (sums.chat, 34),
+    "facts": (facts.chat, 84),
+    "explaining": (explaining.chat, 24),
+    "lists": (lists.chat, 30),
+    "words": (word_tasks.chat, 58),
+    "rewriting": (rewriting.chat, 44),
+    "json": (json_chats.chat, 42),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 20),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 8),
-    "conversation": (conversation.chat, 8),
-    "copying": (copying.chat, 24),
-    "plain": (plain.chat, 50),
-    "bulk": (bulk.chat, 20),
+    "story chats": (story_chats.chat, 24),
+    "conversation": (conversation.chat, 24),
+    "copying": (copying.chat, 26),
+    "plain": (plain.chat, 52),
+    "bulk": (bulk.chat, 16),
     "bulk facts": (bulk_facts.chat, 24),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 16
+TOOLS_WEIGHT = 36
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -100,7 +100,7 @@ def joke(draw: Draw) -> list[Turn]:
     if about:
         turns = [Turn(asked(draw, _JOKE_ABOUT, t=_topic(row["topic"])), _told(row))]
     else:
-        row = known[0] if draw.chance(0.3) else draw.choice(known)
+        row = draw.choice(known)
         turns = [Turn(asked(draw, ["tell me a joke", "Tell me a joke!", "joke", "joke please", "a joke", "do you know a joke",
             "make me laugh", "say something funny", "can you tell a joke", "i want to hear a joke", "got any jokes?",
             "know any good jokes", "another joke", "tell us a joke", "be funny", "crack a joke", "give me a joke",

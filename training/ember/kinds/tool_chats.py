@@ -38,21 +38,44 @@ def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
 
 
 def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offer]]:
-    """Returns the intended tool and all available tools in random order; no other tool is of its group or has its name."""
+    """Returns the intended tool and all available tools in random order; no other tool fits the request or has its name."""
     meant = offer(draw, spec, spec.group == "made up")
     others: list[Offer] = []
     groups = {spec.group}
-    for _ in range(draw.rng.choices((0, 1, 2, 3, 4), (22, 34, 24, 13, 7))[0]):
-        other = made_up(draw) if draw.chance(0.3) else draw.choice(known)
+    siblings = [other for other in known if other.distinct and other.group == spec.group and other is not spec]
+    for _ in range(draw.rng.choices((0, 1, 2, 3, 4, 5), (16, 26, 25, 18, 10, 5))[0]):
+        other = made_up(draw) if draw.chance(0.3) else draw.choice(siblings if siblings and draw.chance(0.5) else known)
         if other.group == "made up" and other.about[0].split()[0] in {one.about.split()[0] for one in [meant, *others]}:
             continue
         named = offer(draw, other)
-        if (other.group == "made up" or other.group not in groups) and named.name not in [one.name for one in [meant, *others]]:
+        if (other.group == "made up" or not groups & _like(other.group) or _both_fit(other, meant, others)) and named.name not in [one.name for one in [meant, *others]]:
             groups.add(other.group)
             others.append(named)
     offers = [meant, *others]
     draw.rng.shuffle(offers)
     return meant, offers
+
+
+#: Groups whose tools do something similar, so that one could stand in for another.
+_ALIKE = (
+    {"time", "reminders", "calendar", "meetings", "work", "diary", "dates"}, {"music", "radio", "singing", "television", "sleep"},
+    {"home", "switches", "power", "colors", "blinds", "screen"}, {"shopping", "cart", "pantry", "store", "orders", "kitchen", "bakery", "gifts"},
+    {"travel", "flights", "buses", "maps", "restaurants", "hotel service"}, {"math", "units", "chance", "measuring", "colors"},
+    {"words", "text tools", "flashcards"}, {"work", "files", "printer", "pictures", "photos", "projects"}, {"games", "quiz", "chance", "school"},
+    {"health", "training", "sleep", "pets"}, {"people", "calendar", "clubs", "accounts", "helpdesk"}, {"doors", "cameras", "car"},
+    {"farm", "pets", "zoo", "aquarium"}, {"messages", "mail", "post", "flowers"}, {"fun", "museum", "zoo", "buses", "television"},
+    {"weather", "sky and sea"}, {"space", "telescope"}, {"bank", "parking"}, {"oven and stove", "kitchen", "laundry"},
+)
+
+
+def _like(group: str) -> set[str]:
+    """A group and those whose tools do something similar."""
+    return {group}.union(*(groups for groups in _ALIKE if group in groups))
+
+
+def _both_fit(other: Spec, meant: Offer, others: list[Offer]) -> bool:
+    """Whether a tool can be on offer with others of its group: none of them does what it does."""
+    return other.distinct and other not in [one.spec for one in (meant, *others)]
 
 
 def _values(draw: Draw, spec: Spec, first: dict[str, Value] | None = None) -> dict[str, Value]:
@@ -74,12 +97,29 @@ def _said(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> st
     return fill(draw, template, _spoken(spec, values))
 
 
+#: Words around a request that are no part of it.
+_BEFORE = ["Hello!", "Hi Ember.", "I have a small request.", "One more thing.", "Can you help me?", "I am busy today.", "Good morning.", "Sorry to ask again.",
+    "I am in a hurry.", "My {relative} asked me to do this.", "I am on the phone with {name}.", "It is {weather} outside.", "My hands are full.",
+    "I just came home from {city}.", "Good evening!", "A quick question.", "I almost forgot.", "Please do this for me.", "Are you there?"]
+_BEHIND = ["Thanks!", "Thank you.", "That would be great.", "It is for my {relative}.", "I cannot do it myself.", "Is that possible?", "Thanks a lot, Ember.",
+    "That is all.", "My {relative} will be happy.", "I hope that works.", "Only if you can.", "No hurry.", "Then I am done for today."]
+
+
+def _among_others(draw: Draw, request: str) -> str:
+    """A whole sentence, sometimes with another one before or behind it."""
+    if draw.chance(0.2):
+        request = f"{fill(draw, draw.choice(_BEFORE), {})} {request}"
+    if draw.chance(0.15):
+        request = f"{request} {fill(draw, draw.choice(_BEHIND), {})}"
+    return request
+
+
 def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str:
     said = _said(draw, spec, template, values)
     if draw.chance(0.4):
         # A whole sentence: its last sign is no part of the value before it.
         asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "will", "when")
-        return capitalized(said.rstrip("?. ")) + ("?" if asking else ".")
+        return _among_others(draw, capitalized(said.rstrip("?. ")) + ("?" if asking else "."))
     return noisy(draw, said, tuple(_spoken(spec, values).values()))
 
 
@@ -107,7 +147,9 @@ def _computed(expression: str) -> int | float:
 
 def _round(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value], template: str | None = None) -> list[Message]:
     """A request, the call, the tool's answer and Ember's."""
-    ask = _ask(draw, spec, template or draw.wording(spec.asks), values)
+    template = template or draw.wording(spec.asks)
+    values = spec.given_in(template, values)
+    ask = _ask(draw, spec, template, values)
     return [user(ask), _call(named, values), *_answered(draw, spec, values)]
 
 
@@ -119,8 +161,9 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
     """A call, and perhaps another one of the same tool or thanks."""
     spec = _drawn_spec(draw, known)
     named, offers = _offers(draw, spec, known)
-    values = _values(draw, spec)
-    messages = _round(draw, spec, named, values)
+    template = draw.wording(spec.asks)
+    values = spec.given_in(template, _values(draw, spec))
+    messages = _round(draw, spec, named, values, template)
     if draw.chance(0.3) and len(spec.params) >= 1:
         messages += _again(draw, spec, named, values)
     elif draw.chance(0.15):
@@ -139,7 +182,7 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
 
 def _again(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value]) -> list[Message]:
     """The same with another value: `and in Oslo?`"""
-    slot, kind = [(names[0], kind) for names, kind in spec.params][-1 if draw.chance(0.6) else 0]
+    slot, kind = [(names[0], kind) for names, kind in spec.params if names[0] not in spec.optional][-1 if draw.chance(0.6) else 0]
     changed = values | {slot: value(draw, kind)}
     if changed == values or len(set(map(str, changed.values()))) < len(changed):
         return []
@@ -189,8 +232,11 @@ def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
     slot = spec.missing.slot
     given = {key: one for key, one in values.items() if key != slot}
     told = spoken(values[slot])
+    template = draw.wording(spec.missing.asks)
+    given = spec.given_in(template, given)
+    values = spec.given_in(template, values)
     messages = [
-        user(_ask(draw, spec, draw.wording(spec.missing.asks), given)),
+        user(_ask(draw, spec, template, given)),
         assistant(draw.choice(spec.missing.questions)),
         user(noisy(draw, draw.choice(("{v}", "{v}", "{v} please", "{v}, thanks")).format(v=told), (told,))),
         _call(named, values),
@@ -207,13 +253,20 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
     form = draw.number(0, 5)
     if form <= 1:
         groups = {one.spec.group for one in offers}
-        other = draw.choice([spec for spec in known if spec.group not in groups] or known)
-        if other.group in groups:
+        near = set().union(*(_like(group) for group in groups))
+        other = draw.choice([spec for spec in known if spec.group not in near] or known)
+        template = draw.wording(other.asks)
+        if other.group in near or any(_verb(one) in template for one in offers):
             return _calling(draw, known)
-        ask = _ask(draw, other, draw.wording(other.asks), _values(draw, other))
+        ask = _ask(draw, other, template, _values(draw, other))
         return _chat(draw, "no call", [user(ask), assistant(draw.choice(_NO_TOOL))], offers)
     turns = _plain_turns(draw, offers)
     return _chat(draw, "no call", _messages(draw, turns), offers)
+
+
+def _verb(named: Offer) -> str:
+    """What an invented tool does, in one word; what another one does, as it is described."""
+    return named.about.removeprefix("Can ").split()[0].lower() if named.spec.group == "made up" else named.about
 
 
 def _plain_turns(draw: Draw, offers: list[Offer]) -> list[Turn]:
@@ -241,7 +294,9 @@ def _failing(draw: Draw, known: list[Spec]) -> Chat:
     named, offers = _offers(draw, spec, known)
     values = _values(draw, spec)
     error = draw.choice(_ERRORS)
-    ask = _ask(draw, spec, draw.wording(spec.asks), values)
+    template = draw.wording(spec.asks)
+    values = spec.given_in(template, values)
+    ask = _ask(draw, spec, template, values)
     reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.",
         f"The tool gave an error: {error}."))
     return _chat(draw, "error", [user(ask), _call(named, values), tool(json.dumps({"error": error})), assistant(reply)], offers)

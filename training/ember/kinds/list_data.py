@@ -116,7 +116,6 @@ things made of leather/thing made of leather: shoe | belt | bag | saddle | walle
 things for baking/thing for baking: flour | sugar | butter | eggs | yeast | salt | milk | bowl | whisk | oven | rolling pin | baking powder | cake pan | scale | vanilla
 things in a fridge/thing in a fridge: milk | butter | cheese | eggs | yogurt | juice | ham | salad | jam | mustard | lemonade | leftovers | cream | ketchup | grapes
 things in a bag/thing in a bag: keys | wallet | phone | tissues | pen | glasses | book | umbrella | water bottle | mirror | gum | notebook | comb | ticket | apple
-things in the sky/thing in the sky: sun | moon | star | cloud | bird | plane | rainbow | kite | lightning | balloon | comet | bat | helicopter | planet | snowflake
 things in a forest/thing in a forest: tree | moss | mushroom | fern | squirrel | path | berry | owl | stream | nest | pine cone | leaf | deer | fallen log | spider web
 things with wings/thing with wings: bird | bat | plane | butterfly | bee | dragon | fly | moth | angel | windmill | beetle | wasp | dragonfly | penguin | fairy
 ways to travel/way to travel: by car | by train | by bus | by plane | by ship | by bike | on foot | by boat | on a horse | by tram | by taxi | by balloon | on skis | by truck | by scooter

@@ -88,8 +88,16 @@ def _common() -> dict[str, list[str]]:
     found |= listed_first
     for name, items in MORE_THINGS.items():
         name = name.split("/")[0]
-        found[name] = list({item.replace(" ", "").lower(): item for item in [*items, *found.get(name, [])][::-1]}.values())[::-1]
-    return {name: items[:_COMMON] for name, items in found.items()}
+        found[name] = [*found.get(name, []), *items]
+    return {name: _distinct(items)[:_COMMON] for name, items in found.items()}
+
+
+def _distinct(items: list[str]) -> list[str]:
+    """The items without those that differ from an earlier one only in spaces."""
+    found: dict[str, str] = {}
+    for item in items:
+        found.setdefault(item.replace(" ", "").lower(), item)
+    return list(found.values())
 
 
 #: The names of kinds for one thing of them.

@@ -11,6 +11,7 @@ from ..noise import misspelled
 from .copying import sentences
 from .facts_asking import asked
 from .rewriting_data import CORES, DIFFICULT, ENDINGS, LEADS, PREDICATES, SIMPLER, SPELLING
+from .rewriting_forms import FORMS
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -47,8 +48,8 @@ def polite(draw: Draw) -> list[Turn]:
             "a polite way to say {t}", "polite version: {t}", "Please make this sound polite: {t}", "make this nicer: {t}",
             "say it in a friendly way: {t}", "rewrite politely: {t}",
             "rephrase this more politely: {t}"] if number == 0 else ["and this: {t}", "and {t}", "now {t}", "and how about {t}"]
-        turns.append(Turn(asked(draw, wordings, t=_given(draw, row["blunt"])), row["polite"],
-            _kept(draw, row["blunt"])))
+        blunt = draw.choice((row["blunt"], capitalized(row["blunt"].rstrip("!")) + ("?" if row["blunt"].split()[0] in _ASKING else ".")))
+        turns.append(Turn(asked(draw, wordings, t=_given(draw, blunt)), row["polite"], _kept(draw, blunt)))
     return turns
 
 
@@ -286,4 +287,4 @@ def note(draw: Draw) -> list[Turn]:
 
 _MAKERS = {"polite": (polite, 16), "formal": (formal, 14), "friendly": (friendly, 5), "rephrase": (rephrase, 10), "simplify": (simplify, 8),
     "shorten": (shorten, 18), "fix": (fix, 24), "tense": (tense, 16), "question": (question, 4),
-    "note": (note, 14), "typos": (typos, 26)}
+    "note": (note, 14), "typos": (typos, 26), **FORMS}

@@ -118,6 +118,8 @@ _ENDINGS = [
     "So it can go, if you only dare.", "They waved until they could not see each other any more.", "And then it was time for bed.",
     "The {c} wrote it all down, and that is how we know.", "It takes two to be brave.", "After that, everything was a little easier.",
 ]
+#: Stories of fewer words always have one of these sentences at their end.
+_SHORT = 74
 #: The end of stories whose last word was asked for.
 _LAST_WORDS = [
     "Above the door somebody had painted a single word: {w}.", "The {h} asked what the {c} was thinking of. The answer was short: {w}.",
@@ -193,7 +195,7 @@ def _told(draw: Draw, plan: Plan, problem: Problem) -> None:
     if plan.last_word:
         natural = _NATURAL.get(plan.last_word)
         end = f"{end} {natural or draw.choice(_LAST_WORDS).replace('{w}', plan.last_word)}"
-    elif draw.chance(0.3):
+    elif draw.chance(0.3) or len(f"{intro} {trouble} {turn} {end}".split()) < _SHORT:
         end = f"{end} {draw.choice(_ENDINGS)}"
     plan.text = fill(draw, _introduced(" ".join((intro, trouble, turn, end))), plan.values)
 
@@ -224,7 +226,7 @@ def planned(draw: Draw) -> list[Turn]:
     plan, problem, by_adjective = _plan(draw)
     if draw.chance(0.15):
         plan.name = draw.word("name") if draw.chance(0.8) else capitalized(spliced(draw))
-    if draw.chance(0.2):
+    if draw.chance(0.2) and "{t}" not in plan.clause:
         plan.thing = plan.values["t"]
     if draw.chance(0.15):
         plan.last_word = draw.choice(list(_NATURAL)) if draw.chance(0.6) else draw.word(draw.choice(("any", "trinket", "foods")))

@@ -1,7 +1,9 @@
 """Chats with tools: which one to call, with what arguments, how to report its response, and when to call none."""
 
 import json
+import re
 
+from .. import chat_text
 from ..chat import Chat, Message, Turn, assistant, tool, user
 from ..draw import Draw
 from ..fill import fill
@@ -28,9 +30,35 @@ def chat(draw: Draw) -> Chat:
     """Returns a chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
-    makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8))
+    makers = ((_calling, 58), (_pair, 5), (_two_tools, 6), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8), (_then_none, 5))
     maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
-    return maker(draw, known)
+    return _fitting(maker(draw, known))
+
+
+#: The length of a chat with tools that fits the longest row of a shard with nearly every vocabulary.
+_MOST_LETTERS = 1660
+
+
+def _fitting(made: Chat) -> Chat:
+    """The chat short enough for training: without what follows its first call, descriptions of parameters, or tools that it does not call."""
+    if _length(made) > _MOST_LETTERS:
+        first = next((at for at, message in enumerate(made.messages) if "<tool_call>" in str(message["content"])), None)
+        made = Chat(made.kind, made.messages if first is None else made.messages[: first + 1], made.tools)
+    if _length(made) > _MOST_LETTERS:
+        for one in made.tools:
+            for entry in one["function"]["parameters"]["properties"].values():
+                entry.pop("description", None)
+    called = " ".join(str(message["content"]) for message in made.messages if message["role"] == "assistant")
+    others = [one for one in made.tools if f'"name": "{one["function"]["name"]}"' not in called]
+    while _length(made) > _MOST_LETTERS and others and len(made.tools) > 1:
+        gone = others.pop()
+        made = Chat(made.kind, made.messages, [one for one in made.tools if one is not gone])
+    return made
+
+
+def _length(made: Chat) -> int:
+    """The number of letters of a chat as the model reads it."""
+    return len(chat_text.text(made))
 
 
 def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
@@ -43,7 +71,7 @@ def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offe
     others: list[Offer] = []
     groups = {spec.group}
     siblings = [other for other in known if other.distinct and other.group == spec.group and other is not spec]
-    for _ in range(draw.rng.choices((0, 1, 2, 3, 4, 5), (16, 26, 25, 18, 10, 5))[0]):
+    for _ in range(draw.rng.choices((0, 1, 2, 3, 4, 5), (12, 21, 26, 22, 13, 6))[0]):
         other = made_up(draw) if draw.chance(0.3) else draw.choice(siblings if siblings and draw.chance(0.5) else known)
         if other.group == "made up" and other.about[0].split()[0] in {one.about.split()[0] for one in [meant, *others]}:
             continue
@@ -219,6 +247,42 @@ def _pair(draw: Draw, known: list[Spec]) -> Chat:
     answers = [_answered(draw, spec, values) for values in both]
     reply = assistant(" ".join(str(answer[1]["content"]) for answer in answers))
     return _chat(draw, spec.group, [user(ask), calls, *(answer[0] for answer in answers), reply], offers)
+
+
+def _two_tools(draw: Draw, known: list[Spec]) -> Chat:
+    """A request for two different things: a call for each."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    others = [one for one in offers if one is not named and one.spec.params]
+    if not others or not spec.params:
+        return _calling(draw, known)
+    asks, calls = [], []
+    for one in (named, draw.choice(others)):
+        orders = [ask for ask in one.spec.asks if not re.search(r"[?.:]|^(what|which|how|is|are|do|does|did|has|any|where|who|can|could|will|when|should) ", ask)]
+        template = draw.choice(orders or one.spec.asks)
+        values = one.spec.given_in(template, _values(draw, one.spec))
+        asks.append(_said(draw, one.spec, template, values).rstrip("?."))
+        calls.append(str(_call(one, values)["content"]))
+    said = draw.choice(("{a} and {b}", "{a}, and then {b}", "{a}. then {b}", "{a}; also {b}", "first {a}, then {b}", "two things: {a}, {b}")).format(a=asks[0], b=asks[1])
+    said = capitalized(said) + "." if draw.chance(0.5) else said
+    return _chat(draw, spec.group, [user(said), assistant("\n".join(calls))], offers)
+
+
+def _then_none(draw: Draw, known: list[Spec]) -> Chat:
+    """A call, and then a request for which there is no tool."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    near = set().union(*(_like(one.spec.group) for one in offers))
+    fitting = [other for other in known if other.group not in near]
+    if not fitting:
+        return _calling(draw, known)
+    other = draw.choice(fitting)
+    template = draw.wording(other.asks)
+    if any(_verb(one) in template for one in offers):
+        return _calling(draw, known)
+    messages = _round(draw, spec, named, _values(draw, spec))
+    messages += [user(_ask(draw, other, template, _values(draw, other))), assistant(draw.choice(_NO_TOOL))]
+    return _chat(draw, spec.group, messages, offers)
 
 
 def _clarifying(draw: Draw, known: list[Spec]) -> Chat:

@@ -8,6 +8,7 @@ from .. import seeds
 from ..draw import Draw
 from ..grammar import with_article
 from ..split import HELD_OUT_KINDS, Split
+from .tool_actions import MORE_ACTIONS, MORE_KINDS
 from .tool_values import Value, choices, schema_type, value
 
 
@@ -264,15 +265,15 @@ _OTHER_NAMES = {"place": ("where", "location"), "count": ("quantity", "how_many"
 
 def made_up(draw: Draw) -> Spec:
     """Returns an invented tool: a verb and a thing, which is part of its name or a parameter."""
-    verb, slots, ask, reply = draw.choice(_ACTIONS)
-    thing = draw.word(draw.choice(("object", "object", "any")))
+    verb, slots, ask, reply = draw.choice((*_ACTIONS, *MORE_ACTIONS))
+    thing = draw.word(draw.choice(("object", "object", "thing", "trinket", "any")))
     general = draw.chance(0.4)
     named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
     names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}",
         f"{verb}_the_{named}")
-    about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.",
-        f"Can {verb} the {thing}.")
-    params = [((slot, *_OTHER_NAMES.get(slot, ())), _ACTION_KINDS[slot]) for slot in slots.split()]
+    shown = verb.replace("_", " ")
+    about = (f"{shown.capitalize()} a thing.",) if general else (f"{shown.capitalize()} {with_article(thing)}.", f"Can {shown} the {thing}.")
+    params = [((slot, *_OTHER_NAMES.get(slot, ())), (_ACTION_KINDS | MORE_KINDS)[slot]) for slot in slots.split()]
     if general:
         params.insert(0, (("object", "item", "thing"), "object"))
     else:

@@ -244,7 +244,7 @@ def starting_with(draw: Draw) -> list[Turn]:
     known = list(vocabulary.familiar_words()) if name == "words" and draw.chance(0.6) else GROUPS[name]
     size = 2 if name == "words" and draw.chance(0.2) else 1
     starts: dict[str, list[str]] = {}
-    for item in (item for item in known if "," not in item):
+    for item in (item for item in known if "," not in item and " and " not in item):
         starts.setdefault(item[:size].lower(), []).append(item)
     fitting = [start for start, items in starts.items() if len(items) >= 3 and start.isalpha()]
     turns: list[Turn] = []

@@ -3,7 +3,7 @@
 import json
 
 from ..draw import Draw
-from ..grammar import capitalized, listed
+from ..grammar import capitalized, listed, plural
 from .bulk import spliced
 
 Value = str | int | float | bool | None | list | dict
@@ -58,6 +58,9 @@ def drawn_value(draw: Draw, kind: str) -> Value:
             return f"{draw.word('any')}{draw.choice('-_.')}{draw.number(1, 999)}"
         case "decimal":
             return draw.number(1, 999) / 10
+        case "goods":
+            kind = draw.choice(("foods", "foods", "trinket", "thing", "any"))
+            return plural(draw.word(kind)) if kind in ("trinket", "thing") else draw.word(kind)
         case "email":
             return f"{draw.word('any')}{draw.choice(('', '.', '_'))}{draw.choice((draw.word('any'), str(draw.number(1, 99))))}@{draw.word('any')}.{draw.choice(('com', 'org', 'net'))}"
         case "phone":

@@ -46,6 +46,8 @@ class Plan:
     foods: str = ""
     place: str = ""
     last_word: str = ""
+    opening: str = ""
+    setting: str = ""
     text: str = ""
     values: dict[str, str] = field(default_factory=dict)
 
@@ -118,6 +120,21 @@ _ENDINGS = [
     "So it can go, if you only dare.", "They waved until they could not see each other any more.", "And then it was time for bed.",
     "The {c} wrote it all down, and that is how we know.", "It takes two to be brave.", "After that, everything was a little easier.",
 ]
+_SETTINGS = ["This was in {city}.", "All this happened in {city}.", "The house stood in {city}, near the bridge.", "It was a quiet year in {city}."]
+#: First sentences that fit any story.
+_OPENINGS = [
+    "It was a {weather} morning.", "The bell rang three times.", "Nobody expected what happened on that {day}.", "It began with {a object}.", "It was {month}, and the days were short.",
+    "There are stories that begin with a knock.", "Listen, and I will tell you something.", "This is a true story, or nearly.", "The night was long and the tea was cold.",
+    "Far away, behind the last hill, things are different.", "Once upon a time, everything was a little slower.", "In {city}, strange things happen on {day}s.", "The wind had changed.",
+    "Some say that it never happened.", "It was the year without {foods}.", "Long ago, before the first clock, this happened.", "The moon was as thin as a nail.",
+    "A {color} balloon flew over {city}.", "It had rained for nine days.", "My {relative} told me this story.", "Everybody in {city} was asleep.", "The story starts with a smell of {foods}.",
+    "On {day}, the river stood still.", "You will not believe this.", "It was just before breakfast.", "The last train had left.", "Somewhere, a dog barked twice.",
+]
+_START_ASKS = ["{t}. Start with \"{o}\"", "{t}. It should begin with the sentence \"{o}\"", "{t}, first sentence: {o}", "{t}. Begin like this: {o}", "{t}. The first sentence is: {o}"]
+_TWO_ASKS = ["tell me a story about {a} and {c}", "a story about {a} and {c}", "write a short story with {a} and {c}", "a story with {a} and {c} in it", "make up a story about {a} and {c}",
+    "can you tell a story in which {a} meets {c}", "how {a} met {c}, a story please", "story: {a} and {c}", "a bedtime story about {a} and {c}", "Write a story about {a} and {c}."]
+_TITLE_ASKS = ["{t}, with a title", "{t}. Give it a title.", "{t} and give it a title"]
+
 #: Stories of fewer words always have one of these sentences at their end.
 _SHORT = 74
 #: The end of stories whose last word was asked for.
@@ -175,6 +192,8 @@ def _told(draw: Draw, plan: Plan, problem: Problem) -> None:
     intro, trouble, turn, end = (part[way] for part in problem.parts)
     if not problem.paired:
         intro = draw.choice(problem.parts[0])
+    if plan.setting and "{city}" not in intro:
+        intro = f"{intro} {draw.choice(_SETTINGS)}"
     if plan.adjective:
         intro, changed = re.subn("|".join(rf"\b{word}\b" for word in problem.adjectives) or "(?!)", "{trait}", intro)
         if not changed:
@@ -197,16 +216,17 @@ def _told(draw: Draw, plan: Plan, problem: Problem) -> None:
         end = f"{end} {natural or draw.choice(_LAST_WORDS).replace('{w}', plan.last_word)}"
     elif draw.chance(0.3) or len(f"{intro} {trouble} {turn} {end}".split()) < _SHORT:
         end = f"{end} {draw.choice(_ENDINGS)}"
-    plan.text = fill(draw, _introduced(" ".join((intro, trouble, turn, end))), plan.values)
+    text = fill(draw, _introduced(" ".join((intro, trouble, turn, end))), plan.values)
+    plan.text = f"{plan.opening} {text}".strip()
 
 
 def _introduced(text: str) -> str:
     """The helper and the thing with `a` where they are mentioned first, and with `the` after that."""
     for slot in ("h", "t"):
-        mentions = list(re.finditer(rf"\b([Tt]he|[Aa]) \{{{slot}\}}|\{{a {slot}\}}", text))
+        mentions = list(re.finditer(rf"(?:\b([Tt]he|[Aa]|[Mm]y)|\{{his\}}) \{{{slot}\}}|\{{a {slot}\}}", text))
         for number, match in reversed(list(enumerate(mentions))):
             upper = text[match.start()].isupper()
-            if number == 0 and text[: match.start()].endswith("friend, "):
+            if number == 0 and text[: match.start()].endswith("friend, ") or match.group().lower().startswith(("my", "{his")):
                 continue
             word = f"{'A' if upper else 'a'} " if number == 0 else f"{'The' if upper else 'the'} "
             text = text[: match.start()] + word + "{" + slot + "}" + text[match.end() :]
@@ -225,13 +245,28 @@ def planned(draw: Draw) -> list[Turn]:
     """A story about a character with a problem, and questions about it."""
     plan, problem, by_adjective = _plan(draw)
     if draw.chance(0.15):
-        plan.name = draw.word("name") if draw.chance(0.8) else capitalized(spliced(draw))
+        plan.name = _name(draw, plan.values["he"]) if draw.chance(0.8) else capitalized(spliced(draw))
     if draw.chance(0.2) and "{t}" not in plan.clause:
         plan.thing = plan.values["t"]
     if draw.chance(0.15):
         plan.last_word = draw.choice(list(_NATURAL)) if draw.chance(0.6) else draw.word(draw.choice(("any", "trinket", "foods")))
+    form = draw.rng.choices(("plain", "opening", "setting", "two", "title"), (66, 8, 8, 12, 6))[0]
+    if form == "opening":
+        plan.opening = fill(draw, draw.choice(_OPENINGS), plan.values)
+    elif form == "setting":
+        plan.setting = plan.values["city"] = draw.word("city")
+    if form in ("opening", "title"):
+        plan.last_word = ""
+    elif form == "two":
+        plan.adjective, plan.thing, plan.last_word = "", "", ""
     _told(draw, plan, problem)
-    subject = _subject(draw, plan, by_adjective)
+    subject = _subject(draw, plan, by_adjective and form != "two")
+    if form == "two":
+        pair = draw.some([with_article(plan.character), with_article(plan.helper)], 2)
+        turns = [Turn(asked(draw, _TWO_ASKS, a=pair[0], c=pair[1]), plan.text, (plan.character, plan.helper))]
+        return turns + [_follow_up(draw, plan, subject)] if draw.chance(0.2) else turns
+    if plan.setting:
+        subject += f" in {plan.setting}"
     shown = subject
     if plan.thing:
         forms = ("{s} and {t}", "{t} and {s}", "{s}, with {t}") if by_adjective else ("{t} and {s}", "{s}. There should be {t} in it", "{s}, with {t} in it")
@@ -241,10 +276,25 @@ def planned(draw: Draw) -> list[Turn]:
         request = asked(draw, _END_FIRST, w=plan.last_word, s=shown)
     elif plan.last_word:
         request = draw.choice(_END_ASKS).format(t=request.rstrip(".?"), w=plan.last_word)
-    turns = [Turn(request, plan.text, (shown, plan.last_word))]
+    if plan.opening:
+        request = draw.choice(_START_ASKS).format(t=request.rstrip(".?"), o=plan.opening)
+    elif form == "title":
+        request = draw.choice(_TITLE_ASKS).format(t=request.rstrip(".?"))
+        plan.text = f"{_title(f'the {plan.character} and the {plan.helper}')}\n\n{plan.text}"
+    turns = [Turn(request, plan.text, (shown, plan.last_word, plan.opening))]
     if draw.chance(0.3):
         turns.append(_follow_up(draw, plan, subject))
     return turns
+
+
+def _name(draw: Draw, pronoun: str) -> str:
+    """A name for somebody who is called he or she."""
+    return draw.word("woman" if pronoun == "she" else "man")
+
+
+def _title(text: str) -> str:
+    """`text` with capitals, apart from its small words."""
+    return capitalized(" ".join(word if word in ("and", "the", "of") else capitalized(word) for word in text.split()))
 
 
 def _follow_up(draw: Draw, plan: Plan, subject: str) -> Turn:

@@ -195,13 +195,16 @@ def fix(draw: Draw) -> list[Turn]:
 
 def typos(draw: Draw) -> list[Turn]:
     """A sentence or a question with many typing errors, corrected."""
+    names: dict[str, str] = {}
     if draw.chance(0.5):
         text = draw.choice(sentences())
     else:
         row = draw.choice(seeds.facts(draw.choice(("questions", "why", "science_yes_no"))))
         text = draw.choice((row.get("questions") or row["question"]).split(" / "))
+        # Questions are in lower case, but names in their answers are not.
+        names = {name.lower(): name for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", " ".join(row.values()))}
     wrong = misspelled(draw, text, draw.number(1, 1 + len(text.split()) // 2))
-    right = capitalized(" ".join("I" if word == "i" else word for word in text.split()))
+    right = capitalized(" ".join("I" if word == "i" else names.get(word, word) for word in text.split()))
     if text[-1] not in ".!?":
         right += "?" if text.split()[0] in _ASKING else "."
     return [Turn(asked(draw, ["correct the typos: {t}", "fix the spelling: {t}", "what did i mean: {t}", "without typos: {t}",

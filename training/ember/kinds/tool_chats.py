@@ -19,10 +19,13 @@ MADE_UP_SHARE = 0.45
 
 _NO_TOOL = [
     "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.",
-    "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.",
+    "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.", "I am afraid that I have no tool for this.",
+    "There is no tool for that here.", "I would need another tool for that.", "Sorry, none of the tools fits this request.", "That is not possible with these tools.",
 ]
 _THANKS = [("thanks", "You are welcome!"), ("thank you", "My pleasure!"), ("great, thanks", "Glad I could help."),
-    ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more.")]
+    ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more."), ("thank you so much", "You are welcome!"),
+    ("nice", "I am glad to help."), ("that is all", "Good. I am here if you need me."), ("well done", "Thank you!"), ("good", "Anything else?"),
+    ("thx", "You are welcome!"), ("that was quick", "The tools do the work."), ("fine", "Good.")]
 _ERRORS = ["not found", "no connection", "timeout", "not allowed", "try again later", "unknown error", "service is down"]
 
 

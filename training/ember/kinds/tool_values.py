@@ -67,8 +67,10 @@ def value(draw: Draw, kind: str) -> Value:
         return kind.removeprefix("word:")
     if kind in _ANY_WORDS and draw.chance(0.6 if kind not in TEXTS else 0.35):
         return _any_words(draw, _ANY_WORDS[kind])
-    if kind in _INVENTED and draw.chance(0.1):
+    if kind in _INVENTED and draw.chance(0.15):
         return capitalized(spliced(draw))
+    if kind in ("object", "foods", "animal") and draw.chance(0.06):
+        return spliced(draw)
     if kind in _TEXTS or kind in TEXTS:
         return _text(draw, kind)
     match kind:

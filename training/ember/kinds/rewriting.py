@@ -202,7 +202,7 @@ def typos(draw: Draw) -> list[Turn]:
         row = draw.choice(seeds.facts(draw.choice(("questions", "why", "science_yes_no"))))
         text = draw.choice((row.get("questions") or row["question"]).split(" / "))
         # Questions are in lower case, but names in their answers are not.
-        names = {name.lower(): name for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", " ".join(row.values()))}
+        names = {name.lower(): name for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", "\n".join(row.values()))}
     wrong = misspelled(draw, text, draw.number(1, 1 + len(text.split()) // 2))
     right = capitalized(" ".join("I" if word == "i" else names.get(word, word) for word in text.split()))
     if text[-1] not in ".!?":

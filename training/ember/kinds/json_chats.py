@@ -6,7 +6,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
-from .json_sentences import MORE_SENTENCES
+from .json_sentences import MORE_DESCRIBED, MORE_SENTENCES
 from .json_shapes import SHAPES
 from .json_values import KEYS, Value, as_json, as_shown, drawn_pairs, drawn_value, to_protect
 from .lists import COMMON, from_some
@@ -221,7 +221,7 @@ _DESCRIBED: list[tuple[list[str], dict[str, str]]] = [
 
 def described(draw: Draw) -> list[Turn]:
     """An object for something described in plain words, with keys given or chosen."""
-    phrases, kinds = draw.choice(_DESCRIBED)
+    phrases, kinds = draw.choice((*_DESCRIBED, *MORE_DESCRIBED))
     values = {key: drawn_value(draw, kind) for key, kind in kinds.items()}
     text = draw.wording(phrases)
     for key, value in values.items():
@@ -309,7 +309,7 @@ _MAKERS = {
     "plain": (plain, 44),
     "under a key": (under_a_key, 14),
     "changing": (changing, 14),
-    "described": (described, 20),
+    "described": (described, 34),
     "valued": (valued, 10),
     "keys and values": (keys_and_values, 12),
     "array": (array, 12),

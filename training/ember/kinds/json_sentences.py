@@ -66,3 +66,33 @@ STATES = [
     ("The test was passed.", "The test was not passed.", "passed"), ("{Name} has signed the letter.", "{Name} has not signed the letter.", "signed"),
     ("The {object} is sold.", "The {object} is still for sale.", "sold"), ("The mail was sent.", "The mail was not sent.", "sent"),
 ]
+
+#: Things described in plain words, and the keys of their objects.
+MORE_DESCRIBED: list[tuple[list[str], dict[str, str]]] = [
+    (["a person named {name}, {age} years old, who lives in {city}", "{name}, {age}, from {city}", "a {age} year old person called {name} in {city}"],
+        {"name": "name", "age": "age", "city": "city"}),
+    (["{name} and {age}", "somebody called {name}, age {age}", "{name} who is {age}"], {"name": "name", "age": "age"}),
+    (["a book called {title}, written by {author} in {year}", "{title} by {author}, {year}"], {"title": "phrase", "author": "name", "year": "year"}),
+    (["a {color} car with {doors} doors", "a car: {color}, {doors} doors"], {"color": "color", "doors": "count"}),
+    (["a product called {name} that costs {price} dollars", "the product {name} for {price} dollars"], {"name": "invented", "price": "decimal"}),
+    (["an order of {quantity} {product} for {customer}", "{customer} orders {quantity} {product}"], {"customer": "name", "product": "goods", "quantity": "count"}),
+    (["a room with {beds} beds on floor {floor}", "room on floor {floor}, {beds} beds"], {"beds": "count", "floor": "count"}),
+    (["a student called {name} with grade {grade} in {subject}", "{name}, {subject}: {grade}"], {"name": "name", "subject": "any", "grade": "age"}),
+    (["an event called {title} on {date} at {time}", "{title}, {date}, {time}"], {"title": "phrase", "date": "date", "time": "clock"}),
+    (["a contact: {name}, {phone}, {email}", "{name} with the phone number {phone} and the mail {email}"], {"name": "name", "phone": "phone", "email": "email"}),
+    (["a {animal} that weighs {weight} kilograms", "the {animal}, {weight} kilograms"], {"animal": "animal", "weight": "decimal"}),
+    (["a country called {name} with the capital {capital}", "the country {name}, capital {capital}"], {"name": "invented", "capital": "invented"}),
+    (["a song called {title} that is {minutes} minutes long", "{title}, {minutes} minutes"], {"title": "phrase", "minutes": "count"}),
+    (["a {job} named {name} who earns {salary}", "{name}, {job}, salary {salary}"], {"name": "name", "job": "job", "salary": "count"}),
+    (["a recipe for {dish} for {servings} people", "{dish} for {servings}"], {"dish": "dish", "servings": "age"}),
+    (["a game between {home} and {away} that ended {score}", "{home} against {away}: {score}"], {"home": "phrase", "away": "city", "score": "count"}),
+    (["a task: {text}, priority {priority}", "the task {text} with priority {priority}"], {"text": "phrase", "priority": "age"}),
+    (["a point at x {x} and y {y}", "x is {x} and y is {y}"], {"x": "signed", "y": "decimal"}),
+    (["a user {name} whose mail is {email}", "user {name}, {email}"], {"name": "any", "email": "email"}),
+    (["a file {file} of {size} kilobytes", "{file}, {size} kilobytes"], {"file": "code", "size": "count"}),
+    (["a planet called {planet} with {moons} moons", "planet {planet}, {moons} moons"], {"planet": "invented", "moons": "age"}),
+    (["a shop called {shop} in {city} that opens at {opens}", "{shop}, {city}, opens at {opens}"], {"shop": "phrase", "city": "city", "opens": "clock"}),
+    (["a flight {flight} to {to} on {day}", "{flight}, {to}, {day}"], {"flight": "code", "to": "city", "day": "day"}),
+    (["{weather} weather in {city} in {month}", "{city}, {month}, {weather}"], {"city": "city", "month": "month", "weather": "weather"}),
+    (["a box of {count} {item} for {price} euros", "{count} {item}, {price} euros"], {"item": "goods", "count": "count", "price": "decimal"}),
+]

@@ -30,6 +30,9 @@ print <the ticket> | pull <the cart> | push <the {trinket}> | read <a letter> | 
 ring <the bell> | save <the {critter}> | see <a {critter}> | sell <the {trinket}> | send <a letter to {name}> | serve <some {foods}> | sew <a dress> | share <the {foods}>
 sharpen <the knife> | sign <the paper> | sing <a song> | solve <the puzzle> | steal <the {foods}> | sweep <the floor> | taste <the soup> | teach <the children> | tell <a story>
 throw <the ball> | touch <the {critter}> | use <a {trinket}> | visit <{name}> | want <a {trinket}> | wash <the dishes> | watch <the {critter}> | water <the plants> | wear <a {color} hat>
+have <a {critter}> | have a headache | have two {foods} | do <the dishes> | do <the homework> | go to school | go home | go to work | go to the cinema | get up at six | get <a letter>
+come home late | take <the bus> | take <a photo> | say hello to {name} | feel happy | make <a cake> | play football | play in the garden | play chess with {name} | eat breakfast
+drink coffee | drink too much tea | buy new shoes | catch a cold | teach English | run every morning | ride to the {place} | sing in the bath | sit on the floor | sleep badly
 win <the game> | wrap <the gift> | write <a letter>
 arrive in {city} | dance in the rain | fall asleep at nine | go to {city} | go to the {place} | hurry to the station | jump over the fence | laugh at the joke | leave at noon
 listen to {name} | live in {city} | look at the moon | play with the {critter} | rest under a tree | return to {city} | run to the {place} | sit next to {name} | sleep in the garden
@@ -177,9 +180,16 @@ def _mistake(draw: Draw) -> tuple[str, str]:
         return _mistake(draw)
     wrong = draw.choice(fitting)
     when = fill(draw, draw.choice(_TIMES[right]), {}) if right in _TIMES and (right != "present" or draw.chance(0.4)) else ""
+    short = draw.chance(0.6)
     first = when and draw.chance(0.3) and when not in ("soon", "often")
-    texts = [f"{when} {one.having(form)}" if first else f"{one.having(form)} {when}".strip() for form in (wrong, right)]
+    said = {form: _with_short_forms(one.having(form)) if short else one.having(form) for form in (wrong, right)}
+    texts = [f"{when} {said[form]}" if first else f"{said[form]} {when}".strip() for form in (wrong, right)]
     return texts[0], texts[1]
+
+
+def _with_short_forms(text: str) -> str:
+    """`text` with `don't` for `do not` and so on."""
+    return re.sub(r"\b(do|does|did) not\b", r"\1n't", text)
 
 
 #: Other mistakes, and what is right; each bracket holds the wrong and the right word.
@@ -212,7 +222,7 @@ def _slip(draw: Draw) -> tuple[str, str]:
 
 _FIX = ["fix this sentence: {t}", "correct this: {t}", "fix the grammar: {t}", "Please correct: {t}", "correct my sentence: {t}", "what is wrong with: {t}",
     "fix the mistakes: {t}", "proofread: {t}", "correct my english: {t}", "Correct the grammar: {t}", "is this sentence right: {t}", "how do you say this correctly: {t}",
-    "{t} - correct?", "my sentence is {t}. please correct it", "find and fix the mistake: {t}", "Fix: {t}", "check my grammar: {t}"]
+    "{t} - correct?", "please correct my sentence, it is: {t}", "find and fix the mistake: {t}", "Fix: {t}", "check my grammar: {t}"]
 
 
 def mistakes(draw: Draw) -> list[Turn]:

@@ -103,11 +103,22 @@ _CHARMS = [
     "\"Take my {t},\" said the {h}. \"It has always brought me luck.\"",
     "On a shelf stood {a t}. \"That was a present from my mother,\" said the {c}, and smiled for the first time that day.",
     "The {h} had brought {a t}, and showed the {c} how to use it.",
+    "\"What is that?\" asked the {h} and pointed at {a t}. \"My lucky thing,\" said the {c}. It was time to use it.",
+    "The {c} had carried {a t} all day. Now {he} put it on the ground and sat down next to it.",
+    "At the bottom of the bag was {a t}. The {c} had to smile, since {he} had thought it was lost.",
+    "They had nothing but {a t}. \"That is enough,\" said the {h}.", "Somebody had left {a t} by the road. \"A sign!\" said the {c}.",
+    "The {h} looked at the sky, then at the {c}, and took out {a t}. \"This is for you,\" said the {h}.",
+    "\"If I only had {a t},\" said the {c}. The {h} had one.", "The {c} dreamed of {a t}, and when {he} woke up, there it was.",
+    "It was hard, but the {c} thought of the {t} at home and did not give up.", "\"Trade with me,\" said the {h}. \"Your fear for my {t}.\" They traded.",
+    "{A t} fell out of the {c}'s pocket, and both of them had to laugh.".replace("{A t}", "A {t}"),
 ]
 _MEALS = ["They shared some {foods}, and that helped, too.", "The {h} had a bag of {foods}, and they ate half of them at once.",
-    "\"First we eat some {foods},\" said the {h}. \"Then we think.\"", "There were {foods} for both of them."]
+    "\"First we eat some {foods},\" said the {h}. \"Then we think.\"", "There were {foods} for both of them.", "It smelled of {foods}, and they felt at home.",
+    "The {h} gave the {c} all the {foods} in the house.", "\"I always carry {foods} with me,\" said the {c}. They ate them under a tree.", "On the table stood a bowl of {foods}.",
+    "They counted the {foods}: just enough for two.", "\"Do you like {foods}?\" asked the {h}. \"Who does not?\" said the {c}."]
 _PLACES = ["They met again the next day, near the {place}.", "Together they walked past the {place}.", "The {h} lived behind the {place}.",
-    "In front of the {place} they sat down and talked."]
+    "In front of the {place} they sat down and talked.", "From there they could see the {place}.", "Nobody was at the {place} so early.", "The way led past the {place}.",
+    "\"Meet me at the {place},\" said the {h}, and so they met there.", "It was quiet near the {place}.", "Somebody waved from the {place}."]
 _LAST = [
     "And the {t} still lies next to the bed.", "The {c} still has the {t}.", "The {t} was never far away after that.",
 ]
@@ -118,6 +129,12 @@ _ENDINGS = [
     "Sometimes one small step is enough.", "\"Tomorrow again?\" asked the {h}. \"Tomorrow again,\" said the {c}.",
     "Nobody knows what they did the next day, but it was surely fun.", "The {c} never forgot that {day}.",
     "So it can go, if you only dare.", "They waved until they could not see each other any more.", "And then it was time for bed.",
+    "In the evening it rained a little, but nobody minded.", "The {c} told the story to everybody, and each time it grew longer.", "A small bird had seen it all from the roof.",
+    "And the soup was still warm.", "The {h} walked home and whistled a song.", "Then the clock struck twelve, and all was quiet.", "From far away somebody called them for dinner.",
+    "Since then, the {c} knows what friends are for.", "It was not the last time, but it was the best.", "The {c} looked up at the stars and said thank you.",
+    "Next year they will do it again.", "And nobody in {city} was happier that night.", "The {h} had known it all along.", "What a day it had been!", "They shook hands on it.",
+    "If they have not moved, they still live there.", "The door stayed open that night.", "And what happened then is another story.", "The {c} hung a picture of that day on the wall.",
+    "Even the grumpy cat next door had to smile.", "There was cake for everybody.", "So the long day came to a good end.", "The {c} whistled all the way home.",
     "The {c} wrote it all down, and that is how we know.", "It takes two to be brave.", "After that, everything was a little easier.",
 ]
 _SETTINGS = ["This was in {city}.", "All this happened in {city}.", "The house stood in {city}, near the bridge.", "It was a quiet year in {city}."]

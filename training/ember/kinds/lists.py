@@ -128,6 +128,10 @@ _REQUESTS = [
     "think of {n} {t}",
     "show me {n} {t}", "could you list {n} {t}", "{n} different {t}", "which {n} {t} do you know", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
 ]
+#: Requests without a number, for which there are so many items.
+_SOME = ["name some {t}", "list some {t}", "give me some {t}", "what are some {t}?", "a list of {t}", "list {t}", "give me a list of {t}", "make a list of {t}", "tell me some {t}",
+    "can you list some {t}?", "i need some {t}", "show me some {t}", "Write a list of {t}.", "some {t} please", "do you know some {t}?"]
+_SOME_COUNT = 5
 _STYLES = {
     "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes",
     " as a bullet list"], "commas": [", separated by commas", " with commas", " on one line"],
@@ -150,6 +154,9 @@ def plain(draw: Draw) -> list[Turn]:
         return _one(draw, name, items)
     shown = str(count) if draw.chance(0.55) else number_word(count)
     request = asked(draw, _REQUESTS, n=shown, t=name)
+    if draw.chance(0.15):
+        chosen = items[:_SOME_COUNT]
+        request = asked(draw, _SOME, t=name)
     turns = [Turn(request.rstrip(".?") + ending if ending else request, _written(draw, chosen, style))]
     rest = [item for item in items if item not in chosen]
     while draw.chance(0.45) and len(turns) < 4:
@@ -248,13 +255,17 @@ def starting_with(draw: Draw) -> list[Turn]:
         starts.setdefault(item[:size].lower(), []).append(item)
     fitting = [start for start, items in starts.items() if len(items) >= 3 and start.isalpha()]
     turns: list[Turn] = []
-    for _ in range(draw.rng.choices((1, 2, 3), (6, 3, 2))[0]):
-        start = draw.choice(fitting)
-        chosen = _some_familiar(draw, starts[start], min(draw.number(1, 6), len(starts[start])))
+    count = draw.number(1, 6)
+    for start in draw.some(fitting, min(len(fitting), draw.rng.choices((1, 2, 3), (6, 3, 2))[0])):
+        if turns and draw.chance(0.4):
+            count = draw.number(2, 5)
+            lead = "{n} with {l}", "and {n} with {l}", "now {n} with {l}"
+        else:
+            lead = "and with {l}?", "now with {l}", "and with the letter {l}" if size == 1 else "and {l}?"
+        chosen = _some_familiar(draw, starts[start], min(count, len(starts[start])))
         shown = start if draw.chance(0.5) else start.upper()
         if turns:
-            wordings = ["and with {l}?", "now with {l}", "and with the letter {l}", "{n} with {l}", "and {n} with {l}"] if size == 1 else [
-                "and with {l}?", "now with {l}", "{n} with {l}"]
+            wordings = list(lead)
         elif len(chosen) == 1:
             wordings = ["{o} that starts with {l}", "name {o} with {l}", "give me {o} beginning with {l}", "tell me {o} that begins with {l}",
                 "do you know {o} with {l}?", "think of {o} that starts with {l}", "say {o} with {l}", "find {o} that begins with {l}"]
@@ -319,13 +330,17 @@ def reasons(draw: Draw) -> list[Turn]:
     count = draw.number(1, 5)
     chosen, rest = items[:count], items[count:]
     if count == 1:
-        turns = [Turn(asked(draw, ["give me a reason to {t}", "one reason to {t}", "why should i {t}?", "tell me one reason to {t}",
+        turns = [Turn(asked(draw, ["give me a reason to {t}", "one reason to {t}", "why should i {t}? one reason", "tell me one reason to {t}",
             "what is a good reason to {t}", "name a reason to {t}", "is there a reason to {t}?"], t=name), chosen[0])]
     else:
         turns = [Turn(asked(draw, ["give me {n} reasons to {t}", "{n} reasons to {t}", "name {n} reasons to {t}", "why should i {t}? give me {n} reasons",
             "what are {n} good reasons to {t}", "list {n} reasons to {t}", "tell me {n} reasons why i should {t}", "{n} reasons why people {t}",
             "convince me to {t}, {n} reasons", "i need {n} reasons to {t}", "Please give me {n} reasons to {t}."],
             n=draw.choice((str(count), number_word(count))), t=name), _written(draw, chosen, "numbers"))]
+    if draw.chance(0.15):
+        chosen, rest = items[:3], items[3:]
+        turns = [Turn(asked(draw, ["why should i {t}?", "give me reasons to {t}", "what are reasons to {t}?", "why is it good to {t}?", "why do people {t}?",
+            "tell me why i should {t}", "are there good reasons to {t}?"], t=name), _written(draw, chosen, "numbers"))]
     while len(rest) >= 3 and draw.chance(0.35):
         if draw.chance(0.5):
             turns.append(Turn(asked(draw, ["another reason", "one more", "another one", "one more reason please", "and one more?"]), rest.pop(0)))
@@ -351,6 +366,11 @@ def _of_tips(draw: Draw, name: str) -> list[Turn]:
         "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name),
         _written(draw, chosen, "numbers"))]
     rest = items[count:]
+    if draw.chance(0.2):
+        chosen, rest = items[:_SOME_COUNT], items[_SOME_COUNT:]
+        turns = [Turn(asked(draw, ["give me {t}", "i need {t}", "do you have {t}?", "some {t} please", "give me some {t}", "tell me some {t}", "what are good {t}?", "{t} please",
+            "can you think of {t}?"], t=name), _written(draw, chosen, "numbers"))]
+        count = len(chosen)
     if draw.chance(0.25):
         at = draw.number(0, min(count, 5) - 1)
         ordinal = ("first", "second", "third", "fourth", "fifth")[at]

@@ -265,7 +265,8 @@ class Chats(unittest.TestCase):
                 for found in re.findall(r"<tool_call>\n(.*)\n</tool_call>", str(message["content"])):
                     call = json.loads(found)
                     calls += 1
-                    self.assertEqual(set(call["arguments"]), set(offered[call["name"]]["properties"]), made)
+                    self.assertLessEqual(set(call["arguments"]), set(offered[call["name"]]["properties"]), made)
+                    self.assertLessEqual(set(offered[call["name"]]["required"]), set(call["arguments"]), made)
                     for value in call["arguments"].values():
                         if not isinstance(value, bool):
                             self.assertIn(str(value).lower(), asked, made)

@@ -1,11 +1,14 @@
 """Requests that Ember declines in one friendly sentence with a hint: news, code, translation, law, medicine, private data."""
 
 import re
+from dataclasses import dataclass
+from functools import cache
 
+from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import with_article
+from ..grammar import capitalized, with_article
 
 REAL = "`inferno chat -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0`"
 FILE = "`inferno chat -m FILE.gguf`"
@@ -13,6 +16,8 @@ FILE = "`inferno chat -m FILE.gguf`"
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a declined request, sometimes with a follow-up."""
+    if draw.chance(_TOPICS_SHARE):
+        return _about_topic(draw)
     name = draw.choice(list(_SORTS))
     requests, parts, answers = _SORTS[name]
     template = draw.wording(requests)
@@ -31,9 +36,63 @@ def _drawn(draw: Draw, options: list[str], after_article: bool) -> str:
     return with_article(option) if after_article else option
 
 
+#: The share of requests from the table of topics.
+_TOPICS_SHARE = 0.65
+#: The topic whose answers always name somebody to turn to.
+_GRAVE = "dark moments"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Requests that are declined for the same reason: with slots, what these can be, the reasons, and what Ember offers instead."""
+
+    name: str
+    parts: dict[str, tuple[str, ...]]
+    asks: tuple[str, ...]
+    reasons: tuple[str, ...]
+    offers: tuple[str, ...]
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """All topics of the seeds."""
+    text = (seeds.FOLDER / "chats" / "declining" / "topics.txt").read_text(encoding="utf-8")
+    found = []
+    for block in re.split(r"^---$", text, flags=re.MULTILINE):
+        fields = {key.strip("# "): tuple(part.strip() for part in rest.split(" | "))
+            for key, _, rest in (line.partition(":") for line in block.strip().splitlines())}
+        parts = {key: options for key, options in fields.items() if len(key) == 1}
+        found.append(Topic(fields["topic"][0], parts, fields["ask"], fields["no"], fields["offer"]))
+    return tuple(found)
+
+
+def _about_topic(draw: Draw) -> tuple[str, list[Turn]]:
+    """A request of a topic, declined with its reason and an offer, and perhaps a follow-up."""
+    topic = draw.choice(topics())
+    values = {"number": str(draw.number(20, 400))}
+    drawn = {slot: fill(draw, draw.choice(options), values) for slot, options in topic.parts.items()}
+    request, reason, offer = draw.wording(topic.asks), draw.choice(topic.reasons), draw.choice(topic.offers)
+    if "<x>" in reason and "<x>" not in request:
+        reason = draw.choice([other for other in topic.reasons if "<x>" not in other])
+    answer = reason if draw.chance(0.12) and topic.name != _GRAVE else f"{reason} {offer}"
+    answer = answer.replace("[real]", REAL).replace("[file]", FILE)
+    for slot, option in drawn.items():
+        request, answer = _placed(request, slot, option), _placed(answer, slot, option.replace("my ", "your "))
+    asked, said = fill(draw, request, values), fill(draw, answer, values)
+    turns = [Turn(asked, capitalized(said), (), tuple(values.values()))]
+    if draw.chance(0.2) and topic.name != _GRAVE:
+        turns.append(draw.choice(_AFTER if "larger model" in said and "cannot, either" not in said else _AFTER_OTHERS)(draw))
+    return f"declining/{topic.name}", turns
+
+
+def _placed(text: str, slot: str, option: str) -> str:
+    """`text` with a word for a slot, after its article if there is one."""
+    return re.sub(rf"(?:\b(an?) )?<{slot}>", lambda match: with_article(option) if match[1] else option, text)
+
+
 def _why(draw: Draw) -> Turn:
     return Turn(draw.choice(("why not?", "why", "why cant you", "how come", "but why?")),
-        draw.choice(("I am only a 5 MB demo. That is far too small for it.",
+        draw.choice(("I am only a very small demo model. That is far too small for it.",
         "Because I am tiny, and I do not want to tell you something wrong.", "I am a very small model. I would only guess.")))
 
 
@@ -61,10 +120,17 @@ def _why_never(draw: Draw) -> Turn:
         "I would only guess, and that could do harm.", "Some things should not come from a tiny model.")))
 
 
-_AFTER = (_why, _how, _please, _fine)
+def _offered(draw: Draw) -> Turn:
+    return Turn(draw.choice(("what can you do then", "so what can you do?", "what can i ask you", "what are you good at", "then what can you do for me")),
+        draw.choice(("I can chat, tell jokes, make lists, write haiku and do small sums.", "Small things: short stories, lists, rhymes, JSON and plain questions.",
+        "I can answer simple questions, rewrite a sentence or tell you a story.", "Try a haiku, a joke, a list of animals or a sum like 12 + 30.")))
+
+
+_AFTER = (_why, _how, _please, _fine, _offered)
 #: Requests for which a larger model is not the right source either.
 _NEVER = {"law", "medicine", "private data"}
 _AFTER_NEVER = (_why_never, _fine)
+_AFTER_OTHERS = (_fine, _offered)
 
 _CODE = {
     "language": "python java c++ javascript rust go html css sql bash php ruby swift kotlin c typescript perl haskell lua".split(
@@ -96,7 +162,7 @@ _CODE_REQUESTS = [
 _CODE_ANSWERS = [
     f"I am too small to write code. A larger model can: {REAL}.",
     f"Code is beyond me, sorry. Load a larger model, for example with {FILE}.",
-    f"I cannot program, as I am only a 5 MB demo. Please try {REAL}.",
+    f"I cannot program, as I am only a very small demo model. Please try {REAL}.",
     "Sorry, I do not write code. A larger model, loaded with `-m FILE.gguf`, does it well.",
     "That needs a larger model than me. Load one with `-m` and ask it again.",
 ]
@@ -279,7 +345,7 @@ _MONEY_ANSWERS = [
 ]
 
 _HARD_ANSWERS = [
-    f"That is too much for a 5 MB model. Load a larger one: {REAL}.",
+    f"That is too much for a very small model. Load a larger one: {REAL}.",
     f"I am too small for that, sorry. A larger model can do it: {FILE}.",
     "I would get it wrong, as I am only a small demo. Please ask a larger model, loaded with `-m`.",
     f"This needs a real model. Try {REAL}.",

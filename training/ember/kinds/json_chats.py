@@ -6,122 +6,16 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
+from .json_sentences import MORE_DESCRIBED, MORE_SENTENCES
+from .json_shapes import SHAPES
+from .json_values import KEYS, Value, as_json, as_shown, drawn_pairs, drawn_value, to_protect
 from .lists import COMMON, from_some
-
-Value = str | int | float | bool | None | list | dict
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns turns of one kind."""
     kind, maker = draw.kind("json", _MAKERS)
     return kind, maker(draw)
-
-
-#: Keys with the kind of words used as their values.
-_KEYS = {
-    "name": "name", "first_name": "name", "friend": "name", "owner": "name", "author": "name", "user": "name", "guest": "name",
-    "teacher": "name", "winner": "name", "sender": "name", "captain": "name",
-    "city": "city", "town": "city", "from": "city", "to": "city", "birthplace": "city", "destination": "city", "capital": "city",
-    "country": "country", "home": "country", "age": "age", "years": "age", "count": "count", "number": "count",
-    "price": "count", "total": "count", "score": "count", "room": "count", "page": "count", "weight": "count", "height": "count",
-    "id": "count", "year": "year", "color": "color", "colour": "color", "shade": "color", "background": "color",
-    "pet": "animal", "animal": "animal", "mascot": "animal", "food": "foods", "lunch": "food", "dish": "food", "fruit": "foods",
-    "object": "object", "item": "object", "product": "object", "gift": "object", "tool": "object", "title": "object",
-    "job": "job", "role": "job", "work": "job", "day": "day", "date": "day", "month": "month", "language": "language",
-    "mood": "feeling", "feeling": "feeling", "weather": "weather", "sky": "weather", "verb": "verb", "action": "verb",
-    "quality": "adjective", "size": "adjective", "state": "adjective", "word": "word", "label": "word", "tag": "word",
-    "type": "word", "key": "word", "place": "place", "location": "place", "open": "flag", "active": "flag", "ready": "flag",
-    "done": "flag", "happy": "flag", "paid": "flag", "married": "flag", "new": "flag", "full": "flag", "visible": "flag",
-    "temperature": "degrees", "quantity": "count", "level": "count", "speed": "count", "tags": "words", "colors": "colors",
-    "items": "things", "friends": "names", "list": "words", "numbers": "counts", "cities": "cities", "animals": "animals_list",
-}
-
-
-#: Kinds of the values of keys that may be any word.
-_ANY_KINDS = ("any", "any", "any", "phrase", "phrase", "count", "count", "name", "city", "object", "animal", "color", "flag", "flag",
-    "code", "decimal", "nothing")
-
-
-def _value(draw: Draw, kind: str) -> Value:
-    match kind:
-        case "age":
-            return draw.number(1, 99)
-        case "count":
-            return draw.number(0, 20) if draw.chance(0.5) else draw.number(0, 999)
-        case "year":
-            return draw.number(1900, 2040)
-        case "degrees":
-            return draw.number(-20, 40)
-        case "flag":
-            return draw.chance(0.5)
-        case "phrase":
-            return " ".join(capitalized(word) for word in draw.words("any", draw.number(1, 3)))
-        case "nothing":
-            return draw.choice((None, None, []))
-        case "code":
-            return f"{draw.word('any')}{draw.choice('-_.')}{draw.number(1, 999)}"
-        case "decimal":
-            return draw.number(1, 999) / 10
-        case "words":
-            return draw.words(draw.choice(("word", "any")), draw.number(2, 4))
-        case "things":
-            return draw.words("object", draw.number(2, 3))
-        case "names":
-            return draw.words("name", draw.number(2, 3))
-        case "cities":
-            return draw.words("city", draw.number(2, 3))
-        case "colors":
-            return draw.words("color", draw.number(2, 3))
-        case "animals_list":
-            return draw.words("animal", draw.number(2, 3))
-        case "counts":
-            return [draw.number(0, 99) for _ in range(draw.number(2, 5))]
-        case _:
-            return draw.word(kind)
-
-
-def _pairs(draw: Draw, count: int, plain: bool = False) -> dict[str, Value]:
-    """Returns keys with values; some keys are random words, so that keys must be copied, too."""
-    found: dict[str, Value] = {}
-    while len(found) < count:
-        if draw.chance(0.5):
-            key = draw.word("any")
-            if draw.chance(0.25):
-                key = draw.choice(("{}_{}", "{}_{}", "{}{}")).format(key, draw.choice((draw.word("any"), "id", "name", "size")))
-            kind = draw.choice(_ANY_KINDS)
-        else:
-            key = draw.choice(list(_KEYS))
-            kind = _KEYS[key]
-        if plain and kind in ("nothing", "words", "things", "names", "cities", "colors", "counts", "animals_list", "flag"):
-            continue
-        if key not in found:
-            found[key] = _value(draw, kind)
-    return found
-
-
-def _shown(value: Value) -> str:
-    """Returns a value as it appears in a request."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return "null"
-    if value == []:
-        return "an empty list"
-    if isinstance(value, list):
-        return listed([str(item) for item in value])
-    return str(value)
-
-
-def _protected(values: dict[str, Value]) -> tuple[str, ...]:
-    parts: list[str] = []
-    for key, value in values.items():
-        parts.append(key)
-        parts += [str(item) for item in value] if isinstance(value, list) else [_shown(value)]
-    return tuple(parts)
-
-
-def _written(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 _REQUESTS = [
@@ -137,7 +31,7 @@ _REQUESTS = [
 def _as_prose(draw: Draw, values: dict[str, Value]) -> tuple[str, str]:
     """The pairs in one of several ways of writing them: `name Ada and age 31`, `name is Ada`."""
     style = draw.number(0, 7)
-    pairs = [(key, _shown(value)) for key, value in values.items()]
+    pairs = [(key, as_shown(value)) for key, value in values.items()]
     joined = {
         0: listed([f"{key} {value}" for key, value in pairs]),
         1: ", ".join(f"{key}: {value}" for key, value in pairs),
@@ -155,9 +49,9 @@ def _as_prose(draw: Draw, values: dict[str, Value]) -> tuple[str, str]:
 
 def plain(draw: Draw) -> list[Turn]:
     """An object with keys and values from the request, and changes to it."""
-    values = _pairs(draw, draw.rng.choices((1, 2, 3, 4), (2, 5, 4, 1))[0])
+    values = drawn_pairs(draw, draw.rng.choices((1, 2, 3, 4), (2, 5, 4, 1))[0])
     joined, sentence = _as_prose(draw, values)
-    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), _written(values), _protected(values))]
+    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), as_json(values), to_protect(values))]
     while draw.chance(0.3) and len(turns) < 4:
         turns.append(_change(draw, values))
     return turns
@@ -166,13 +60,13 @@ def plain(draw: Draw) -> list[Turn]:
 def under_a_key(draw: Draw) -> list[Turn]:
     """A list of one or more things under a key, with the list introduced in words."""
     kind = draw.choice(("words", "things", "names", "cities", "colors", "counts", "animals_list"))
-    key = draw.word("any") if draw.chance(0.6) else draw.choice([key for key, of in _KEYS.items() if of == kind])
-    values = _value(draw, kind)
+    key = draw.word("any") if draw.chance(0.6) else draw.choice([key for key, of in KEYS.items() if of == kind])
+    values = drawn_value(draw, kind)
     shown, quoted = listed([str(item) for item in values]), draw.choice((key, f'"{key}"'))
     return [Turn(asked(draw, ["json with the key {k} and a list of {v}", "a json object, key {k}, value a list with {v}",
         "Make JSON with a list called {k}: {v}.", "json with a list named {k}: {v}", "Put {v} in a JSON list under the key {k}.",
         "an object with {k} as a list of {v}", "Give me JSON where {k} is a list of {v}.", "JSON, {k} should be the list {v}",
-        "make a json object with the items {v} in a list called {k}"], k=quoted, v=shown), _written({key: values}),
+        "make a json object with the items {v} in a list called {k}"], k=quoted, v=shown), as_json({key: values}),
         (key, *map(str, values)))]
 
 
@@ -180,15 +74,15 @@ def _change(draw: Draw, values: dict[str, Value]) -> Turn:
     """A request that changes `values`, and the object after it."""
     form = draw.choice(("add", "add", "change", "remove") if len(values) > 1 else ("add", "change"))
     if form == "add":
-        key, value = next((pair for pair in _pairs(draw, 4).items() if pair[0] not in values), ("note", draw.word("word")))
+        key, value = next((pair for pair in drawn_pairs(draw, 4).items() if pair[0] not in values), ("note", draw.word("word")))
         values[key] = value
         wordings = ["add {k} {v}", "and {k} {v}", "now add {k}: {v}", "add a key {k} with the value {v}", "also {k} {v}",
             "please add {k} {v}"]
     elif form == "change":
         key = draw.choice(list(values))
         old = values[key]
-        kind = "flag" if isinstance(old, bool) else "count" if isinstance(old, int) else _KEYS.get(key, "any")
-        value = (not old) if isinstance(old, bool) else _value(draw, kind)
+        kind = "flag" if isinstance(old, bool) else "count" if isinstance(old, int) else KEYS.get(key, "any")
+        value = (not old) if isinstance(old, bool) else drawn_value(draw, kind)
         values[key] = value
         wordings = ["change {k} to {v}", "set {k} to {v}", "make {k} {v}", "{k} should be {v}", "no, {k} is {v}",
             "replace {k} with {v}", "but with {k} as {v}", "with {k} changed to {v}", "{k} is now {v}", "let {k} be {v}"]
@@ -196,13 +90,13 @@ def _change(draw: Draw, values: dict[str, Value]) -> Turn:
         key = draw.choice(list(values))
         value = values.pop(key)
         wordings = ["remove {k}", "without {k}", "delete {k}", "take {k} out", "drop the key {k}"]
-    return Turn(asked(draw, wordings, k=key, v=_shown(value)), _written(values), _protected({key: value}))
+    return Turn(asked(draw, wordings, k=key, v=as_shown(value)), as_json(values), to_protect({key: value}))
 
 
 def changing(draw: Draw) -> list[Turn]:
     """A given object, changed as requested."""
-    values = _pairs(draw, draw.number(1, 3), plain=True)
-    given = _written(values)
+    values = drawn_pairs(draw, draw.number(1, 3), plain=True)
+    given = as_json(values)
     change = _change(draw, values)
     shown = draw.choice(("{j} {c}", "{j}\n{c}", "{c}: {j}", "here is my json: {j} {c}", "{c} in {j}", "{j} - {c}", "Given {j}, {c}.")).format(j=given, c=change.user)
     turns = [Turn(shown, change.answer, (given, *change.protected))]
@@ -213,34 +107,34 @@ def changing(draw: Draw) -> list[Turn]:
 
 def keys_and_values(draw: Draw) -> list[Turn]:
     """Keys and values that are listed apart."""
-    values = _pairs(draw, draw.number(2, 3), plain=True)
+    values = drawn_pairs(draw, draw.number(2, 3), plain=True)
     keys = ", ".join(values)
-    shown = ", ".join(_shown(value) for value in values.values())
+    shown = ", ".join(as_shown(value) for value in values.values())
     return [Turn(asked(draw, [
         "json with keys {k} and values {v}", "Keys: {k}. Values: {v}. Return JSON.", "make json. keys: {k}. values: {v}",
         "a json object with the keys {k} and the values {v}", "Return JSON only. Keys: {k}. Values: {v}.",
         "the keys are {k}, the values are {v}, give me json",
-    ], k=keys, v=shown), _written(values), _protected(values))]
+    ], k=keys, v=shown), as_json(values), to_protect(values))]
 
 
 def array(draw: Draw) -> list[Turn]:
     """A list as JSON, and changes to it."""
     kind = draw.choice(("words", "things", "names", "cities", "colors", "counts", "animals_list"))
-    values = _value(draw, kind)
+    values = drawn_value(draw, kind)
     shown = draw.choice((listed([str(item) for item in values]), ", ".join(map(str, values)),
         " ".join(map(str, values)) if all(" " not in str(item) for item in values) else ", ".join(map(str, values))))
     turns = [Turn(asked(draw, ["json list of {p}", "as a json array: {p}", "make a json array from {p}", "a json list: {p}",
         "turn this list into json: {p}", "Return {p} as a JSON array.", "json array with {p}", "list in json: {p}"], p=shown),
-        _written(values), tuple(map(str, values)))]
+        as_json(values), tuple(map(str, values)))]
     if draw.chance(0.3):
-        new = _value(draw, kind)[0]
+        new = drawn_value(draw, kind)[0]
         values = [*values, new]
-        turns.append(Turn(asked(draw, ["add {v}", "and {v}", "put {v} at the end", "now add {v}"], v=new), _written(values),
+        turns.append(Turn(asked(draw, ["add {v}", "and {v}", "put {v} at the end", "now add {v}"], v=new), as_json(values),
             (str(new),)))
     elif draw.chance(0.2):
         values = values[::-1]
         turns.append(Turn(asked(draw, ["reverse it", "in reverse order", "the other way round", "turn the order around"]),
-            _written(values)))
+            as_json(values)))
     return turns
 
 
@@ -281,7 +175,7 @@ _SENTENCES: list[tuple[str, dict[str, str]]] = [
 
 def extracting(draw: Draw) -> list[Turn]:
     """Values extracted from a sentence."""
-    return _extract(draw, [made for made in _SENTENCES if "pet_name" not in made[1]])
+    return _extract(draw, [made for made in (*_SENTENCES, *MORE_SENTENCES) if "pet_name" not in made[1]])
 
 
 def two_names(draw: Draw) -> list[Turn]:
@@ -291,10 +185,11 @@ def two_names(draw: Draw) -> list[Turn]:
 
 def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Turn]:
     template, kinds = draw.choice(sentences)
-    values = {key: _value(draw, kind) for key, kind in kinds.items()}
+    values = {key: drawn_value(draw, kind) for key, kind in kinds.items()}
     text = template
     for key, value in values.items():
-        text = text.replace(f"a {{{key}}}", with_article(str(value))).replace(f"{{{key}}}", str(value))
+        text = text.replace(f"a {{{key}}}", with_article(str(value))).replace(f"A {{{key}}}", capitalized(with_article(str(value))))
+        text = text.replace(f"{{{key}}}", str(value))
     if draw.chance(0.25) and len(values) > 2:
         values = {key: values[key] for key in draw.some(list(values), 2)}
     keys = listed(list(values)) if draw.chance(0.5) else ", ".join(values)
@@ -304,7 +199,7 @@ def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Tu
         "find {k}: {t} answer in json",
         "Extract the {k} from the text as JSON. {t}",
     ]
-    return [Turn(asked(draw, wordings, k=keys, t=text), _written(values), (text, *values, keys))]
+    return [Turn(asked(draw, wordings, k=keys, t=text), as_json(values), (text, *values, keys))]
 
 
 #: Things described in plain words, and the keys of their objects.
@@ -326,8 +221,8 @@ _DESCRIBED: list[tuple[list[str], dict[str, str]]] = [
 
 def described(draw: Draw) -> list[Turn]:
     """An object for something described in plain words, with keys given or chosen."""
-    phrases, kinds = draw.choice(_DESCRIBED)
-    values = {key: _value(draw, kind) for key, kind in kinds.items()}
+    phrases, kinds = draw.choice((*_DESCRIBED, *MORE_DESCRIBED))
+    values = {key: drawn_value(draw, kind) for key, kind in kinds.items()}
     text = draw.wording(phrases)
     for key, value in values.items():
         text = text.replace(f"a {{{key}}}", with_article(str(value))).replace(f"{{{key}}}", str(value))
@@ -337,31 +232,31 @@ def described(draw: Draw) -> list[Turn]:
     wordings = ["json with {k} for {t}", "give me json with keys {k} for {t}", "{t} as json with {k}", "JSON with the keys {k} for: {t}",
         "{t} - json with {k}"] if given else ["json for {t}", "make a json object for {t}", "{t} as json", "describe {t} in json",
         "turn this into json: {t}", "JSON please: {t}", "write {t} as a JSON object", "a json object describing {t}"]
-    return [Turn(asked(draw, wordings, k=listed(list(values)), t=text), _written(values), (text, *values))]
+    return [Turn(asked(draw, wordings, k=listed(list(values)), t=text), as_json(values), (text, *values))]
 
 
 def valued(draw: Draw) -> list[Turn]:
     """A value for each key, or a list under a key, in other words than `plain`."""
-    values = _pairs(draw, draw.number(1, 3))
+    values = drawn_pairs(draw, draw.number(1, 3))
     lists = {key: value for key, value in values.items() if isinstance(value, list)}
     if lists and draw.chance(0.7):
         key, value = draw.choice(list(lists.items()))
         return [Turn(asked(draw, ["json with a key {k} containing {v}", "an object whose {k} are {v}", "json: {k} is a list of {v}",
-            "a key {k} with the list {v}, as json", "json with a list {k}: {v}"], k=draw.choice((key, f'"{key}"')), v=_shown(value)),
-            _written({key: value}), (key, *map(str, value)))]
-    shown = listed([f"{_shown(value)} for {key}" for key, value in values.items()])
+            "a key {k} with the list {v}, as json", "json with a list {k}: {v}"], k=draw.choice((key, f'"{key}"')), v=as_shown(value)),
+            as_json({key: value}), (key, *map(str, value)))]
+    shown = listed([f"{as_shown(value)} for {key}" for key, value in values.items()])
     return [Turn(asked(draw, ["json with {p}", "use {p} as json", "a json object with {p}", "put {p} into json"], p=shown),
-        _written(values), _protected(values))]
+        as_json(values), to_protect(values))]
 
 
 def nested(draw: Draw) -> list[Turn]:
     """An object within an object."""
     outer = draw.choice(("person", "order", "user", "car", "book", "house", draw.word("word")))
-    inner = _pairs(draw, 2, plain=True)
-    shown = listed([f"{key} {_shown(value)}" for key, value in inner.items()])
+    inner = drawn_pairs(draw, 2, plain=True)
+    shown = listed([f"{key} {as_shown(value)}" for key, value in inner.items()])
     return [Turn(asked(draw, ["json with a key {o} that holds {p}", "a json object {o} with {p} inside",
-        "nested json: {o} with {p}", "make json with {o} as an object of {p}"], o=outer, p=shown), _written({outer: inner}),
-        (outer, *_protected(inner)))]
+        "nested json: {o} with {p}", "make json with {o} as an object of {p}"], o=outer, p=shown), as_json({outer: inner}),
+        (outer, *to_protect(inner)))]
 
 
 def list_of_objects(draw: Draw) -> list[Turn]:
@@ -371,19 +266,19 @@ def list_of_objects(draw: Draw) -> list[Turn]:
     values = [{"name": name, "age": age} for name, age in zip(names, ages)]
     shown = listed([f"{name} is {age}" for name, age in zip(names, ages)])
     return [Turn(asked(draw, ["a json list of people with name and age: {p}", "json array of objects with name and age. {p}"],
-        p=shown), _written(values), tuple(names))]
+        p=shown), as_json(values), tuple(names))]
 
 
 def reading(draw: Draw) -> list[Turn]:
     """Reading a value out of JSON."""
-    values = _pairs(draw, draw.number(2, 4), plain=True)
+    values = drawn_pairs(draw, draw.number(2, 4), plain=True)
     key = draw.choice(list(values))
-    given = _written(values)
+    given = as_json(values)
     turns = [Turn(asked(draw, ["{j} what is {k}", "{j}\nWhat is the value of {k}?", "here is json: {j} what is {k}?",
-        "read {k} from {j}", "get {k}: {j}", "what is {k} in {j}"], j=given, k=key), _shown(values[key]), (given, key))]
+        "read {k} from {j}", "get {k}: {j}", "what is {k} in {j}"], j=given, k=key), as_shown(values[key]), (given, key))]
     if draw.chance(0.4):
         other = draw.choice([name for name in values if name != key])
-        turns.append(Turn(asked(draw, ["and {k}?", "and {k}", "what about {k}", "now {k}"], k=other), _shown(values[other]),
+        turns.append(Turn(asked(draw, ["and {k}?", "and {k}", "what about {k}", "now {k}"], k=other), as_shown(values[other]),
             (other,)))
     elif draw.chance(0.4):
         turns.append(Turn(asked(draw, ["which keys are there", "list the keys", "what are the keys?", "name all keys"]),
@@ -395,11 +290,11 @@ def invented(draw: Draw) -> list[Turn]:
     """JSON with values of Ember's choice."""
     fields = draw.some([("name", "name"), ("age", "age"), ("city", "city"), ("color", "color"), ("animal", "animal"),
         ("job", "job"), ("food", "food"), ("day", "day"), ("number", "count"), ("country", "country")], draw.number(1, 3))
-    values = {key: _value(draw, kind) for key, kind in fields}
+    values = {key: drawn_value(draw, kind) for key, kind in fields}
     keys = listed([with_article(key) for key in values])
     things = {"name": "a person", "animal": "an animal"}.get(fields[0][0], "something")
     return [Turn(asked(draw, ["make up json with {k}", "invent a json object with {k}", "json for {t} with {k}, make it up",
-        "example json with {k}", "give me sample json with {k}"], k=keys, t=things), _written(values), tuple(values))]
+        "example json with {k}", "give me sample json with {k}"], k=keys, t=things), as_json(values), tuple(values))]
 
 
 def counted(draw: Draw) -> list[Turn]:
@@ -407,22 +302,23 @@ def counted(draw: Draw) -> list[Turn]:
     name = draw.choice(("animals", "colors", "names", "cities", "foods", "jobs", "fruits", "countries"))
     count = draw.number(2, 6)
     return [Turn(asked(draw, ["json list of {n} {t}", "give me {n} {t} as a json array", "{n} {t} in json",
-        "Return {n} {t} as a JSON array."], n=count, t=name), _written(from_some(draw, COMMON[name])[:count]))]
+        "Return {n} {t} as a JSON array."], n=count, t=name), as_json(from_some(draw, COMMON[name])[:count]))]
 
 
 _MAKERS = {
     "plain": (plain, 44),
     "under a key": (under_a_key, 14),
     "changing": (changing, 14),
-    "described": (described, 20),
+    "described": (described, 34),
     "valued": (valued, 10),
     "keys and values": (keys_and_values, 12),
     "array": (array, 12),
-    "extracting": (extracting, 24),
+    "extracting": (extracting, 34),
     "two names in one sentence": (two_names, 3),
     "nested": (nested, 6),
     "list of objects": (list_of_objects, 3),
     "reading": (reading, 10),
     "invented": (invented, 3),
     "counted": (counted, 4),
+    **SHAPES,
 }

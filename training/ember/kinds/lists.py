@@ -1,10 +1,11 @@
 """Lists of N things of a kind in a requested format, and changes to them."""
 
-from .. import seeds
+from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, number_word, with_article
 from .facts_asking import asked
+from .list_data import MORE_THINGS, MORE_TIPS, REASONS
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -84,9 +85,23 @@ def _common() -> dict[str, list[str]]:
     for row in seeds.words("kinds"):
         listed_first.setdefault(row["kind"], []).append(row["item"])
     found = {name: listed_first.get(name) or items for name, items in GROUPS.items()}
-    return {name: items[:_COMMON] for name, items in (found | listed_first).items()}
+    found |= listed_first
+    for name, items in MORE_THINGS.items():
+        name = name.split("/")[0]
+        found[name] = [*found.get(name, []), *items]
+    return {name: _distinct(items)[:_COMMON] for name, items in found.items()}
 
 
+def _distinct(items: list[str]) -> list[str]:
+    """The items without those that differ from an earlier one only in spaces."""
+    found: dict[str, str] = {}
+    for item in items:
+        found.setdefault(item.replace(" ", "").lower(), item)
+    return list(found.values())
+
+
+#: The names of kinds for one thing of them.
+_NAMES_OF_ONE = dict(name.split("/") for name in MORE_THINGS if "/" in name)
 #: Things of a kind that are listed without being asked for a letter.
 _COMMON = 16
 GROUPS = _groups()
@@ -113,6 +128,10 @@ _REQUESTS = [
     "think of {n} {t}",
     "show me {n} {t}", "could you list {n} {t}", "{n} different {t}", "which {n} {t} do you know", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
 ]
+#: Requests without a number, for which there are so many items.
+_SOME = ["name some {t}", "list some {t}", "give me some {t}", "what are some {t}?", "a list of {t}", "list {t}", "give me a list of {t}", "make a list of {t}", "tell me some {t}",
+    "can you list some {t}?", "i need some {t}", "show me some {t}", "Write a list of {t}.", "some {t} please", "do you know some {t}?"]
+_SOME_COUNT = 5
 _STYLES = {
     "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes",
     " as a bullet list"], "commas": [", separated by commas", " with commas", " on one line"],
@@ -124,7 +143,7 @@ def plain(draw: Draw) -> list[Turn]:
     """N things of a kind, and then more, fewer or another."""
     name = draw.choice([name for name in COMMON if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
     items = from_some(draw, COMMON[name])
-    count = min(draw.rng.choices(range(1, 11), (2, 6, 12, 9, 10, 7, 6, 5, 4, 5))[0], len(items))
+    count = min(draw.rng.choices(range(1, 13), (3, 6, 12, 9, 10, 7, 6, 5, 4, 5, 1, 2))[0], len(items))
     chosen = items[:count]
     style = "numbers"
     ending = ""
@@ -134,7 +153,11 @@ def plain(draw: Draw) -> list[Turn]:
     if count == 1:
         return _one(draw, name, items)
     shown = str(count) if draw.chance(0.55) else number_word(count)
-    turns = [Turn(asked(draw, _REQUESTS, n=shown, t=name) + ending, _written(draw, chosen, style))]
+    request = asked(draw, _REQUESTS, n=shown, t=name)
+    if draw.chance(0.15):
+        chosen = items[:_SOME_COUNT]
+        request = asked(draw, _SOME, t=name)
+    turns = [Turn(request.rstrip(".?") + ending if ending else request, _written(draw, chosen, style))]
     rest = [item for item in items if item not in chosen]
     while draw.chance(0.45) and len(turns) < 4:
         turn = _change(draw, chosen, rest, style)
@@ -161,7 +184,9 @@ def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn 
         new = rest[:count]
         del rest[:count]
         chosen[:] = new
-        return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others"],
+        return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others", "{n} other ones", "now {n} other ones",
+            "give me {n} different ones", "not these, {n} others", "{n} new ones please", "i know these, {n} others", "can you name {n} more?",
+            "{n} that you did not name yet", "do you have {n} more?"],
             n=draw.choice((str(count), number_word(count)))), _written(draw, new, style))
     if form == "one" and rest:
         item = rest.pop(0)
@@ -191,6 +216,8 @@ def _singular(name: str) -> str:
         "farm animals": "farm animal", "sea animals": "sea animal", "weather words": "weather word", "hobbies": "hobby"}
     if name in special:
         return special[name]
+    if name in _NAMES_OF_ONE:
+        return _NAMES_OF_ONE[name]
     if head == "things":
         return f"thing {tail}"
     if head == "countries":
@@ -213,22 +240,50 @@ def _one(draw: Draw, name: str, items: list[str]) -> list[Turn]:
     return turns
 
 
+#: Kinds of things that are asked for by their first letter.
+_BY_LETTER = ("animals", "animals", "words", "words", "names", "foods", "verbs", "jobs", "countries", "adjectives", "cities", "girls' names", "boys' names",
+    "nouns", "birds", "fruits", "vegetables", "capitals")
+
+
 def starting_with(draw: Draw) -> list[Turn]:
-    """Words that begin with a letter."""
-    name = draw.choice(("animals", "words", "names", "foods", "verbs", "jobs", "countries", "adjectives"))
-    letters: dict[str, list[str]] = {}
-    for item in GROUPS[name]:
-        letters.setdefault(item[0].lower(), []).append(item)
-    letter = draw.choice([letter for letter, items in letters.items() if len(items) >= 3])
-    count = min(draw.number(1, 5), len(letters[letter]))
-    chosen = draw.some(letters[letter], count)
-    shown = letter if draw.chance(0.5) else letter.upper()
-    if count == 1:
-        return [Turn(asked(draw, ["{t} that starts with {l}", "name {t} with {l}", "give me {t} beginning with {l}"],
-            t=with_article(_singular(name)), l=shown), f"{capitalized(chosen[0])}.")]
-    return [Turn(asked(draw, ["{n} {t} that start with {l}", "name {n} {t} with {l}",
-        "give me {n} {t} beginning with the letter {l}", "list {n} {t} starting with {l}", "{n} {t} with the first letter {l}"],
-        n=draw.choice((str(count), number_word(count))), t=name, l=shown), capitalized(f"{listed(chosen)}."))]
+    """Words that begin with a letter or two, and others with the same or another letter."""
+    name = draw.choice(_BY_LETTER)
+    known = list(vocabulary.familiar_words()) if name == "words" and draw.chance(0.6) else GROUPS[name]
+    size = 2 if name == "words" and draw.chance(0.2) else 1
+    starts: dict[str, list[str]] = {}
+    for item in (item for item in known if "," not in item and " and " not in item):
+        starts.setdefault(item[:size].lower(), []).append(item)
+    fitting = [start for start, items in starts.items() if len(items) >= 3 and start.isalpha()]
+    turns: list[Turn] = []
+    count = draw.number(1, 6)
+    for start in draw.some(fitting, min(len(fitting), draw.rng.choices((1, 2, 3), (6, 3, 2))[0])):
+        if turns and draw.chance(0.4):
+            count = draw.number(2, 5)
+            lead = "{n} with {l}", "and {n} with {l}", "now {n} with {l}"
+        else:
+            lead = "and with {l}?", "now with {l}", "and with the letter {l}" if size == 1 else "and {l}?"
+        chosen = _some_familiar(draw, starts[start], min(count, len(starts[start])))
+        shown = start if draw.chance(0.5) else start.upper()
+        if turns:
+            wordings = list(lead)
+        elif len(chosen) == 1:
+            wordings = ["{o} that starts with {l}", "name {o} with {l}", "give me {o} beginning with {l}", "tell me {o} that begins with {l}",
+                "do you know {o} with {l}?", "think of {o} that starts with {l}", "say {o} with {l}", "find {o} that begins with {l}"]
+        else:
+            wordings = ["{n} {t} that start with {l}", "name {n} {t} with {l}", "give me {n} {t} that begin with {l}", "list {n} {t} starting with {l}",
+                "{n} {t} with {l}", "which {t} start with {l}? name {n}", "do you know {n} {t} with {l}", "tell me {n} {t} that begin with {l}",
+                "i need {n} {t} beginning with {l}"] + (["{n} {t} beginning with the letter {l}", "{n} {t} with the first letter {l}"] if size == 1 else [])
+        turns.append(Turn(asked(draw, wordings, n=draw.choice((str(len(chosen)), number_word(len(chosen)))), t=name, l=shown,
+            o=with_article(_singular(name))), capitalized(f"{listed(chosen)}.")))
+    return turns
+
+
+def _some_familiar(draw: Draw, items: list[str], count: int) -> list[str]:
+    """Distinct items, mostly those that most people know."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[draw.familiar(items)] = None
+    return list(found)
 
 
 _TIPS = {
@@ -257,6 +312,7 @@ _TIPS = {
     "Rain on Mill Street", "The Clock That Waited"],
     "things for a trip": ["A toothbrush", "A warm sweater", "A good book", "A bottle of water", "A rain jacket",
     "Comfortable shoes", "A map", "A phone charger"],
+    **MORE_TIPS,
     "things for a picnic": ["A blanket", "Bread and cheese", "Apples", "A bottle of juice", "A knife", "Napkins", "A ball",
     "A hat"],
 }
@@ -267,6 +323,35 @@ def tips(draw: Draw) -> list[Turn]:
     return _of_tips(draw, draw.choice([name for name in _TIPS if name != "things for a trip"]))
 
 
+def reasons(draw: Draw) -> list[Turn]:
+    """N reasons to do something, and others."""
+    name = draw.choice(list(REASONS))
+    items = from_some(draw, REASONS[name])
+    count = draw.number(1, 5)
+    chosen, rest = items[:count], items[count:]
+    if count == 1:
+        turns = [Turn(asked(draw, ["give me a reason to {t}", "one reason to {t}", "why should i {t}? one reason", "tell me one reason to {t}",
+            "what is a good reason to {t}", "name a reason to {t}", "is there a reason to {t}?"], t=name), chosen[0])]
+    else:
+        turns = [Turn(asked(draw, ["give me {n} reasons to {t}", "{n} reasons to {t}", "name {n} reasons to {t}", "why should i {t}? give me {n} reasons",
+            "what are {n} good reasons to {t}", "list {n} reasons to {t}", "tell me {n} reasons why i should {t}", "{n} reasons why people {t}",
+            "convince me to {t}, {n} reasons", "i need {n} reasons to {t}", "Please give me {n} reasons to {t}."],
+            n=draw.choice((str(count), number_word(count))), t=name), _written(draw, chosen, "numbers"))]
+    if draw.chance(0.15):
+        chosen, rest = items[:3], items[3:]
+        turns = [Turn(asked(draw, ["why should i {t}?", "give me reasons to {t}", "what are reasons to {t}?", "why is it good to {t}?", "why do people {t}?",
+            "tell me why i should {t}", "are there good reasons to {t}?"], t=name), _written(draw, chosen, "numbers"))]
+    while len(rest) >= 3 and draw.chance(0.35):
+        if draw.chance(0.5):
+            turns.append(Turn(asked(draw, ["another reason", "one more", "another one", "one more reason please", "and one more?"]), rest.pop(0)))
+        else:
+            count = draw.number(2, 3)
+            new, rest = rest[:count], rest[count:]
+            turns.append(Turn(asked(draw, ["{n} more", "{n} other ones", "{n} other reasons", "{n} more reasons", "{n} different ones please"],
+                n=draw.choice((str(count), number_word(count)))), _written(draw, new, "numbers")))
+    return turns
+
+
 def trip(draw: Draw) -> list[Turn]:
     """Things for a trip: a held-out kind."""
     return _of_tips(draw, "things for a trip")
@@ -274,20 +359,30 @@ def trip(draw: Draw) -> list[Turn]:
 
 def _of_tips(draw: Draw, name: str) -> list[Turn]:
     items = _TIPS[name]
-    count = draw.number(2, min(5, len(items)))
-    items = from_some(draw, items)
+    count = draw.number(2, min(6, len(items)))
+    items = items if name.startswith("steps") else from_some(draw, items)
     chosen = items[:count]
     turns = [Turn(asked(draw, ["give me {n} {t}", "{n} {t}", "list {n} {t}", "i need {n} {t}", "tell me {n} {t}",
         "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name),
         _written(draw, chosen, "numbers"))]
     rest = items[count:]
+    if draw.chance(0.2):
+        chosen, rest = items[:_SOME_COUNT], items[_SOME_COUNT:]
+        turns = [Turn(asked(draw, ["give me {t}", "i need {t}", "do you have {t}?", "some {t} please", "give me some {t}", "tell me some {t}", "what are good {t}?", "{t} please",
+            "can you think of {t}?"], t=name), _written(draw, chosen, "numbers"))]
+        count = len(chosen)
     if draw.chance(0.25):
-        at = draw.number(0, count - 1)
+        at = draw.number(0, min(count, 5) - 1)
         ordinal = ("first", "second", "third", "fourth", "fifth")[at]
         turns.append(Turn(asked(draw, ["what was the {o} one", "repeat the {o}", "say the {o} one again",
             "which was number {n}?"], o=ordinal, n=at + 1), chosen[at]))
-    elif rest and draw.chance(0.3):
-        turns.append(Turn(asked(draw, ["another one", "one more", "one more please"]), rest[0]))
+    elif len(rest) >= 3 and draw.chance(0.35):
+        count = draw.number(2, 3)
+        turns.append(Turn(asked(draw, ["{n} more", "{n} other ones", "{n} others please", "not these, {n} others", "{n} different ones", "and {n} more"],
+            n=draw.choice((str(count), number_word(count)))), _written(draw, rest[:count], "numbers")))
+        rest = rest[count:]
+    if rest and draw.chance(0.25):
+        turns.append(Turn(asked(draw, ["another one", "one more", "one more please", "just one more", "and another?"]), rest[0]))
     return turns
 
 
@@ -343,9 +438,10 @@ def choosing(draw: Draw) -> list[Turn]:
 
 
 _MAKERS = {
-    "plain": (plain, 60),
-    "starting with": (starting_with, 10),
-    "tips": (tips, 16),
+    "plain": (plain, 80),
+    "starting with": (starting_with, 18),
+    "tips": (tips, 40),
+    "reasons": (reasons, 16),
     "things for a trip": (trip, 2),
     "given": (steps, 14),
     "choosing": (choosing, 12),

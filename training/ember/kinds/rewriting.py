@@ -11,6 +11,7 @@ from ..noise import misspelled
 from .copying import sentences
 from .facts_asking import asked
 from .rewriting_data import CORES, DIFFICULT, ENDINGS, LEADS, PREDICATES, SIMPLER, SPELLING
+from .rewriting_forms import FORMS
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -47,8 +48,8 @@ def polite(draw: Draw) -> list[Turn]:
             "a polite way to say {t}", "polite version: {t}", "Please make this sound polite: {t}", "make this nicer: {t}",
             "say it in a friendly way: {t}", "rewrite politely: {t}",
             "rephrase this more politely: {t}"] if number == 0 else ["and this: {t}", "and {t}", "now {t}", "and how about {t}"]
-        turns.append(Turn(asked(draw, wordings, t=_given(draw, row["blunt"])), row["polite"],
-            _kept(draw, row["blunt"])))
+        blunt = draw.choice((row["blunt"], capitalized(row["blunt"].rstrip("!")) + ("?" if row["blunt"].split()[0] in _ASKING else ".")))
+        turns.append(Turn(asked(draw, wordings, t=_given(draw, blunt)), row["polite"], _kept(draw, blunt)))
     return turns
 
 
@@ -194,13 +195,16 @@ def fix(draw: Draw) -> list[Turn]:
 
 def typos(draw: Draw) -> list[Turn]:
     """A sentence or a question with many typing errors, corrected."""
+    names: dict[str, str] = {}
     if draw.chance(0.5):
         text = draw.choice(sentences())
     else:
         row = draw.choice(seeds.facts(draw.choice(("questions", "why", "science_yes_no"))))
         text = draw.choice((row.get("questions") or row["question"]).split(" / "))
+        # Questions are in lower case, but names in their answers are not.
+        names = {name.lower(): name for name in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", "\n".join(row.values()))}
     wrong = misspelled(draw, text, draw.number(1, 1 + len(text.split()) // 2))
-    right = capitalized(" ".join("I" if word == "i" else word for word in text.split()))
+    right = capitalized(" ".join("I" if word == "i" else names.get(word, word) for word in text.split()))
     if text[-1] not in ".!?":
         right += "?" if text.split()[0] in _ASKING else "."
     return [Turn(asked(draw, ["correct the typos: {t}", "fix the spelling: {t}", "what did i mean: {t}", "without typos: {t}",
@@ -286,4 +290,4 @@ def note(draw: Draw) -> list[Turn]:
 
 _MAKERS = {"polite": (polite, 16), "formal": (formal, 14), "friendly": (friendly, 5), "rephrase": (rephrase, 10), "simplify": (simplify, 8),
     "shorten": (shorten, 18), "fix": (fix, 24), "tense": (tense, 16), "question": (question, 4),
-    "note": (note, 14), "typos": (typos, 26)}
+    "note": (note, 14), "typos": (typos, 26), **FORMS}

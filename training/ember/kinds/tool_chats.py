@@ -1,7 +1,9 @@
 """Chats with tools: which one to call, with what arguments, how to report its response, and when to call none."""
 
 import json
+import re
 
+from .. import chat_text
 from ..chat import Chat, Message, Turn, assistant, tool, user
 from ..draw import Draw
 from ..fill import fill
@@ -17,10 +19,13 @@ MADE_UP_SHARE = 0.45
 
 _NO_TOOL = [
     "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.",
-    "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.",
+    "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.", "I am afraid that I have no tool for this.",
+    "There is no tool for that here.", "I would need another tool for that.", "Sorry, none of the tools fits this request.", "That is not possible with these tools.",
 ]
 _THANKS = [("thanks", "You are welcome!"), ("thank you", "My pleasure!"), ("great, thanks", "Glad I could help."),
-    ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more.")]
+    ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more."), ("thank you so much", "You are welcome!"),
+    ("nice", "I am glad to help."), ("that is all", "Good. I am here if you need me."), ("well done", "Thank you!"), ("good", "Anything else?"),
+    ("thx", "You are welcome!"), ("that was quick", "The tools do the work."), ("fine", "Good.")]
 _ERRORS = ["not found", "no connection", "timeout", "not allowed", "try again later", "unknown error", "service is down"]
 
 
@@ -28,9 +33,35 @@ def chat(draw: Draw) -> Chat:
     """Returns a chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
-    makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8))
+    makers = ((_calling, 58), (_pair, 5), (_two_tools, 6), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8), (_then_none, 5))
     maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
-    return maker(draw, known)
+    return _fitting(maker(draw, known))
+
+
+#: The length of a chat with tools that fits the longest row of a shard with nearly every vocabulary.
+_MOST_LETTERS = 1660
+
+
+def _fitting(made: Chat) -> Chat:
+    """The chat short enough for training: without what follows its first call, descriptions of parameters, or tools that it does not call."""
+    if _length(made) > _MOST_LETTERS:
+        first = next((at for at, message in enumerate(made.messages) if "<tool_call>" in str(message["content"])), None)
+        made = Chat(made.kind, made.messages if first is None else made.messages[: first + 1], made.tools)
+    if _length(made) > _MOST_LETTERS:
+        for one in made.tools:
+            for entry in one["function"]["parameters"]["properties"].values():
+                entry.pop("description", None)
+    called = " ".join(str(message["content"]) for message in made.messages if message["role"] == "assistant")
+    others = [one for one in made.tools if f'"name": "{one["function"]["name"]}"' not in called]
+    while _length(made) > _MOST_LETTERS and others and len(made.tools) > 1:
+        gone = others.pop()
+        made = Chat(made.kind, made.messages, [one for one in made.tools if one is not gone])
+    return made
+
+
+def _length(made: Chat) -> int:
+    """The number of letters of a chat as the model reads it."""
+    return len(chat_text.text(made))
 
 
 def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
@@ -38,21 +69,44 @@ def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
 
 
 def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offer]]:
-    """Returns the intended tool and all available tools in random order; no other tool is of its group or has its name."""
+    """Returns the intended tool and all available tools in random order; no other tool fits the request or has its name."""
     meant = offer(draw, spec, spec.group == "made up")
     others: list[Offer] = []
     groups = {spec.group}
-    for _ in range(draw.rng.choices((0, 1, 2, 3, 4), (22, 34, 24, 13, 7))[0]):
-        other = made_up(draw) if draw.chance(0.3) else draw.choice(known)
+    siblings = [other for other in known if other.distinct and other.group == spec.group and other is not spec]
+    for _ in range(draw.rng.choices((0, 1, 2, 3, 4, 5), (12, 21, 26, 22, 13, 6))[0]):
+        other = made_up(draw) if draw.chance(0.3) else draw.choice(siblings if siblings and draw.chance(0.5) else known)
         if other.group == "made up" and other.about[0].split()[0] in {one.about.split()[0] for one in [meant, *others]}:
             continue
         named = offer(draw, other)
-        if (other.group == "made up" or other.group not in groups) and named.name not in [one.name for one in [meant, *others]]:
+        if (other.group == "made up" or not groups & _like(other.group) or _both_fit(other, meant, others)) and named.name not in [one.name for one in [meant, *others]]:
             groups.add(other.group)
             others.append(named)
     offers = [meant, *others]
     draw.rng.shuffle(offers)
     return meant, offers
+
+
+#: Groups whose tools do something similar, so that one could stand in for another.
+_ALIKE = (
+    {"time", "reminders", "calendar", "meetings", "work", "diary", "dates"}, {"music", "radio", "singing", "television", "sleep"},
+    {"home", "switches", "power", "colors", "blinds", "screen"}, {"shopping", "cart", "pantry", "store", "orders", "kitchen", "bakery", "gifts"},
+    {"travel", "flights", "buses", "maps", "restaurants", "hotel service"}, {"math", "units", "chance", "measuring", "colors"},
+    {"words", "text tools", "flashcards"}, {"work", "files", "printer", "pictures", "photos", "projects"}, {"games", "quiz", "chance", "school"},
+    {"health", "training", "sleep", "pets"}, {"people", "calendar", "clubs", "accounts", "helpdesk"}, {"doors", "cameras", "car"},
+    {"farm", "pets", "zoo", "aquarium"}, {"messages", "mail", "post", "flowers"}, {"fun", "museum", "zoo", "buses", "television"},
+    {"weather", "sky and sea"}, {"space", "telescope"}, {"bank", "parking"}, {"oven and stove", "kitchen", "laundry"},
+)
+
+
+def _like(group: str) -> set[str]:
+    """A group and those whose tools do something similar."""
+    return {group}.union(*(groups for groups in _ALIKE if group in groups))
+
+
+def _both_fit(other: Spec, meant: Offer, others: list[Offer]) -> bool:
+    """Whether a tool can be on offer with others of its group: none of them does what it does."""
+    return other.distinct and other not in [one.spec for one in (meant, *others)]
 
 
 def _values(draw: Draw, spec: Spec, first: dict[str, Value] | None = None) -> dict[str, Value]:
@@ -74,12 +128,29 @@ def _said(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> st
     return fill(draw, template, _spoken(spec, values))
 
 
+#: Words around a request that are no part of it.
+_BEFORE = ["Hello!", "Hi Ember.", "I have a small request.", "One more thing.", "Can you help me?", "I am busy today.", "Good morning.", "Sorry to ask again.",
+    "I am in a hurry.", "My {relative} asked me to do this.", "I am on the phone with {name}.", "It is {weather} outside.", "My hands are full.",
+    "I just came home from {city}.", "Good evening!", "A quick question.", "I almost forgot.", "Please do this for me.", "Are you there?"]
+_BEHIND = ["Thanks!", "Thank you.", "That would be great.", "It is for my {relative}.", "I cannot do it myself.", "Is that possible?", "Thanks a lot, Ember.",
+    "That is all.", "My {relative} will be happy.", "I hope that works.", "Only if you can.", "No hurry.", "Then I am done for today."]
+
+
+def _among_others(draw: Draw, request: str) -> str:
+    """A whole sentence, sometimes with another one before or behind it."""
+    if draw.chance(0.2):
+        request = f"{fill(draw, draw.choice(_BEFORE), {})} {request}"
+    if draw.chance(0.15):
+        request = f"{request} {fill(draw, draw.choice(_BEHIND), {})}"
+    return request
+
+
 def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str:
     said = _said(draw, spec, template, values)
     if draw.chance(0.4):
         # A whole sentence: its last sign is no part of the value before it.
         asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "will", "when")
-        return capitalized(said.rstrip("?. ")) + ("?" if asking else ".")
+        return _among_others(draw, capitalized(said.rstrip("?. ")) + ("?" if asking else "."))
     return noisy(draw, said, tuple(_spoken(spec, values).values()))
 
 
@@ -107,7 +178,9 @@ def _computed(expression: str) -> int | float:
 
 def _round(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value], template: str | None = None) -> list[Message]:
     """A request, the call, the tool's answer and Ember's."""
-    ask = _ask(draw, spec, template or draw.wording(spec.asks), values)
+    template = template or draw.wording(spec.asks)
+    values = spec.given_in(template, values)
+    ask = _ask(draw, spec, template, values)
     return [user(ask), _call(named, values), *_answered(draw, spec, values)]
 
 
@@ -119,8 +192,9 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
     """A call, and perhaps another one of the same tool or thanks."""
     spec = _drawn_spec(draw, known)
     named, offers = _offers(draw, spec, known)
-    values = _values(draw, spec)
-    messages = _round(draw, spec, named, values)
+    template = draw.wording(spec.asks)
+    values = spec.given_in(template, _values(draw, spec))
+    messages = _round(draw, spec, named, values, template)
     if draw.chance(0.3) and len(spec.params) >= 1:
         messages += _again(draw, spec, named, values)
     elif draw.chance(0.15):
@@ -139,7 +213,7 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
 
 def _again(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value]) -> list[Message]:
     """The same with another value: `and in Oslo?`"""
-    slot, kind = [(names[0], kind) for names, kind in spec.params][-1 if draw.chance(0.6) else 0]
+    slot, kind = [(names[0], kind) for names, kind in spec.params if names[0] not in spec.optional][-1 if draw.chance(0.6) else 0]
     changed = values | {slot: value(draw, kind)}
     if changed == values or len(set(map(str, changed.values()))) < len(changed):
         return []
@@ -178,6 +252,42 @@ def _pair(draw: Draw, known: list[Spec]) -> Chat:
     return _chat(draw, spec.group, [user(ask), calls, *(answer[0] for answer in answers), reply], offers)
 
 
+def _two_tools(draw: Draw, known: list[Spec]) -> Chat:
+    """A request for two different things: a call for each."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    others = [one for one in offers if one is not named and one.spec.params]
+    if not others or not spec.params:
+        return _calling(draw, known)
+    asks, calls = [], []
+    for one in (named, draw.choice(others)):
+        orders = [ask for ask in one.spec.asks if not re.search(r"[?.:]|^(what|which|how|is|are|do|does|did|has|any|where|who|can|could|will|when|should) ", ask)]
+        template = draw.choice(orders or one.spec.asks)
+        values = one.spec.given_in(template, _values(draw, one.spec))
+        asks.append(_said(draw, one.spec, template, values).rstrip("?."))
+        calls.append(str(_call(one, values)["content"]))
+    said = draw.choice(("{a} and {b}", "{a}, and then {b}", "{a}. then {b}", "{a}; also {b}", "first {a}, then {b}", "two things: {a}, {b}")).format(a=asks[0], b=asks[1])
+    said = capitalized(said) + "." if draw.chance(0.5) else said
+    return _chat(draw, spec.group, [user(said), assistant("\n".join(calls))], offers)
+
+
+def _then_none(draw: Draw, known: list[Spec]) -> Chat:
+    """A call, and then a request for which there is no tool."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    near = set().union(*(_like(one.spec.group) for one in offers))
+    fitting = [other for other in known if other.group not in near]
+    if not fitting:
+        return _calling(draw, known)
+    other = draw.choice(fitting)
+    template = draw.wording(other.asks)
+    if any(_verb(one) in template for one in offers):
+        return _calling(draw, known)
+    messages = _round(draw, spec, named, _values(draw, spec))
+    messages += [user(_ask(draw, other, template, _values(draw, other))), assistant(draw.choice(_NO_TOOL))]
+    return _chat(draw, spec.group, messages, offers)
+
+
 def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
     """A request that leaves something out: Ember asks, and then calls."""
     specs = [spec for spec in known if spec.missing]
@@ -189,8 +299,11 @@ def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
     slot = spec.missing.slot
     given = {key: one for key, one in values.items() if key != slot}
     told = spoken(values[slot])
+    template = draw.wording(spec.missing.asks)
+    given = spec.given_in(template, given)
+    values = spec.given_in(template, values)
     messages = [
-        user(_ask(draw, spec, draw.wording(spec.missing.asks), given)),
+        user(_ask(draw, spec, template, given)),
         assistant(draw.choice(spec.missing.questions)),
         user(noisy(draw, draw.choice(("{v}", "{v}", "{v} please", "{v}, thanks")).format(v=told), (told,))),
         _call(named, values),
@@ -207,13 +320,20 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
     form = draw.number(0, 5)
     if form <= 1:
         groups = {one.spec.group for one in offers}
-        other = draw.choice([spec for spec in known if spec.group not in groups] or known)
-        if other.group in groups:
+        near = set().union(*(_like(group) for group in groups))
+        other = draw.choice([spec for spec in known if spec.group not in near] or known)
+        template = draw.wording(other.asks)
+        if other.group in near or any(_verb(one) in template for one in offers):
             return _calling(draw, known)
-        ask = _ask(draw, other, draw.wording(other.asks), _values(draw, other))
+        ask = _ask(draw, other, template, _values(draw, other))
         return _chat(draw, "no call", [user(ask), assistant(draw.choice(_NO_TOOL))], offers)
     turns = _plain_turns(draw, offers)
     return _chat(draw, "no call", _messages(draw, turns), offers)
+
+
+def _verb(named: Offer) -> str:
+    """What an invented tool does, in one word; what another one does, as it is described."""
+    return named.about.removeprefix("Can ").split()[0].lower() if named.spec.group == "made up" else named.about
 
 
 def _plain_turns(draw: Draw, offers: list[Offer]) -> list[Turn]:
@@ -241,7 +361,9 @@ def _failing(draw: Draw, known: list[Spec]) -> Chat:
     named, offers = _offers(draw, spec, known)
     values = _values(draw, spec)
     error = draw.choice(_ERRORS)
-    ask = _ask(draw, spec, draw.wording(spec.asks), values)
+    template = draw.wording(spec.asks)
+    values = spec.given_in(template, values)
+    ask = _ask(draw, spec, template, values)
     reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.",
         f"The tool gave an error: {error}."))
     return _chat(draw, "error", [user(ask), _call(named, values), tool(json.dumps({"error": error})), assistant(reply)], offers)

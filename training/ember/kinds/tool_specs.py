@@ -8,6 +8,7 @@ from .. import seeds
 from ..draw import Draw
 from ..grammar import with_article
 from ..split import HELD_OUT_KINDS, Split
+from .tool_actions import MORE_ACTIONS, MORE_KINDS
 from .tool_values import Value, choices, schema_type, value
 
 
@@ -32,6 +33,10 @@ class Spec:
     missing: Missing | None
     results: tuple[tuple[str, str], ...]
     replies: tuple[str, ...]
+    #: Parameters that a request may leave out without being asked for them.
+    optional: frozenset[str] = frozenset()
+    #: Whether other tools of the group can be on offer too, as no request fits two of them.
+    distinct: bool = False
 
     def kinds(self) -> dict[str, str]:
         """The kind of values of each parameter and result."""
@@ -40,6 +45,10 @@ class Spec:
     def slots(self) -> list[str]:
         """The names by which templates know the parameters."""
         return [names[0] for names, _ in self.params]
+
+    def given_in(self, template: str, values: dict[str, Value]) -> dict[str, Value]:
+        """The values without the optional ones that a request of this wording does not mention."""
+        return {slot: one for slot, one in values.items() if slot not in self.optional or f"{{{slot}}}" in template}
 
 
 @dataclass(frozen=True)
@@ -58,17 +67,18 @@ class Offer:
             entry = {"type": schema_type(value(draw, kind))}
             if kind == "decimal":
                 entry["type"] = "number"
-            if choices(kind) and draw.chance(0.4):
+            if choices(kind) and draw.chance(0.5):
                 entry["enum"] = choices(kind)
             if draw.chance(0.4):
                 entry["description"] = f"The {names[0].replace('_', ' ')}"
             properties[self.shown[names[0]]] = entry
-        parameters = {"type": "object", "properties": properties, "required": list(properties)}
+        required = [self.shown[slot] for slot in self.spec.slots() if slot not in self.spec.optional]
+        parameters = {"type": "object", "properties": properties, "required": required}
         return {"type": "function", "function": {"name": self.name, "description": self.about, "parameters": parameters}}
 
     def call(self, values: dict[str, Value]) -> dict:
         """A call with the values of the parameters."""
-        return {"name": self.name, "arguments": {self.shown[slot]: values[slot] for slot in self.spec.slots()}}
+        return {"name": self.name, "arguments": {self.shown[slot]: values[slot] for slot in self.spec.slots() if slot in values}}
 
 
 def _bars(text: str) -> tuple[str, ...]:
@@ -77,12 +87,12 @@ def _bars(text: str) -> tuple[str, ...]:
 
 @cache
 def specs() -> tuple[Spec, ...]:
-    """All tools of the seeds."""
-    text = (seeds.FOLDER / "chats" / "tools" / "tools.txt").read_text(encoding="utf-8")
-    return tuple(_read(block) for block in re.split(r"^---$", text, flags=re.MULTILINE))
+    """All tools of the seeds. Where a file is called `distinct`, no request fits two tools of a group of it."""
+    return tuple(_read(block, path.stem.startswith("distinct")) for path in sorted((seeds.FOLDER / "chats" / "tools").glob("*.txt"))
+        for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
-def _read(block: str) -> Spec:
+def _read(block: str, distinct: bool) -> Spec:
     fields: dict[str, list[str]] = {}
     for line in block.strip().splitlines():
         key, _, rest = line.partition(":")
@@ -92,11 +102,13 @@ def _read(block: str) -> Spec:
         slot, asks, questions = fields["missing"][0].split(";")
         missing = Missing(slot.strip(), _bars(asks), _bars(questions))
     params = tuple((tuple(name.strip() for name in line.split("=")[0].split(",")),
-        line.split("=")[1].strip()) for line in fields["param"])
-    results = tuple((part.split("=")[0].strip(), part.split("=")[1].strip()) for part in _bars(fields["result"][0]))
+        line.split("=")[1].strip(" ?")) for line in fields.get("param", []))
+    optional = frozenset(line.split(",")[0].strip() for line in fields.get("param", []) if line.endswith("?"))
+    results = tuple((part.split("=")[0].strip(), part.split("=")[1].strip())
+        for part in _bars(fields.get("result", ["status = word:done"])[0]))
     names = tuple(name.strip() for name in fields["tool"][0].split(","))
     return Spec(fields["group"][0], names, _bars(fields["about"][0]), params, _bars(fields["ask"][0]), missing, results,
-        _bars(fields["reply"][0]))
+        _bars(fields["reply"][0]), optional, distinct)
 
 
 def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
@@ -253,15 +265,15 @@ _OTHER_NAMES = {"place": ("where", "location"), "count": ("quantity", "how_many"
 
 def made_up(draw: Draw) -> Spec:
     """Returns an invented tool: a verb and a thing, which is part of its name or a parameter."""
-    verb, slots, ask, reply = draw.choice(_ACTIONS)
-    thing = draw.word(draw.choice(("object", "object", "any")))
+    verb, slots, ask, reply = draw.choice((*_ACTIONS, *MORE_ACTIONS))
+    thing = draw.word(draw.choice(("object", "object", "thing", "trinket", "any")))
     general = draw.chance(0.4)
     named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
     names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}",
         f"{verb}_the_{named}")
-    about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.",
-        f"Can {verb} the {thing}.")
-    params = [((slot, *_OTHER_NAMES.get(slot, ())), _ACTION_KINDS[slot]) for slot in slots.split()]
+    shown = verb.replace("_", " ")
+    about = (f"{shown.capitalize()} a thing.",) if general else (f"{shown.capitalize()} {with_article(thing)}.", f"Can {shown} the {thing}.")
+    params = [((slot, *_OTHER_NAMES.get(slot, ())), (_ACTION_KINDS | MORE_KINDS)[slot]) for slot in slots.split()]
     if general:
         params.insert(0, (("object", "item", "thing"), "object"))
     else:

@@ -1,7 +1,10 @@
 """Values of parameters and results of tools, by the name of their kind."""
 
 from ..draw import Draw
+from ..fill import fill
 from ..grammar import capitalized, listed
+from .bulk import spliced
+from .tool_words import CAPITALIZED, SURNAMES, TEXTS
 
 Value = str | int | float | bool | list
 
@@ -62,10 +65,14 @@ def value(draw: Draw, kind: str) -> Value:
     """A value of a kind; `word:ok` is the word after the colon."""
     if kind.startswith("word:"):
         return kind.removeprefix("word:")
-    if kind in _ANY_WORDS and draw.chance(0.6):
+    if kind in _ANY_WORDS and draw.chance(0.6 if kind not in TEXTS else 0.35):
         return _any_words(draw, _ANY_WORDS[kind])
-    if kind in _TEXTS:
-        return draw.choice(_TEXTS[kind])
+    if kind in _INVENTED and draw.chance(0.15):
+        return capitalized(spliced(draw))
+    if kind in ("object", "foods", "animal") and draw.chance(0.06):
+        return spliced(draw)
+    if kind in _TEXTS or kind in TEXTS:
+        return _text(draw, kind)
     match kind:
         case "degrees":
             return draw.number(-15, 38)
@@ -99,7 +106,23 @@ def value(draw: Draw, kind: str) -> Value:
             return draw.number(1, 400) / 10 if draw.chance(0.8) else draw.number(1, 40)
         case "year":
             return draw.number(1995, 2030)
-        case "switch" | "lockstate":
+        case "number" | "kids":
+            return draw.number(1, 12)
+        case "grams":
+            return draw.number(2, 40) * 5
+        case "washheat":
+            return draw.choice((20, 30, 40, 60, 90))
+        case "beats":
+            return draw.number(40, 200)
+        case "fullname":
+            return f"{draw.word('name')} {draw.choice(SURNAMES) if draw.chance(0.8) else capitalized(spliced(draw))}"
+        case "date":
+            return draw.choice(("{m} {d}", "{m} {d}", "{d} {m}")).format(m=draw.word("month"), d=draw.number(1, 28))
+        case "cell":
+            return f"{draw.choice('ABCDEFGHJKLM')}{draw.number(1, 60)}"
+        case "tasks" | "files":
+            return [_text(draw, kind.removesuffix("s")) for _ in range(draw.number(2, 3))]
+        case "switch" | "lockstate" | "openstate" | "mutestate":
             return draw.chance(0.5)
         case "sum":
             return f"{draw.number(2, 999)} {draw.choice('+-*/')} {draw.number(2, 999)}"
@@ -115,10 +138,22 @@ def value(draw: Draw, kind: str) -> Value:
             return draw.word(kind)
 
 
+#: Kinds some of whose values are invented names.
+_INVENTED = {"name", "city"}
+
+
+def _text(draw: Draw, kind: str) -> str:
+    """One of the texts of a kind, its slots filled."""
+    text = fill(draw, draw.choice((*_TEXTS.get(kind, ()), *TEXTS.get(kind, ()))), {})
+    return " ".join(map(capitalized, text.split())) if kind in CAPITALIZED else text
+
+
 #: The most words of the kinds whose values may be any words, and whether they are capitalized.
 _ANY_WORDS = {"event": (3, False), "message": (5, False), "shopping": (1, False), "hotel": (2, True), "phrase": (4, False),
     "topic": (2, False), "title": (3, True), "company": (2, True), "task": (4, False), "show": (3, False), "dish": (1, False),
-    "spot": (1, False), "genre": (1, False), "film": (1, False)}
+    "spot": (1, False), "genre": (1, False), "film": (1, False), "project": (2, True), "server": (1, False), "folder": (1, False),
+    "restaurant": (2, True), "station": (2, True), "playlist": (2, True), "caketext": (3, True), "petname": (1, True),
+    "device": (1, False), "club": (2, False), "team": (2, True), "quiztopic": (1, False), "street": (2, True)}
 
 
 def _any_words(draw: Draw, form: tuple[int, bool]) -> str:
@@ -134,7 +169,7 @@ def _time(draw: Draw) -> str:
 
 
 #: Wordings of yes and no, by kind of parameter.
-_SAID = {"switch": ("off", "on"), "lockstate": ("unlock", "lock")}
+_SAID = {"switch": ("off", "on"), "lockstate": ("unlock", "lock"), "openstate": ("close", "open"), "mutestate": ("unmute", "mute")}
 
 
 def spoken(given: Value, kind: str = "") -> str:
@@ -146,7 +181,8 @@ def spoken(given: Value, kind: str = "") -> str:
 
 def choices(kind: str) -> list[str] | None:
     """All values of a kind, where they are few."""
-    return _TEXTS[kind] if kind in _TEXTS and len(_TEXTS[kind]) <= 8 else None
+    known = [*_TEXTS.get(kind, ()), *TEXTS.get(kind, ())]
+    return known if 0 < len(known) <= 8 and kind not in _ANY_WORDS else None
 
 
 def schema_type(given: Value) -> str:

@@ -12,7 +12,7 @@ from .kinds import chats
 from .thoughts import thought_about
 
 #: The share of chats among documents, by stage of training: mostly stories at first, then mostly chats.
-CHAT_SHARES = {"language": 0.35, "conversation": 0.75}
+CHAT_SHARES = {"language": 0.35, "conversation": 0.8}
 #: The share of chats with reasoning before the last answer.
 THOUGHT_SHARE = 0.06
 

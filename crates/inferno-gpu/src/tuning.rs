@@ -9,6 +9,7 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use inferno_backend::BackendError;
 use inferno_tensor::DType;
@@ -65,16 +66,26 @@ pub(crate) fn seconds(
     pass: &mut GpuPass<'_>,
     record: impl Fn(&mut GpuPass<'_>) -> Result<(), BackendError>,
 ) -> Result<f64, BackendError> {
+    let is_warm = std::mem::replace(&mut pass.tuning().is_warm, true);
     const TRIES: usize = 3;
     const TRY_SECONDS: f64 = 0.002;
     const MAX_REPETITIONS: f64 = 50.0;
+    // The clocks of an idle device are low, and rise within this time.
+    const WARM_UP: Duration = Duration::from_millis(100);
     let mut run = |repetitions: usize| {
         let duration = pass.run_before(|pass| (0..repetitions).try_for_each(|_| record(pass)))?;
         Ok(duration.as_secs_f64() / repetitions as f64)
     };
     // The first run compiles the kernels.
     run(1)?;
-    let repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
+    let mut repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
+    if !is_warm {
+        let started = Instant::now();
+        while started.elapsed() < WARM_UP {
+            run(repetitions)?;
+        }
+        repetitions = (TRY_SECONDS / run(1)?).clamp(1.0, MAX_REPETITIONS) as usize;
+    }
     (0..TRIES).try_fold(f64::INFINITY, |best, _| Ok(f64::min(best, run(repetitions)?)))
 }
 
@@ -83,6 +94,8 @@ pub(crate) fn seconds(
 pub(crate) struct Tuning {
     /// Whether products without a choice are measured.
     pub(crate) is_enabled: bool,
+    /// Whether the device was busy before, for a measurement.
+    is_warm: bool,
     chosen: HashMap<ProductClass, Algorithm, foldhash::fast::RandomState>,
     /// The choices in the file, by class, as text.
     stored: HashMap<String, String>,
@@ -102,7 +115,7 @@ impl Tuning {
         let directory = options.cache_directory.as_deref().filter(|_| is_enabled);
         let file = directory.map(|directory| directory.join(file_name(name, api)));
         let stored = file.as_deref().and_then(|file| read(file, &device)).unwrap_or_default();
-        Self { is_enabled, chosen: HashMap::default(), stored, file, device }
+        Self { is_enabled, is_warm: false, chosen: HashMap::default(), stored, file, device }
     }
 
     /// The choice for a class, which was made or read before.

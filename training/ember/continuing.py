@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from . import seeds, stories, vocabulary
+from . import seeds, stories, themes, vocabulary
 from .draw import Draw
 from .fill import fill, keys
-from .grammar import plural
+from .grammar import capitalized, plural
 from .split import Split
 from .stories import Frame, Told, people
 
@@ -60,11 +60,38 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
-        values = people(draw, found)
-    needs = _needs(named, opening, values)
+        values = people(draw, found | _person_meant(draw, opening, named))
+    needs = _themed(draw, named, opening, values) or _needs(named, opening, values)
     body = draw.choice([body for body in bodies() if body.needs in needs])
     rest = stories.told_in_parts(draw, body.frame, values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening} {rest}", values)
+
+
+def _person_meant(draw: Draw, opening: str, named: set[str]) -> dict[str, str]:
+    """Returns a name for the person whom an opening without names calls only `he` or `she`."""
+    said = set(re.findall(r"[a-z]+", opening.lower()))
+    if "a" in named or ("she" in said) == ("he" in said):
+        return {}
+    return {"a": draw.word("woman" if "she" in said else "man")}
+
+
+def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -> set[str]:
+    """Returns what a body on the theme of the opening needs, mostly, and adds the word of the theme to `values`."""
+    theme = themes.theme_of(draw, opening)
+    if theme is None or (theme.needs == "one word" and "a" in named) or not draw.chance(0.3 if named & {"object", "animal"} else 0.75):
+        return set()
+    in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
+    needs = f"{theme.needs}, first person" if in_first_person else theme.needs
+    if not any(body.needs == needs for body in bodies()):
+        return set()
+    values["word"] = theme.word
+    return {needs}
+
+
+def _in_first_person(opening: str) -> bool:
+    """Returns whether the narrator appears in an opening outside of what somebody says."""
+    said = re.sub(r'"[^"]*"?', "", opening)
+    return bool(re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said))
 
 
 def _divided(draw: Draw, opening: str, rest: str, told: Told) -> tuple[str, str, Told]:
@@ -98,9 +125,11 @@ def _singulars() -> dict[str, str]:
 
 
 def _any_opening(draw: Draw) -> str:
-    """Returns a sentence from the middle of a story, an answer, a question or a heading, some of them in capitals."""
-    form = draw.number(0, 9)
-    if form < 5:
+    """Returns a sentence from the middle of a story, an answer, a question, a heading or one word, some of them in capitals."""
+    form = draw.number(0, 10)
+    if form == 10:
+        opening = capitalized(draw.word("any")) + draw.choice((".", ".", "!", "?", "..."))
+    elif form < 5:
         opening = draw.choice(_sentences())
     elif form < 7:
         opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
@@ -122,14 +151,13 @@ def _sentences() -> tuple[str, ...]:
 
 def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     """Returns what bodies may need to continue an opening that names these slots: a thing or an animal, then a person."""
-    said = re.sub(r'"[^"]*"?', "", opening)
     if opening.startswith("Dear") and not opening.startswith("Dear diary"):
         return {"letter"}
     if opening.startswith("How to "):
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    if re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said):
+    if _in_first_person(opening):
         return {f"{next((slot for slot in ('object', 'animal') if slot in named), 'none')}, first person"}
     if "object" in named:
         return {"object", "small object"} if values["object"] in _small_objects() else {"object"}
@@ -138,7 +166,7 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     if "a" in named:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
-    slot = next((slot for slot in ("job", "place") if slot in named), None)
+    slot = next((slot for slot in ("job", "place", "foods") if slot in named), None)
     return {slot} if slot else {"none", "none, first person"}
 
 

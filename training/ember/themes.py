@@ -1,0 +1,78 @@
+"""What an opening is about, by its words: the weather, a journey, food and so on. The bodies for a theme repeat the word found."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from . import seeds
+from .draw import Draw
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The kind of bodies that continue an opening, and the `word` that they repeat in their slot `{word}`."""
+
+    needs: str
+    word: str
+
+
+#: Kinds of bodies that fit openings in the first person and others.
+OF_ANY_VOICE = {"one word", "cry", "question", "task", "found notice", "missing notice", "wanted notice", "sale notice"}
+#: Notices by how they begin: `Found: a red scarf.`
+_NOTICES = {"found": "found notice", "missing": "missing notice", "lost": "missing notice", "wanted": "wanted notice"}
+
+
+def notice_of(opening: str) -> Theme | None:
+    """Returns the kind of a notice and the thing, the animal or the person that it is about."""
+    if match := re.match(r"(Found|Missing|Lost|Wanted): (?:an? |the |one |my |our )?([\w' -]+)", opening):
+        return Theme(_NOTICES[match[1].lower()], _small(match[2]))
+    if match := re.match(r"(?:An? |The )?([\w' -]+) for sale\b", opening):
+        return Theme("sale notice", _small(match[1]))
+    return None
+
+
+def task_of(opening: str) -> Theme | None:
+    """Returns the task of an opening such as `How to paint a chair:`."""
+    match = re.match(r"How to ([^:.?!]+)[:.?!]?$", opening)
+    return Theme("task", match[1]) if match else None
+
+
+def themes_of(opening: str) -> list[Theme]:
+    """Returns what an opening may be about; one word, a short exclamation and a question count as themes of their own."""
+    words = opening.split()
+    said = opening.strip(" .!?:;\"'")
+    if len(words) == 1 and said:
+        return [Theme("one word", said)]
+    if opening.endswith("!") and len(words) < 6:
+        return [Theme("cry", said)]
+    if opening.endswith("?") and '"' not in opening:
+        return [Theme("question", said)]
+    text = " ".join(["", *re.findall(r"[a-z']+", opening.lower()), ""])
+    return list(dict.fromkeys(theme for form, theme in _forms() if form in text))
+
+
+def theme_of(draw: Draw, opening: str) -> Theme | None:
+    """Returns one of the themes of an opening, if there are any."""
+    if re.match(r"Dear (?!diary)|Hello ", opening):
+        return None
+    found = notice_of(opening) or task_of(opening)
+    themes = [found] if found else themes_of(opening)
+    return draw.choice(themes) if themes else None
+
+
+@cache
+def _forms() -> tuple[tuple[str, Theme], ...]:
+    """Returns the words that show a theme, each between spaces."""
+    found = []
+    for line in seeds.lines("continuing/themes.txt"):
+        if line.startswith("#"):
+            continue
+        head, forms = line.split(":")
+        needs, word = head.split(", ")
+        found += [(f" {form} ", Theme(needs, word)) for form in forms.strip().split(", ")]
+    return tuple(found)
+
+
+def _small(words: str) -> str:
+    """Returns words that began a sentence as they are within one."""
+    return words[0].lower() + words[1:]

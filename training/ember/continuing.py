@@ -213,7 +213,8 @@ _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack"
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
-    people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
+    # `Missing: cat, answers to Tom` names no person.
+    people_named = [word for word in re.findall(r"(?<!answers to )\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:

@@ -47,7 +47,9 @@ def themes_of(opening: str) -> list[Theme]:
         return [Theme("cry", said)]
     if opening.endswith("?") and '"' not in opening:
         return [Theme("question", said)]
-    text = " ".join(["", *re.findall(r"[a-z']+", opening.lower()), ""])
+    # `Uncle Viktor` is a person of the story, not the uncle of somebody.
+    opening = re.sub(r"\b(Aunt|Uncle|Cousin|Grandma|Grandpa|Granny|Mother|Father|Captain|Doctor|Nurse) (?=[A-Z])", "", opening)
+    text = " ".join(["", *re.findall(r"[a-z']+", opening.lower().replace("ice cream", "")), ""])
     return list(dict.fromkeys(theme for form, theme in _forms() if form in text))
 
 

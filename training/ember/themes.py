@@ -17,7 +17,22 @@ class Theme:
 
 
 #: Kinds of bodies that fit openings in the first person and others.
-OF_ANY_VOICE = {"one word", "cry", "question", "task", "found notice", "missing notice", "wanted notice", "sale notice"}
+OF_ANY_VOICE = {"one word", "cry", "question", "task"}
+#: Kinds of texts by how they begin; what follows may be the word that the bodies repeat.
+_FORMS = (
+    ("forecast", r"(?:Weather (?:for|in)|The weather (?:today|tomorrow|will|is)|Tonight there will be)\b"),
+    ("list", r"(?:Shopping list|To do|Things to (?:do|buy))\b"),
+    ("recipe", r"Recipe for ([\w' -]+)"),
+    ("menu", r"Menu\b"),
+    ("minutes", r"Minutes of\b"),
+    ("rules", r"(?:House rules|Rules)\b"),
+    ("diary", r"(?:Dear diary|Diary of|Day \w+(?: at| on| in|[.,:]))"),
+    ("interview", r"Interview with\b"),
+    ("manual", r"Instructions for (?:the |an? )?([\w' -]+)"),
+)
+#: Kinds that only their own bodies fit.
+FIXED = {needs for needs, _ in _FORMS} | {"found notice", "missing notice", "wanted notice", "sale notice"}
+OF_ANY_VOICE |= FIXED
 #: Notices by how they begin: `Found: a red scarf.`
 _NOTICES = {"found": "found notice", "missing": "missing notice", "lost": "missing notice", "wanted": "wanted notice"}
 
@@ -28,6 +43,14 @@ def notice_of(opening: str) -> Theme | None:
         return Theme(_NOTICES[match[1].lower()], _small(match[2]))
     if match := re.match(r"(?:An? |The )?([\w' -]+) for sale\b", opening):
         return Theme("sale notice", _small(match[1]))
+    return None
+
+
+def form_of(opening: str) -> Theme | None:
+    """Returns the kind of a text that is no story, such as a recipe or a diary."""
+    for needs, pattern in _FORMS:
+        if match := re.match(pattern, opening):
+            return Theme(needs, match[1] if match.groups() else "")
     return None
 
 
@@ -57,7 +80,7 @@ def theme_of(draw: Draw, opening: str) -> Theme | None:
     """Returns one of the themes of an opening, if there are any."""
     if re.match(r"Dear (?!diary)|Hello ", opening):
         return None
-    found = notice_of(opening) or task_of(opening)
+    found = notice_of(opening) or task_of(opening) or form_of(opening)
     themes = [found] if found else themes_of(opening)
     return draw.choice(themes) if themes else None
 

@@ -80,7 +80,8 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     theme = themes.theme_of(draw, opening)
     if theme is None or (theme.needs == "one word" and "a" in named):
         return set()
-    if theme.needs not in themes.FIXED and not draw.chance(0.3 if named & {"object", "animal"} else 0.75):
+    unsure = bool(named & {"object", "animal"}) and theme.needs not in themes.OF_ANY_VOICE
+    if theme.needs not in themes.FIXED and not draw.chance(0.3 if unsure else 0.75):
         return set()
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs

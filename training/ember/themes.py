@@ -26,7 +26,8 @@ _FORMS = (
     ("menu", r"Menu\b"),
     ("minutes", r"Minutes of\b"),
     ("rules", r"(?:House rules|Rules)\b"),
-    ("diary", r"(?:Dear diary|Diary of|Day \w+(?: at| on| in|[.,:]))"),
+    ("diary", r"(?:Dear diary|Diary of)\b"),
+    ("log", r"(?:Log|Day \w+(?: at| on| in|[.,:]))"),
     ("interview", r"Interview with\b"),
     ("manual", r"Instructions for (?:the |an? )?([\w' -]+)"),
 )

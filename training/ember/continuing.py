@@ -28,9 +28,21 @@ def bodies() -> tuple[Body, ...]:
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
             tag, *lines = block.strip().splitlines()
             needs = tag.removeprefix("# needs:").strip()
-            parts = tuple(tuple(way.strip() for way in line.split(":", 1)[1].split("||")) for line in lines)
-            found.append(Body(needs, Frame(needs, parts)))
+            found.append(Body(needs, Frame(needs, _parts(lines))))
     return tuple(found)
+
+
+def _parts(lines: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Returns the parts of a body. What a line `coda` says may follow each alternative of the line before it."""
+    parts: list[tuple[str, ...]] = []
+    for line in lines:
+        label, text = line.split(":", 1)
+        ways = tuple(way.strip() for way in text.split("||"))
+        if label == "coda":
+            parts[-1] += tuple(f"{before} {way}" for before in parts[-1] for way in ways)
+        else:
+            parts.append(ways)
+    return tuple(parts)
 
 
 def continued(draw: Draw) -> tuple[str, str, Told]:

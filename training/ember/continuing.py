@@ -182,6 +182,10 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
     slot = next((slot for slot in ("job", "place", "foods") if slot in named), None)
+    if slot == "place" and values["place"] in _nature():
+        return {"place", "nature"}
+    if slot == "place" and values["place"] in _buildings():
+        return {"place", "building"}
     return {slot} if slot else {"none", "none, first person"}
 
 
@@ -204,6 +208,18 @@ def _places() -> frozenset[str]:
 
 
 @cache
+def _nature() -> frozenset[str]:
+    """Returns the places without a roof, where people go for walks."""
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] == "nature")
+
+
+@cache
+def _buildings() -> frozenset[str]:
+    """Returns the places that people run and visit, which can be closed or cleaned."""
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] in ("town", "school", "work"))
+
+
+@cache
 def _objects() -> frozenset[str]:
     return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an"))
 
@@ -221,8 +237,9 @@ def _workers() -> frozenset[str]:
         "thief", "pirate", "president", "minister", "prince", "princess", "neighbor", "stranger"}
 
 
-#: Words for things that mostly mean something else.
-_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card"}
+#: Words for things and places that mostly mean something else.
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card",
+    "moon", "stage", "landing", "corner"}
 
 
 def named_in(opening: str) -> dict[str, str]:
@@ -248,7 +265,7 @@ def named_in(opening: str) -> dict[str, str]:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)
-        elif noun in _places():
+        elif noun in _places() and noun not in _AMBIGUOUS:
             found.setdefault("place", noun)
     for word in re.findall(r"[a-z]+", opening.lower()):
         if word in vocabulary.everything("crops"):

@@ -17,7 +17,7 @@ class Theme:
 
 
 #: Kinds of bodies that fit openings in the first person and others.
-OF_ANY_VOICE = {"one word", "cry", "question", "task"}
+OF_ANY_VOICE = {"one word", "cry", "question", "fact", "task"}
 #: Kinds of texts by how they begin; what follows may be the word that the bodies repeat.
 _FORMS = (
     ("forecast", r"(?:Weather (?:for|in)|The weather (?:today|tomorrow|will|is)|Tonight there will be)\b"),
@@ -74,7 +74,15 @@ def themes_of(opening: str) -> list[Theme]:
     # `Uncle Viktor` is a person of the story, not the uncle of somebody.
     opening = re.sub(r"\b(Aunt|Uncle|Cousin|Grandma|Grandpa|Granny|Mother|Father|Captain|Doctor|Nurse) (?=[A-Z])", "", opening)
     text = " ".join(["", *re.findall(r"[a-z']+", opening.lower().replace("ice cream", "")), ""])
-    return list(dict.fromkeys(theme for form, theme in _forms() if form in text))
+    found = list(dict.fromkeys(theme for form, theme in _forms() if form in text))
+    return found or ([Theme("fact", said)] if _states_a_fact(opening) else [])
+
+
+def _states_a_fact(opening: str) -> bool:
+    """Returns whether an opening says how something is in general: `Whales are mammals.`"""
+    if '"' in opening or not opening.endswith(".") or re.search(r"\b(I|[Ww]e|[Yy]ou|he|[Ss]he|was|were|had|will|\w+ed)\b", opening):
+        return False
+    return bool(re.match(r"[A-Z][\w' -]* (is|are|has|have|can|live|lives|means|comes|come|grow|grows|turns|moves|eat|makes) ", opening))
 
 
 def theme_of(draw: Draw, opening: str) -> Theme | None:

@@ -82,6 +82,8 @@ def _states_a_fact(opening: str) -> bool:
     """Returns whether an opening says how something is in general: `Whales are mammals.`"""
     if '"' in opening or not opening.endswith(".") or re.search(r"\b(I|[Ww]e|[Yy]ou|he|[Ss]he|was|were|had|will|\w+ed)\b", opening):
         return False
+    if re.match(r"(My|Your|His|Her|Our|Their|It|They|This|That|There|On|In|Nobody|Everybody)\b", opening):
+        return False
     return bool(re.match(r"[A-Z][\w' -]* (is|are|has|have|can|live|lives|means|comes|come|grow|grows|turns|moves|eat|makes) ", opening))
 
 

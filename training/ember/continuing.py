@@ -92,12 +92,13 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     theme = themes.theme_of(draw, opening)
     if theme is None or (theme.needs == "one word" and "a" in named):
         return set()
-    unsure = bool(named & {"object", "animal"}) and theme.needs not in themes.OF_ANY_VOICE
-    if theme.needs not in themes.FIXED and not draw.chance(0.3 if unsure else 0.75):
-        return set()
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs
-    if not any(body.needs == needs for body in bodies()):
+    # A theme with few bodies is rarer, so that none of them is told over and over.
+    chance = min(0.75, sum(body.needs == needs for body in bodies()) / 6)
+    if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
+        chance = min(0.3, chance)
+    if theme.needs not in themes.FIXED and not draw.chance(chance):
         return set()
     values["word"] = theme.word
     return {needs}

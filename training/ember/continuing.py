@@ -168,7 +168,7 @@ def _sentences() -> tuple[str, ...]:
 def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     """Returns what bodies may need to continue an opening that names these slots: a thing or an animal, then a person."""
     if opening.startswith("Dear") and not opening.startswith("Dear diary"):
-        return {"letter"}
+        return {_kind_of_letter(opening)}
     if opening.startswith("How to "):
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
@@ -188,6 +188,13 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     if slot == "place" and values["place"] in _buildings():
         return {"place", "building"}
     return {slot} if slot else {"none", "none, first person"}
+
+
+def _kind_of_letter(opening: str) -> str:
+    """Returns what the continuation of a letter needs, by the person whom it addresses."""
+    if re.match(r"Dear (all|customers?|passengers?|guests?|parents|neighbors|residents|members|visitors|students|friends of)\b", opening):
+        return "customer letter"
+    return "formal letter" if re.match(r"Dear (Sir|Madam|editor|director|manager|mayor|Mayor)\b", opening) else "letter"
 
 
 @cache

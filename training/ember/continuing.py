@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from . import seeds, stories, vocabulary
+from . import events, seeds, stories, themes, vocabulary
 from .draw import Draw
 from .fill import fill, keys
-from .grammar import plural
+from .grammar import capitalized, plural
 from .split import Split
 from .stories import Frame, Told, people
 
@@ -28,8 +28,7 @@ def bodies() -> tuple[Body, ...]:
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
             tag, *lines = block.strip().splitlines()
             needs = tag.removeprefix("# needs:").strip()
-            parts = tuple(tuple(way.strip() for way in line.split(":", 1)[1].split("||")) for line in lines)
-            found.append(Body(needs, Frame(needs, parts)))
+            found.append(Body(needs, Frame(needs, _parts(lines))))
     return tuple(found)
 
 
@@ -37,6 +36,19 @@ def bodies() -> tuple[Body, ...]:
 def _with_needs(needs: frozenset[str]) -> tuple[Body, ...]:
     """Returns the bodies that need one of `needs`."""
     return tuple(body for body in bodies() if body.needs in needs)
+
+
+def _parts(lines: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Returns the parts of a body. What a line `coda` says may follow each alternative of the line before it."""
+    parts: list[tuple[str, ...]] = []
+    for line in lines:
+        label, text = line.split(":", 1)
+        ways = tuple(way.strip() for way in text.split("||"))
+        if label == "coda":
+            parts[-1] += tuple(f"{before} {way}" for before in parts[-1] for way in ways)
+        else:
+            parts.append(ways)
+    return tuple(parts)
 
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
@@ -67,17 +79,58 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
-        values = people(draw, found)
-    needs = _needs(named, opening, values)
-    of_event = _with_needs(frozenset(_needs_of_event(needs, opening.replace(_BREAK, " "), values)))
-    share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
-    body = draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
+        values = people(draw, found | _person_meant(draw, opening, named))
+    told = opening.replace(_BREAK, " ")
+    themed = _themed(draw, named, told, values)
+    body = draw.choice(_with_needs(frozenset(themed))) if themed else _body(draw, _needs(named, told, values), told, values)
     rest = stories.told_in_parts(draw, body.frame, values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
 
 
+#: The largest share of the bodies of an event among the continuations of openings that tell of it, and the share of a single one.
+_EVENT_SHARE, _EVENT_SHARE_OF_ONE = 0.9, 0.2
+
+
+def _body(draw: Draw, needs: set[str], opening: str, values: dict[str, str]) -> Body:
+    """Returns a body that continues what the opening tells of its thing or animal, mostly, or one that only names it."""
+    of_event = _with_needs(frozenset(_needs_of_event(needs, opening, values)))
+    share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
+    return draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
+
+
 #: Where an opening may end within a sentence.
 _BREAK = " | "
+
+
+def _person_meant(draw: Draw, opening: str, named: set[str]) -> dict[str, str]:
+    """Returns a name for the person whom an opening without names calls only `he` or `she`."""
+    said = set(re.findall(r"[a-z]+", opening.lower()))
+    if "a" in named or ("she" in said) == ("he" in said):
+        return {}
+    return {"a": draw.word("woman" if "she" in said else "man")}
+
+
+def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -> set[str]:
+    """Returns what a body on the theme of the opening needs, mostly, and adds the word of the theme to `values`."""
+    theme = themes.theme_of(draw, opening)
+    if theme is None or (theme.needs == "one word" and "a" in named):
+        return set()
+    in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
+    needs = f"{theme.needs}, first person" if in_first_person else theme.needs
+    # A theme with few bodies is rarer, so that none of them is told over and over.
+    chance = min(0.75, sum(body.needs == needs for body in bodies()) / 6)
+    if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
+        chance = min(0.3, chance)
+    if theme.needs not in themes.FIXED and not draw.chance(chance):
+        return set()
+    values["word"] = theme.word
+    return {needs}
+
+
+def _in_first_person(opening: str) -> bool:
+    """Returns whether the narrator appears in an opening outside of what somebody says."""
+    said = re.sub(r'"[^"]*"?', "", opening)
+    return bool(re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said))
 
 
 def _divided(draw: Draw, opening: str, rest: str, told: Told) -> tuple[str, str, Told]:
@@ -115,9 +168,11 @@ def _singulars() -> dict[str, str]:
 
 
 def _any_opening(draw: Draw) -> str:
-    """Returns a sentence from the middle of a story, an answer, a question or a heading, some of them in capitals."""
-    form = draw.number(0, 9)
-    if form < 5:
+    """Returns a sentence from the middle of a story, an answer, a question, a heading or one word, some of them in capitals."""
+    form = draw.number(0, 10)
+    if form == 10:
+        opening = capitalized(draw.word("any")) + draw.choice((".", ".", "!", "?", "..."))
+    elif form < 5:
         opening = draw.choice(_sentences())
     elif form < 7:
         opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
@@ -139,87 +194,35 @@ def _sentences() -> tuple[str, ...]:
 
 def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
     """Returns what bodies may need to continue an opening that names these slots: a thing or an animal, then a person."""
-    said = re.sub(r'"[^"]*"?', "", opening)
     if opening.startswith("Dear") and not opening.startswith("Dear diary"):
-        return {"letter"}
+        return {_kind_of_letter(opening)}
     if opening.startswith("How to "):
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    told_by_one_of_them = bool(re.search(r"\b(I|me|[Mm]y|[Ww]e|us|[Oo]ur)\b", said))
     if kinds := _kinds_of_thing(named, values):
-        return {f"{kind}, first person" for kind in kinds} if told_by_one_of_them else kinds
-    if told_by_one_of_them:
+        return {f"{kind}, first person" for kind in kinds} if _in_first_person(opening) else kinds
+    if _in_first_person(opening):
         return {"none, first person"}
     if "a" in named:
         # The bodies that need one person introduce the second one themselves.
         return {"both"} if "b" in named else {"a"}
-    slot = next((slot for slot in ("job", "place") if slot in named), None)
+    slot = next((slot for slot in ("job", "place", "foods") if slot in named), None)
+    if slot == "place" and values["place"] in _nature():
+        return {"place", "nature"}
+    if slot == "place" and values["place"] in _buildings():
+        return {"place", "building"}
     return {slot} if slot else {"none", "none, first person"}
-
-
-#: The largest share of the bodies of an event among the continuations of openings that tell of it, and the share of a single one.
-_EVENT_SHARE, _EVENT_SHARE_OF_ONE = 0.9, 0.2
-
-#: What an opening may tell of a thing, and words that tell it; `THING` is the thing itself.
-_EVENTS_OF_OBJECTS = {
-    "lost": r"gone|missing|disappeared|vanished|could not find|(looked|looking) for (the|his|her|my|our)"
-        r"|(lost|lose|stole|stolen|forgot|forgotten)( the| an?| my| his| her| our)?( \w+)? THING|THING (was|is|got) (lost|stolen)",
-    "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
-    "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
-    "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
-        r"|THING, but \w+ wanted it",
-    "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
-    "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
-    "old": r"([Oo]ld|ancient|rusty|dusty) THING|[Gg]rand(father|mother|pa|ma)|older than|for (many )?years|generations|belonged to",
-    "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
-    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
-    "rule": r"[Pp]lease|Do not|Rule|Attention|THING belongs to|may not|may touch|do not lend|person who took",
-}
-#: What an opening may tell of an animal.
-_EVENTS_OF_ANIMALS = {
-    "lost": r"gone|missing|disappeared|vanished|escaped|(ran|run) away|not come home|not been seen|looked for|looking for"
-        r"|(lost|stole|stolen)( the| an?| my| his| her| our)? THING|THING (was|is|got) (lost|stolen)",
-    "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
-    "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
-    "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
-    "cold": r"wet|rain(ed|ing|y)?|snow(ed|ing|y)?|cold|freezing|storm(y)?|thunder|winter night",
-    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
-    "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
-    "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
-    "seen": r"(saw|see|seen|met|watched|found) (the|an?) THING|first to see",
-}
-#: How an opening tells of an animal that speaks or thinks.
-_FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"
-    r"|\b(said|asked|cried|called|whispered) the THING\b"
-    r"|\bTHING (who|wanted|could not|met|left home|dreamed|decided|thought|was (tired|young|building|hungry|sad)|had never seen|and an?)\b")
-#: Where things stand that people pass.
-_PUBLIC_PLACES = {"on the street", "at the harbor", "on a farm", "in the garden", "at the train station"}
 
 
 def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:
     """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
     first_person = any(need.endswith("first person") for need in needs)
-    for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
+    for kind in ("object", "animal"):
         if any(need.startswith(kind) for need in needs):
-            event = _event(events, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
+            event = events.event_of(kind, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
             return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
     return set()
-
-
-def _event(events: dict[str, str], opening: str) -> str:
-    """Returns what an opening tells of its `THING`: what is asked or said, or the first of the `events` whose words it has."""
-    if events is _EVENTS_OF_ANIMALS and _FABLE.search(opening):
-        return "fable"
-    if events is _EVENTS_OF_ANIMALS and re.search(r"\b(hear|heard|hearing|sound)\b", opening):
-        return "heard"
-    if re.search(r"\b([Cc]an|[Mm]ay|[Cc]ould) (we|I) (have|keep)\b", opening):
-        return "wanted"
-    if '"' in opening:
-        return "asked" if '?"' in opening else "said"
-    if opening.endswith("?"):
-        return "question"
-    return next((event for event, words in events.items() if re.search(rf"\b({words})\b", opening)), "none")
 
 
 def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
@@ -231,6 +234,17 @@ def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
     if "animal" in named:
         return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
     return set()
+
+
+def _kind_of_letter(opening: str) -> str:
+    """Returns what the continuation of a letter needs, by the person whom it addresses."""
+    if re.match(r"Dear (all|customers?|passengers?|guests?|parents|neighbors|residents|members|visitors|students|friends of)\b", opening):
+        return "customer letter"
+    return "formal letter" if re.match(r"Dear (Sir|Madam|editor|director|manager|mayor|Mayor)\b", opening) else "letter"
+
+
+#: Where things stand that people pass.
+_PUBLIC_PLACES = {"on the street", "at the harbor", "on a farm", "in the garden", "at the train station"}
 
 
 @cache
@@ -249,6 +263,18 @@ def _walkers() -> frozenset[str]:
 def _places() -> frozenset[str]:
     # One can meet at any of the others at any time; a wedding or a concert ends.
     return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an"))
+
+
+@cache
+def _nature() -> frozenset[str]:
+    """Returns the places without a roof, where people go for walks."""
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] == "nature")
+
+
+@cache
+def _buildings() -> frozenset[str]:
+    """Returns the places that people run and visit, which can be closed or cleaned."""
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] in ("town", "school", "work"))
 
 
 @cache
@@ -275,14 +301,16 @@ def _workers() -> frozenset[str]:
         "thief", "pirate", "president", "minister", "prince", "princess", "neighbor", "stranger"}
 
 
-#: Words for things that mostly mean something else.
-_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw"}
+#: Words for things and places that mostly mean something else.
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
+    "moon", "stage", "landing", "corner"}
 
 
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
-    people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
+    # `Missing: cat, answers to Tom` names no person.
+    people_named = [word for word in re.findall(r"(?<!answers to )\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
@@ -301,7 +329,7 @@ def named_in(opening: str) -> dict[str, str]:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)
-        elif noun in _places():
+        elif noun in _places() and noun not in _AMBIGUOUS:
             found.setdefault("place", noun)
     for word in re.findall(r"[a-z]+", opening.lower()):
         if word in vocabulary.everything("crops"):

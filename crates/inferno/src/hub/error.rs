@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use hf_hub::api::sync::ApiError;
 
-use crate::HubReference;
 use crate::error::list;
+use crate::{HubReference, embedded};
 
 /// An error from finding or downloading a model on the Hugging Face Hub.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ pub enum HubError {
         path: PathBuf,
     },
     /// A name looks like a short name, but no model has it.
-    #[error("no file and no model is named {name:?}; {}", instead(similar))]
+    #[error("{}", unknown(name, similar))]
     UnknownShortName {
         /// The name.
         name: String,
@@ -140,10 +140,16 @@ pub enum HubError {
     },
 }
 
-/// Returns what to use instead of an unknown short name.
-fn instead(similar: &[String]) -> String {
-    match similar.is_empty() {
+/// Returns the message about a short name that no downloadable model has.
+fn unknown(name: &str, similar: &[String]) -> String {
+    if cfg!(feature = "embedded-model") && name.eq_ignore_ascii_case(embedded::NAME) {
+        return format!(
+            "{name} is built into this program and is not a file of its own: it cannot be downloaded, removed or converted"
+        );
+    }
+    let instead = match similar.is_empty() {
         true => "inferno list --catalog shows all short names, and hf:OWNER/REPO selects any other model".to_owned(),
         false => format!("similar short names:{}", list(similar)),
-    }
+    };
+    format!("no file and no model is named {name:?}; {instead}")
 }

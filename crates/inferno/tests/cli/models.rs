@@ -174,6 +174,12 @@ fn the_built_in_model_is_listed_and_named_in_any_case() {
     assert!(listed.lines().any(|line| line.starts_with("ember ")), "{listed}");
     let shown = |name: &str| inferno(cache.path(), &["inspect", name]).success().stdout;
     assert_eq!(shown("EMBER"), shown("ember"));
+    for command in [&["pull", "ember"][..], &["rm", "Ember"]] {
+        let stderr = inferno(cache.path(), command).failure(2).stderr;
+        assert!(stderr.contains("is built into this program"), "{stderr}");
+    }
+    let quantized = inferno(cache.path(), &["quantize", "ember", "out.gguf", "q4_0"]).failure(2);
+    assert!(quantized.stderr.contains("is built into this program"), "{}", quantized.stderr);
 }
 
 #[test]

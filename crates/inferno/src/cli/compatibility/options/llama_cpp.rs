@@ -23,7 +23,7 @@ const CONVERSATION: &[&str] = &[
 
 pub(super) const OPTIONS: &[Entry] = &[
     // Devices and memory
-    (&["-ngl", "--num-gpu"], &[], SameAs("--gpu-layers")),
+    (&["-ngl", "--ngl", "--num-gpu"], &[], SameAs("--gpu-layers")),
     (&["-dev", "-mg", "--main-gpu"], &[], SameAs("--device")),
     (&["-cmoe"], &[], SameAs("--cpu-experts")),
     (&["-ncmoe"], &[], SameAs("--cpu-expert-layers")),

@@ -41,12 +41,26 @@ def _with_needs(needs: frozenset[str]) -> tuple[Body, ...]:
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
+    if draw.chance(_EXPLAINED_SHARE):
+        return _explained(draw)
     for _ in range(_TRIES):
         opening, rest, told = _continued_once(draw)
         if shares(opening, rest):
             break
     return _divided(draw, opening, rest, told)
 
+
+def _explained(draw: Draw) -> tuple[str, str, Told]:
+    """Returns the first sentence of an explanation, and the rest of it."""
+    sentences = [""]
+    while len(sentences) < 2:
+        answer = draw.choice(seeds.facts(draw.choice(("explain", "explain", "questions"))))["answer"]
+        sentences = re.split(r"(?<=[.!?]) ", answer)
+    return sentences[0], " ".join(sentences[1:]), Told("continued/explanation", answer, {})
+
+
+#: The share of explanations among openings with a continuation.
+_EXPLAINED_SHARE = 0.04
 
 #: So many continuations are drawn in search of one that shares a word with its opening.
 _TRIES = 8
@@ -115,14 +129,12 @@ def _singulars() -> dict[str, str]:
 
 
 def _any_opening(draw: Draw) -> str:
-    """Returns a sentence from the middle of a story, an answer, a question or a heading, some of them in capitals."""
-    form = draw.number(0, 9)
+    """Returns a sentence from the middle of a story, a question or a heading, some of them in capitals."""
+    form = draw.number(0, 7)
     if form < 5:
         opening = draw.choice(_sentences())
     elif form < 7:
         opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
-    elif form < 9:
-        opening = re.split(r"(?<=[.!?]) ", draw.choice(seeds.facts(draw.choice(("explain", "questions"))))["answer"])[0]
     else:
         opening = "{"
         while "{" in opening:

@@ -78,16 +78,26 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
             # The narrator has that name, so the characters have other names.
             values = people(draw, {key: values[key] for key in named & {"object", "animal"}})
     else:
-        opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
+        opening = _known_opening(draw) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
         values = people(draw, found)
+    while values["animal2"] in opening:
+        values["animal2"] = draw.word("critter")
     needs = _needs(named, opening, values)
     of_event = _with_needs(frozenset(_needs_of_event(needs, opening.replace(_BREAK, " "), values)))
     share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
     body = draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
     rest = stories.told_in_parts(draw, body.frame, values)
     return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
+
+
+def _known_opening(draw: Draw) -> str:
+    """Returns one of the openings without slots, mostly one that names somebody or something."""
+    opening = draw.choice(seeds.lines("openings.txt"))
+    while not named_in(opening) and draw.chance(0.6):
+        opening = draw.choice(seeds.lines("openings.txt"))
+    return opening
 
 
 #: Where an opening may end within a sentence.
@@ -129,24 +139,25 @@ def _singulars() -> dict[str, str]:
 
 
 def _any_opening(draw: Draw) -> str:
-    """Returns a sentence from the middle of a story, a question or a heading, some of them in capitals."""
-    form = draw.number(0, 7)
-    if form < 5:
+    """Returns a sentence from the middle of a story or a heading, some of them in capitals."""
+    if draw.chance(0.7):
         opening = draw.choice(_sentences())
-    elif form < 7:
-        opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
     else:
-        opening = "{"
-        while "{" in opening:
-            opening = draw.choice(draw.choice(seeds.intents()).wordings)
+        opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
     return opening.upper() if draw.chance(0.06) else opening
+
+
+#: A word for people whom a sentence does not name.
+_PERSON_MEANT = re.compile(r"\b(he|she|him|her|his|hers|they|them|their)\b", re.IGNORECASE)
 
 
 @cache
 def _sentences() -> tuple[str, ...]:
-    """Returns the sentences of the stories that are trained on, apart from very short and long ones."""
+    """Returns the sentences of the stories that are trained on and that name somebody or something, apart from very short and long
+    ones, and from those about somebody who was named before."""
     found = [sentence.strip() for one in stories.known(Split.TRAIN) for sentence in re.split(r"(?<=[.!?:])[\"']? |\n", one.text)]
-    return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0))
+    return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0
+        and named_in(one) and (named_in(one).get("a") or not _PERSON_MEANT.search(one))))
 
 
 def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
@@ -180,8 +191,11 @@ _EVENTS_OF_OBJECTS = {
     "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
     "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
     "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
-        r"|THING, but \w+ wanted it",
-    "new": r"bought|buy|ordered|inherited|gave|(got|won|won first prize with) an?|prize|present|birthday|parcel|mail|cost",
+        r"|THING, but \w+ wanted it|wanted for \w+ birthday",
+    "won": r"won|prize|raffle",
+    "given": r"inherited|gave|present|birthday",
+    "bought": r"bought|buy|ordered|cost|paid",
+    "new": r"got an?|new THING|parcel|mail",
     "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
     "old": r"([Oo]ld|ancient|rusty|dusty) THING|[Gg]rand(father|mother|pa|ma)|older than|for (many )?years|generations|belonged to",
     "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
@@ -194,13 +208,15 @@ _EVENTS_OF_ANIMALS = {
         r"|(lost|stole|stolen)( the| an?| my| his| her| our)? THING|THING (was|is|got) (lost|stolen)",
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|[Yy]ear 2\d+",
     "rule": r"[Bb]eware|not to be fed|[Nn]otice|may not|[Dd]o not feed",
-    "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|house",
+    "visiting": r"walked in|came in|came to|came on board|moved in|at the door|the door|kitchen|bathtub|pillow|jumped on|on the roof|in(to)? the house",
     "cold": r"wet|rain(ed|ing|y)?|snow(ed|ing|y)?|cold|freezing|storm(y)?|thunder|winter night",
-    "in town": r"street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
+    "in town": r"[Mm]atch|MATCH|street|road|traffic|bus|train|station|city|town|market|police|crosses|news|NEWS|Breaking|was seen|(in|at|near) the (library|school)",
     "wanted": r"(want(s|ed)?|wish(es|ed)? for|dream(s|ed) of) (a|an|my own|a new) THING",
     "new": r"(got|has|have|had|bought|keeps) (a|an|my|his|her|a new|got a|got an) THING|[Mm]y THING|new THING|birthday",
     "seen": r"(saw|see|seen|met|watched|found) (the|an?) THING|first to see",
 }
+#: Events that are also another one: who bought a thing has a new one.
+_ALSO = {"won": "new", "given": "new", "bought": "new"}
 #: How an opening tells of an animal that speaks or thinks.
 _FABLE = re.compile(r"^(Once|Long ago|There once|Deep in|One (spring|summer|autumn|winter)|In a small house|An old story|It is said)\b"
     r"|\b(said|asked|cried|called|whispered) the THING\b"
@@ -215,7 +231,8 @@ def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> se
     for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
         if any(need.startswith(kind) for need in needs):
             event = _event(events, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
-            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
+            told = {event, _ALSO.get(event, event)}
+            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}" for event in told}
     return set()
 
 
@@ -260,7 +277,8 @@ def _walkers() -> frozenset[str]:
 @cache
 def _places() -> frozenset[str]:
     # One can meet at any of the others at any time; a wedding or a concert ends.
-    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an"))
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an")
+        and row["place"] != "moon")
 
 
 @cache
@@ -291,6 +309,10 @@ def _workers() -> frozenset[str]:
 _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw"}
 
 
+#: What precedes a noun that an opening mentions.
+_DETERMINER = r"(?:[Aa]n?|[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[A-Z]\w+'s)"
+
+
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
@@ -304,9 +326,9 @@ def named_in(opening: str) -> dict[str, str]:
         if re.search(rf"\b{worker}\b", text):
             found.setdefault("job", worker)
             text = text.replace(worker, "")
-    # Only singular nouns with an article: `a cat`, `the old letter`, but not `a ball of gas`.
-    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
-        r"\b(?:[Aa]n?|[Tt]he) (\w+)\b(?! of\b)", text):
+    # Only singular nouns with an article: `a cat`, `my old letter`, but not `a ball of gas`.
+    for noun in re.findall(rf"\b{_DETERMINER}(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
+        rf"\b{_DETERMINER} (\w+)\b(?! of\b)", text):
         if noun in _animals():
             found.setdefault("animal", noun)
         elif noun in _objects() and noun not in _AMBIGUOUS:

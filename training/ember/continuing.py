@@ -283,7 +283,11 @@ def _places() -> frozenset[str]:
 
 @cache
 def _objects() -> frozenset[str]:
-    return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an"))
+    return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")) | _MORE_OBJECTS
+
+
+#: Things that many openings mention and the list of objects lacks.
+_MORE_OBJECTS = frozenset({"letter", "note", "box", "photo", "picture", "parcel", "package", "postcard", "cake", "tree"})
 
 
 @cache
@@ -306,7 +310,8 @@ def _workers() -> frozenset[str]:
 
 
 #: Words for things that mostly mean something else.
-_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw"}
+_AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
+    "pocket", "sleeve", "corner"}
 
 
 #: What precedes a noun that an opening mentions.
@@ -335,7 +340,7 @@ def named_in(opening: str) -> dict[str, str]:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)
-        elif noun in _places():
+        elif noun in _places() - _AMBIGUOUS:
             found.setdefault("place", noun)
     for word in re.findall(r"[a-z]+", opening.lower()):
         if word in vocabulary.everything("crops"):

@@ -147,7 +147,7 @@ _LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard"
     "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse",
     "photo album"}
 #: Homes of animals that cannot walk into a story.
-_IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
+_IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic", "rocky shore", "warm rivers")
 
 #: Kinds without held-out words, since they are small or a matter of knowledge.
 _WHOLE = {"relative", "color", "day", "month", "city", "country", "language", "feeling", "weather"}

@@ -274,11 +274,16 @@ def _walkers() -> frozenset[str]:
     return frozenset(mammals & set(vocabulary.everything("critter"))) - {"bat", "seal", "sea lion", "manatee", "platypus"}
 
 
+#: Places where people hardly stay, and nobody works.
+_PASSED = set("corner doorstep closet escalator sidewalk highway tent spring van taxi moon river asteroid crater thicket clearing landing "
+    "sandbank ridge plateau cliff gorge crossroads elevator roof".split()) | {"side street", "country road", "dirt track", "gravel path"}
+
+
 @cache
 def _places() -> frozenset[str]:
     # One can meet at any of the others at any time; a wedding or a concert ends.
     return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an")
-        and row["place"] != "moon")
+        and row["place"] not in _PASSED)
 
 
 @cache
@@ -311,7 +316,7 @@ def _workers() -> frozenset[str]:
 
 #: Words for things that mostly mean something else.
 _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
-    "pocket", "sleeve", "corner"}
+    "pocket", "sleeve", "plane", "die"}
 
 
 #: What precedes a noun that an opening mentions.
@@ -340,7 +345,7 @@ def named_in(opening: str) -> dict[str, str]:
             found.setdefault("object", noun)
         elif noun in _workers():
             found.setdefault("job", noun)
-        elif noun in _places() - _AMBIGUOUS:
+        elif noun in _places():
             found.setdefault("place", noun)
     for word in re.findall(r"[a-z]+", opening.lower()):
         if word in vocabulary.everything("crops"):

@@ -53,7 +53,7 @@ def continued(draw: Draw) -> tuple[str, str, Told]:
 def _explained(draw: Draw) -> tuple[str, str, Told]:
     """Returns the first sentence of an explanation, and the rest of it."""
     sentences = [""]
-    while len(sentences) < 2:
+    while len(sentences) < 2 or sentences[0].count(" ") < 4:
         answer = draw.choice(seeds.facts(draw.choice(("explain", "explain", "questions"))))["answer"]
         sentences = re.split(r"(?<=[.!?]) ", answer)
     return sentences[0], " ".join(sentences[1:]), Told("continued/explanation", answer, {})
@@ -191,14 +191,14 @@ _EVENTS_OF_OBJECTS = {
     "broken": r"(broken?|dropped)( the| my| his| her| our)? THING|THING (broke|is broken|was broken)|(did|does) not work|out of order|stopped working",
     "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
     "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
-        r"|THING, but \w+ wanted it|wanted for \w+ birthday",
+        r"|THING, but \w+ wanted it|wanted for \w+ birthday|asked for an? THING",
     "won": r"won|prize|raffle",
-    "given": r"inherited|gave|present|birthday",
+    "given": r"inherited|gave|present|(his|her|my) birthday",
     "bought": r"bought|buy|ordered|cost|paid",
     "new": r"got an?|new THING|parcel|mail",
     "found": r"found (the|an?|my)( \w+)? THING|lay|washed up|opened the box|saw an?|in the window|somebody had left|stood|picked up",
     "old": r"([Oo]ld|ancient|rusty|dusty) THING|[Gg]rand(father|mother|pa|ma)|older than|for (many )?years|generations|belonged to",
-    "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
+    "recipe": r"[Ss]tir|[Aa]dd|[Cc]ook the|[Ss]tep (one|two|three)|[Rr]ecipe|[Bb]oil|[Bb]ake",
     "space": r"[Ss]paceship|[Ss]pace|(the|third) moon|planets?|[Rr]obots?|computer|suns|day \d+|[Yy]ear 2\d+",
     "rule": r"[Pp]lease|Do not|Rule|Attention|THING belongs to|may not|may touch|do not lend|person who took",
 }
@@ -229,7 +229,7 @@ def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> se
     """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
     first_person = any(need.endswith("first person") for need in needs)
     for kind, events in (("object", _EVENTS_OF_OBJECTS), ("animal", _EVENTS_OF_ANIMALS)):
-        if any(need.startswith(kind) for need in needs):
+        if any(need.startswith(kind) for need in needs) and (kind == "object" or values[kind] in vocabulary.everything("critter")):
             event = _event(events, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
             told = {event, _ALSO.get(event, event)}
             return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}" for event in told}
@@ -323,10 +323,27 @@ _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack"
 _DETERMINER = r"(?:[Aa]n?|[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[A-Z]\w+'s)"
 
 
+def _nouns(text: str) -> list[str]:
+    """Returns words after an article: `a cat`, `my old letter`, but not `a ball of gas`, `a bus stop` and `the barber's`."""
+    found = []
+    for adjective in (r"(?: [\w'-]+)?", ""):
+        for match in re.finditer(rf"\b{_DETERMINER}{adjective} (\w+)\b(?!'| of\b)(?=(?: (\w+))?)", text):
+            if f"{match[1]} {match[2]}" not in _compounds():
+                found.append(match[1])
+    return found
+
+
+@cache
+def _compounds() -> frozenset[str]:
+    """Returns the known nouns of several words."""
+    known = {noun for words in (_animals(), _objects(), _workers(), _places()) for noun in words if " " in noun}
+    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "train station", "bus station"})
+
+
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
-    people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
+    people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b(?! Street)", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
@@ -336,9 +353,7 @@ def named_in(opening: str) -> dict[str, str]:
         if re.search(rf"\b{worker}\b", text):
             found.setdefault("job", worker)
             text = text.replace(worker, "")
-    # Only singular nouns with an article: `a cat`, `my old letter`, but not `a ball of gas`.
-    for noun in re.findall(rf"\b{_DETERMINER}(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
-        rf"\b{_DETERMINER} (\w+)\b(?! of\b)", text):
+    for noun in _nouns(text):
         if noun in _animals():
             found.setdefault("animal", noun)
         elif noun in _objects() and noun not in _AMBIGUOUS:

@@ -175,7 +175,7 @@ def _in_paragraphs(draw: Draw, parts: list[str]) -> str:
 
 
 #: How often a text is cut within its first sentence, and a text that was written as a completion of its first words.
-_CUT_WITHIN, _CUT_WITHIN_COMPLETION = 0.3, 0.8
+_CUT_WITHIN, _CUT_WITHIN_COMPLETION = 0.3, 0.9
 
 
 def cut(draw: Draw, text: str, completion: bool = False) -> tuple[str, str]:

@@ -192,6 +192,7 @@ _EVENTS_OF_OBJECTS = {
     "quarrel": r"argu(ed|ing) (about|over)|quarrel(ed)? (about|over)|wanted the same|belongs to (him|her|me|them)|fight over",
     "wanted": r"(want(s|ed)?|need(s|ed)?|come for|to find|looking for|wish(es|ed)? for|dream(s|ed) of|save[sd]? for)( the| an?| my)?( new)? THING"
         r"|THING, but \w+ wanted it|wanted for \w+ birthday|asked for an? THING",
+    "exhibited": r"museum",
     "won": r"won|prize|raffle",
     "given": r"inherited|gave|present|(his|her|my) birthday",
     "bought": r"bought|buy|ordered|cost|paid",
@@ -276,7 +277,8 @@ def _walkers() -> frozenset[str]:
 
 #: Places where people hardly stay, and nobody works.
 _PASSED = set("corner doorstep closet escalator sidewalk highway tent spring van taxi moon river asteroid crater thicket clearing landing "
-    "sandbank ridge plateau cliff gorge crossroads elevator roof".split()) | {"side street", "country road", "dirt track", "gravel path"}
+    "sandbank ridge plateau cliff gorge crossroads elevator roof attic basement cellar pantry bedroom bathroom kitchen hallway porch "
+    "balcony backyard".split()) | {"living room", "dining room", "spare room", "laundry room", "side street", "country road", "dirt track", "gravel path"}
 
 
 @cache

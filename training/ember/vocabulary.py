@@ -119,7 +119,7 @@ _OF_STORIES = {"dish", "critter", "trinket", "job", "where", "weather"}
 _RARE = {
     "paella", "risotto", "ramen", "ratatouille", "jollof rice", "dal", "falafel", "hatbox", "echidna", "capybara", "meerkat", "fishmonger",
     "glassblower", "tiler", "winemaker", "zookeeper", "bookbinder", "in the tailor's workroom", "at the trailhead", "thundery",
-    "plane", "spring", "die", "patch",
+    "plane", "spring", "die", "patch", "old telephone",
 }
 
 #: Foods that nobody cooks in a pot, and more dishes that one cooks.

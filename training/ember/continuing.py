@@ -147,8 +147,8 @@ def _any_opening(draw: Draw) -> str:
     return opening.upper() if draw.chance(0.06) else opening
 
 
-#: A word for people whom a sentence does not name.
-_PERSON_MEANT = re.compile(r"\b(he|she|him|her|his|hers|they|them|their)\b", re.IGNORECASE)
+#: A word for somebody or something that a sentence does not name.
+_PERSON_MEANT = re.compile(r"\b(he|she|him|her|his|hers|they|them|their)\b|^(It|This|That|These|Those)\b", re.IGNORECASE)
 
 
 @cache

@@ -53,12 +53,26 @@ def _parts(lines: list[str]) -> tuple[tuple[str, ...], ...]:
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
+    if draw.chance(_EXPLAINED_SHARE):
+        return _explained(draw)
     for _ in range(_TRIES):
         opening, rest, told = _continued_once(draw)
         if shares(opening, rest):
             break
     return _divided(draw, opening, rest, told)
 
+
+def _explained(draw: Draw) -> tuple[str, str, Told]:
+    """Returns the first sentence of an explanation, and the rest of it."""
+    sentences = [""]
+    while len(sentences) < 2 or sentences[0].count(" ") < 4:
+        answer = draw.choice(seeds.facts(draw.choice(("explain", "explain", "questions"))))["answer"]
+        sentences = re.split(r"(?<=[.!?]) ", answer)
+    return sentences[0], " ".join(sentences[1:]), Told("continued/explanation", answer, {})
+
+
+#: The share of explanations among openings with a continuation.
+_EXPLAINED_SHARE = 0.04
 
 #: So many continuations are drawn in search of one that shares a word with its opening.
 _TRIES = 8
@@ -76,10 +90,12 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
             # The narrator has that name, so the characters have other names.
             values = people(draw, {key: values[key] for key in named & {"object", "animal"}})
     else:
-        opening = draw.choice(seeds.lines("openings.txt")) if draw.chance(0.5) else _any_opening(draw)
+        opening = _known_opening(draw) if draw.chance(0.5) else _any_opening(draw)
         found = named_in(opening)
         named = set(found)
         values = people(draw, found | _person_meant(draw, opening, named))
+    while values["animal2"] in opening:
+        values["animal2"] = draw.word("critter")
     told = opening.replace(_BREAK, " ")
     themed = _themed(draw, named, told, values)
     body = draw.choice(_with_needs(frozenset(themed))) if themed else _body(draw, _needs(named, told, values), told, values)
@@ -96,6 +112,14 @@ def _body(draw: Draw, needs: set[str], opening: str, values: dict[str, str]) -> 
     of_event = _with_needs(frozenset(_needs_of_event(needs, opening, values)))
     share = min(_EVENT_SHARE, len(of_event) * _EVENT_SHARE_OF_ONE)
     return draw.choice(of_event if draw.chance(share) else _with_needs(frozenset(needs)))
+
+
+def _known_opening(draw: Draw) -> str:
+    """Returns one of the openings without slots, mostly one that names somebody or something."""
+    opening = draw.choice(seeds.lines("openings.txt"))
+    while not named_in(opening) and draw.chance(0.6):
+        opening = draw.choice(seeds.lines("openings.txt"))
+    return opening
 
 
 #: Where an opening may end within a sentence.
@@ -168,28 +192,27 @@ def _singulars() -> dict[str, str]:
 
 
 def _any_opening(draw: Draw) -> str:
-    """Returns a sentence from the middle of a story, an answer, a question, a heading or one word, some of them in capitals."""
-    form = draw.number(0, 10)
-    if form == 10:
+    """Returns a sentence from the middle of a story, a heading or one word, some of them in capitals."""
+    if draw.chance(0.1):
         opening = capitalized(draw.word("any")) + draw.choice((".", ".", "!", "?", "..."))
-    elif form < 5:
+    elif draw.chance(0.7):
         opening = draw.choice(_sentences())
-    elif form < 7:
-        opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
-    elif form < 9:
-        opening = re.split(r"(?<=[.!?]) ", draw.choice(seeds.facts(draw.choice(("explain", "questions"))))["answer"])[0]
     else:
-        opening = "{"
-        while "{" in opening:
-            opening = draw.choice(draw.choice(seeds.intents()).wordings)
+        opening = fill(draw, draw.choice(seeds.lines("continuing/headings.txt")), {})
     return opening.upper() if draw.chance(0.06) else opening
+
+
+#: A word for somebody or something that a sentence does not name.
+_PERSON_MEANT = re.compile(r"\b(he|she|him|her|his|hers|they|them|their)\b|^(It|This|That|These|Those)\b", re.IGNORECASE)
 
 
 @cache
 def _sentences() -> tuple[str, ...]:
-    """Returns the sentences of the stories that are trained on, apart from very short and long ones."""
+    """Returns the sentences of the stories that are trained on and that name somebody or something, apart from very short and long
+    ones, and from those about somebody who was named before."""
     found = [sentence.strip() for one in stories.known(Split.TRAIN) for sentence in re.split(r"(?<=[.!?:])[\"']? |\n", one.text)]
-    return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0))
+    return tuple(dict.fromkeys(one for one in found if 8 < len(one) < 90 and one[0].isupper() and one.count('"') % 2 == 0
+        and named_in(one) and (named_in(one).get("a") or not _PERSON_MEANT.search(one))))
 
 
 def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
@@ -219,9 +242,10 @@ def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> se
     """Returns what bodies may need that continue what an opening tells of its thing or animal: `object, lost`."""
     first_person = any(need.endswith("first person") for need in needs)
     for kind in ("object", "animal"):
-        if any(need.startswith(kind) for need in needs):
+        if any(need.startswith(kind) for need in needs) and (kind == "object" or values[kind] in vocabulary.everything("critter")):
             event = events.event_of(kind, re.sub(rf"\b{re.escape(values[kind])}\b", "THING", opening))
-            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}"}
+            told = {event, events.ALSO.get(event, event)}
+            return {f"{kind}, {event}, first person" if first_person else f"{kind}, {event}" for event in told}
     return set()
 
 
@@ -259,10 +283,17 @@ def _walkers() -> frozenset[str]:
     return frozenset(mammals & set(vocabulary.everything("critter"))) - {"bat", "seal", "sea lion", "manatee", "platypus"}
 
 
+#: Places where people hardly stay, and nobody works.
+_PASSED = set("corner doorstep closet escalator sidewalk highway tent spring van taxi moon river asteroid crater thicket clearing landing "
+    "sandbank ridge plateau cliff gorge crossroads elevator roof attic basement cellar pantry bedroom bathroom kitchen hallway porch "
+    "balcony backyard".split()) | {"living room", "dining room", "spare room", "laundry room", "side street", "country road", "dirt track", "gravel path"}
+
+
 @cache
 def _places() -> frozenset[str]:
     # One can meet at any of the others at any time; a wedding or a concert ends.
-    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an"))
+    return frozenset(row["place"] for row in seeds.words("places") if row["kind"] != "fun" and row["article"] in ("a", "an")
+        and row["place"] not in _PASSED)
 
 
 @cache
@@ -279,7 +310,11 @@ def _buildings() -> frozenset[str]:
 
 @cache
 def _objects() -> frozenset[str]:
-    return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an"))
+    return frozenset(row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")) | _MORE_OBJECTS
+
+
+#: Things that many openings mention and the list of objects lacks.
+_MORE_OBJECTS = frozenset({"letter", "note", "box", "photo", "picture", "parcel", "package", "postcard", "cake", "tree"})
 
 
 @cache
@@ -303,14 +338,35 @@ def _workers() -> frozenset[str]:
 
 #: Words for things and places that mostly mean something else.
 _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
-    "moon", "stage", "landing", "corner"}
+    "pocket", "sleeve", "plane", "die", "moon", "stage", "landing", "corner"}
+
+
+#: What precedes a noun that an opening mentions.
+_DETERMINER = r"(?:[Aa]n?|[Tt]he|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[A-Z]\w+'s)"
+
+
+def _nouns(text: str) -> list[str]:
+    """Returns words after an article: `a cat`, `my old letter`, but not `a ball of gas`, `a bus stop` and `the barber's`."""
+    found = []
+    for adjective in (r"(?: [\w'-]+)?", ""):
+        for match in re.finditer(rf"\b{_DETERMINER}{adjective} (\w+)\b(?!'| of\b)(?=(?: (\w+))?)", text):
+            if f"{match[1]} {match[2]}" not in _compounds():
+                found.append(match[1])
+    return found
+
+
+@cache
+def _compounds() -> frozenset[str]:
+    """Returns the known nouns of several words."""
+    known = {noun for words in (_animals(), _objects(), _workers(), _places()) for noun in words if " " in noun}
+    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "train station", "bus station"})
 
 
 def named_in(opening: str) -> dict[str, str]:
     """Returns the names, the thing, the animal, the person, the place and the food that an opening mentions."""
     found: dict[str, str] = {}
-    # `Missing: cat, answers to Tom` names no person.
-    people_named = [word for word in re.findall(r"(?<!answers to )\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
+    # `Missing: cat, answers to Tom` names no person, and a street is none either.
+    people_named = [word for word in re.findall(r"(?<!answers to )\b[A-Z][a-z]+\b(?! Street)", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
@@ -320,9 +376,7 @@ def named_in(opening: str) -> dict[str, str]:
         if re.search(rf"\b{worker}\b", text):
             found.setdefault("job", worker)
             text = text.replace(worker, "")
-    # Only singular nouns with an article: `a cat`, `the old letter`, but not `a ball of gas`.
-    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b(?! of\b)", text) + re.findall(
-        r"\b(?:[Aa]n?|[Tt]he) (\w+)\b(?! of\b)", text):
+    for noun in _nouns(text):
         if noun in _animals():
             found.setdefault("animal", noun)
         elif noun in _objects() and noun not in _AMBIGUOUS:

@@ -26,7 +26,8 @@ def fill(draw: Draw, template: str, values: dict[str, str]) -> str:
             return f"{sign.capitalize() if match['before'] == 'A' else sign} {value}"
         return capitalized(value) if name[0].isupper() else value
 
-    return _SLOT.sub(filled, template)
+    # The point of `Washington, D.C.` ends its sentence.
+    return re.sub(r"\bD\.C\.\.(?!\.)", "D.C.", _SLOT.sub(filled, template))
 
 
 def _drawn(draw: Draw, kind: str, values: dict[str, str]) -> str:

@@ -35,6 +35,8 @@ class Story:
     setting: str
     names: tuple[str, ...]
     text: str
+    #: Whether it was written as a completion of its first words.
+    completion: bool = False
 
 
 @cache
@@ -150,7 +152,8 @@ def stories() -> tuple[Story, ...]:
             tags = dict(part.split(":", 1) for part in tag.lstrip("# ").split("|") if ":" in part)
             tags = {key.strip(): value.strip() for key, value in tags.items()}
             names = tuple(name.strip() for name in tags.get("names", "").split(",") if name.strip() not in ("", "-", "none"))
-            found.append(Story(tags.get("kind", ""), tags.get("setting", ""), names, text.strip()))
+            completion = path.name.startswith("completions")
+            found.append(Story(tags.get("kind", ""), tags.get("setting", ""), names, text.strip(), completion))
     return tuple(found)
 
 

@@ -19,6 +19,8 @@ class Told:
     kind: str
     text: str
     values: dict[str, str]
+    #: Whether it was written as a completion of its first words.
+    completion: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def from_seed(draw: Draw) -> Told:
     """Returns a hand-written story with other names and things."""
     one = draw.choice(known(draw.split))
     text, names = swapped(draw, one)
-    return Told(f"stories/{short_kind(one.kind)}", text, names)
+    return Told(f"stories/{short_kind(one.kind)}", text, names, one.completion)
 
 
 @cache
@@ -172,12 +174,16 @@ def _in_paragraphs(draw: Draw, parts: list[str]) -> str:
     return text
 
 
-def cut(draw: Draw, text: str) -> tuple[str, str]:
+#: How often a text is cut within its first sentence, and a text that was written as a completion of its first words.
+_CUT_WITHIN, _CUT_WITHIN_COMPLETION = 0.3, 0.9
+
+
+def cut(draw: Draw, text: str, completion: bool = False) -> tuple[str, str]:
     """Divides a text into an opening and the rest: after one or two sentences, or within the first."""
     sentences = re.split(r"(?<=[.!?]['\"]) (?=[A-Z\"'])|(?<=[.!?]) (?=[A-Z\"'])|\n", text)
     first = sentences[0]
     count = 2 if len(first.split()) < 5 and len(sentences) > 2 and draw.chance(0.6) else 1
-    if draw.chance(0.3) and len(first.split()) > 6:
+    if draw.chance(_CUT_WITHIN_COMPLETION if completion else _CUT_WITHIN) and len(first.split()) > (4 if completion else 6):
         words = first.split(" ")
         at = draw.number(2, len(words) - 2)
         opening = " ".join(words[:at])

@@ -39,7 +39,7 @@ def frame_text(draw: Draw) -> Text:
 def opened_text(draw: Draw) -> Text:
     """Returns a story after an opening that may lack capitals or punctuation."""
     told = stories.story(draw)
-    opening, rest = stories.cut(draw, told.text)
+    opening, rest = stories.cut(draw, told.text, told.completion)
     between = told.text[len(opening) : told.text.index(rest, len(opening))]
     return _typed(draw, told.kind, opening, between, rest)
 

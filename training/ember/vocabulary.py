@@ -60,7 +60,8 @@ def _all(kind: str) -> tuple[str, ...]:
                 and not row["food"].endswith("s")]
         case "dish":
             found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] in ("main dish",
-                "soup", "sweet", "bread", "breakfast", "egg dish") and not row["food"].endswith("s")]
+                "soup", "sweet", "breakfast", "egg dish") and not row["food"].endswith("s") and row["food"] not in _UNCOOKED]
+            found += _MORE_DISHES
         case "crops":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-" and row["kind"] in ("fruit",
                 "vegetable")]
@@ -118,7 +119,18 @@ _OF_STORIES = {"dish", "critter", "trinket", "job", "where", "weather"}
 _RARE = {
     "paella", "risotto", "ramen", "ratatouille", "jollof rice", "dal", "falafel", "hatbox", "echidna", "capybara", "meerkat", "fishmonger",
     "glassblower", "tiler", "winemaker", "zookeeper", "bookbinder", "in the tailor's workroom", "at the trailhead", "thundery",
+    "plane", "spring", "die", "patch", "old telephone",
 }
+
+#: Foods that nobody cooks in a pot, and more dishes that one cooks.
+_UNCOOKED = {"tofu", "sushi", "potato salad", "coleslaw", "fruit salad", "chocolate", "honey", "jam", "marmalade", "fudge", "maple syrup",
+    "licorice", "toffee", "jelly", "sorbet", "ice cream", "cotton candy", "muesli", "granola"}
+_MORE_DISHES = [
+    "potato soup", "carrot soup", "pumpkin soup", "cabbage soup", "leek soup", "bean soup", "barley soup", "corn soup", "bean stew",
+    "beef stew", "fish stew", "chicken stew", "lentil stew", "vegetable stew", "mushroom stew", "vegetable curry", "chicken curry",
+    "fish curry", "pumpkin curry", "rice and beans", "fish pie", "fried fish", "baked fish", "roast beef", "roast duck", "chili",
+    "macaroni", "oatmeal", "rice with mushrooms", "mashed potato", "cauliflower cheese", "couscous", "semolina pudding", "applesauce",
+]
 
 #: Where things are found that a person can own, carry or buy.
 _OF_PERSONS = {
@@ -136,7 +148,7 @@ _LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard"
     "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse",
     "photo album"}
 #: Homes of animals that cannot walk into a story.
-_IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
+_IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic", "rocky shore", "warm rivers")
 
 #: Kinds without held-out words, since they are small or a matter of knowledge.
 _WHOLE = {"relative", "color", "day", "month", "city", "country", "language", "feeling", "weather"}

@@ -111,7 +111,7 @@ def test_actors_that_leave_no_core_for_reading_cause_a_warning(cluster):
 
 
 def test_rows_of_an_actor_are_computed_together():
-    actor = _Actor(None, LOAD, _Operation("generate", "prompt", "text", None, {"max_tokens": 8}))
+    actor = _Actor(None, LOAD, _Operation("generate", "prompt", "text", None, {"max_tokens": 100, "ignore_eos": True}))
     batch = pa.table({"prompt": [f"Number {index}" for index in range(32)]})
     assert actor(batch).column_names == ["prompt", "text", "text_finish_reason"]
     metrics = actor._engine.metrics()

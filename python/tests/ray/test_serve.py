@@ -113,7 +113,7 @@ def test_a_client_that_leaves_cancels_its_request(two):
     long = {"prompt": ["Once"] * 64, "ignore_eos": True, "stream": True}
     with two.stream("POST", "/v1/completions", json=long) as answer:
         next(answer.iter_lines())
-        assert num_running(two) > 0
+        eventually(lambda: num_running(two) > 0, "no request is running")
     eventually(lambda: num_running(two) == 0, "the request was not cancelled")
     # The whole answer would have nearly 500 tokens for each prompt.
     assert num_generated(two) < 64 * 400

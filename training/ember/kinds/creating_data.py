@@ -159,7 +159,7 @@ _SHOP_SLOGANS = (
     "Small {shop}, big welcome.", "Life needs {sells}. We have them both: life and {sells}.", "Step in, smile, and take some {sells} home.",
 )
 _SHOP_NAMES = (
-    "How about The {Adjective} {Object}? It sounds like {a shop} with a story.", "How about {Name}'s {Shop}?", "I would call the {shop} The {Color} Door.",
+    "How about The {Adjective} {Object}? It sounds like {a shop} with a story.", "How about {Name}'s? It sounds like a friendly {shop}.", "I would call the {shop} The {Color} Door.",
     "Call it The {Animal} and {Object}.", "How about The Happy {Animal}?", "The Little {Shop} on the Corner. Simple, but people will find it.",
     "How about {Name} and {Name2}? It sounds like a family {shop}.", "What about The {Color} {Object}?", "I suggest The {Adjective} {Animal}.",
     "How about {Sells} and Sunshine?", "You could call it The House of {Sells}.", "How about {Sells} for Friends?",
@@ -455,11 +455,11 @@ JOKES = (
     "What is better than {a x}? Two {xs}, and one of them is free.", "Why did the {x} go to school? It wanted to be a little brighter.",
     "What did one {x} say to the other? You go first, I have to think.", "How do you make {a x} laugh? Tell it a joke on Monday, and wait until Friday.",
     "Knock, knock. Who is there? A {x}. A {x} who? You know so many {xs}?", "Why was the {x} late? It followed a sign that said: slow down.",
-    "What do you call {a x} with a tie? Sir.", "What has four legs and looks like {a x}? Two {xs} at a picnic, if you count the table.",
+    "What do you call {a x} with a tie? Sir.", "What looks exactly like {a x}? Another {x}.",
     "Why do {xs} never win at cards? They always show their hand, and they have none.", "What does {a x} do on the weekend? Exactly what it does on Monday, but slower.",
-    "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It wanted to reach the high notes.",
+    "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It had high hopes.",
     "Why did the {x} wear a hat? It wanted to be on top of things.", "What is the first thing {a x} learns? How to wait.", "Why was the {x} so calm? It had slept on it.",
-    "What did the {x} say to the {y}? I thought that you were me.", "Why did two {xs} never meet? One was always early, and the other one was me.",
+    "What did the {x} say to the {y}? I thought that you were me.", "Why did two {xs} never meet? One was always early, and the other one was always late.",
     "How do you know that {a x} has been in your fridge? The light is still on.", "What do you call {a x} that tells jokes? Out of work, like me.",
     "Why did the {x} sit on the clock? It wanted to be on time.", "What is the difference between {a x} and {a y}? If you do not know, I will not send you shopping.",
     "What do you get if you cross {a x} with a clock? A {x} that is always on time.",

@@ -25,7 +25,7 @@ NOT_MINE = tuple(kind for kind in ANYTHING if kind not in ("my noun", "relative"
 COUNTABLE = ("thing", "animal", "animal", "object")
 
 _COUPLETS = (
-    "I thought about {t} the whole of the day,\nand when it was evening I still had to say.",
+    "I thought about {t} the whole of the day,\nand when it was evening I had more to say.",
     "I once wrote to {t} with my very best pen;\nno answer has come, so I'm writing again.",
     "You ask me for {t}, and I give you a rhyme:\nit's short and it's friendly and just about on time.",
     "Of all that I know in the sun and the rain,\nI think about {t} again and again.",

@@ -106,7 +106,7 @@ SORTS = [
         ("i bought a {color} {object}", "today i got a {color} {object}", "I have a {color} {object}.",
         "my new {object} is {color}"),
         ("A {color} {object}! Do you like it?", "Nice! I hope it lasts long.", "That sounds good. Where did you find it?"),
-        ("what color is my {object} / which color has my {object} / is my {object} green or what",
+        ("what color is my {object} / which color has my {object}",
         "what did i buy / what did i get / what thing did i tell you about"),
         ("Your {object} is {color}.", "You told me about a {color} {object}.")),
     Sort("two things", 8,

@@ -237,7 +237,7 @@ _DIALOGUES = (
 _TWO_WORDS = (
     "The {x} stood in the corner, and next to it was the {y}.", "Nobody knew why the {x} needed {a y}.", "She drew {a x} and {a y} on the same page.",
     "First he saw the {x}, and then he saw the {y}.", "Behind the {x} there was {a y}.", "My uncle has {a x} and {a y}, and he is proud of both.",
-    "We dreamed of {a x} that was looking for {a y}.", "The {y} was much older than the {x}.", "In the morning the {x} was gone, but the {y} was still there.",
+    "We dreamed of {a x} next to {a y}.", "The {y} was much older than the {x}.", "In the morning the {x} was gone, but the {y} was still there.",
     "You can trade {a x} for {a y}, but not every day.",
 )
 _SENTENCES = (
@@ -282,9 +282,10 @@ _EXCUSES = (
     "My shoes wanted to go left, and I wanted to go right.", "It was {day} when I got up, and nobody told me that it still is.", "A {animal} ate my map.", "I was carrying {foods}, and every {animal} in town followed me.",
 )
 _WHAT_IF = (
-    "If {xs} could fly, we would need roofs over the roads and larger nests.", "If {xs} could fly, {name} would be the first to ride on one.",
-    "If {xs} could fly, the sky would be full of {xs}, and the birds would start to walk.",
-    "If {xs} could fly, people in {city} would wear helmets.", "If {xs} could fly, they would meet above the clouds and never tell us why.", "If {xs} could fly, every {job} would need a net.",
+    "If {xs} could dance, we would need more music and larger rooms.", "If {xs} could dance, {name} would be the first to ask one.",
+    "If {xs} could dance, the floor would be full of {xs}, and people would sit and clap.",
+    "If {xs} could dance, nobody in {city} would go to bed early.", "If {xs} could dance, they would meet at midnight and never tell us why.", "If {xs} could dance, every {job} would want lessons from them.",
+    "If {xs} could dance, {day} would be the best day of the week.", "If {xs} could dance, they would step on our feet and say sorry.",
 )
 _TALKS = (
     "If {xs} could talk, they would complain about the weather like all of us.", "If {xs} could talk, they would tell us where all the lost {lost} are.",
@@ -428,7 +429,7 @@ FORMS = (
     Form("get well", 3, ("none",), ("write a get well message for {name}", "get well soon card for {name}", "{name} is ill, write a short message", "a get well card for {name}"), _GET_WELL),
     Form("invitation", 3, ("none",), ("invite {name} to my party on {day}", "write an invitation for {name} to a party on {day}", "an invitation to a party on {day} for {name}"), _INVITATIONS),
     Form("excuse", 4, ("none",), ("give me an excuse for being late", "i need an excuse", "a funny excuse please", "make up an excuse", "why am i late? invent a reason", "an excuse for my boss", "invent a silly excuse"), _EXCUSES),
-    Form("if they could fly", 2, ("thing", "animal", "object"), ("what if {xs} could fly", "imagine that {xs} can fly", "what would happen if {xs} could fly"), _WHAT_IF),
+    Form("if they could dance", 2, ("thing", "animal", "object"), ("what if {xs} could dance", "imagine that {xs} can dance", "what would happen if {xs} could dance"), _WHAT_IF),
     Form("if they could talk", 2, ("thing", "animal", "object"), ("what if {xs} could talk", "imagine that {xs} can talk", "what would {xs} say if they could talk", "if {xs} could speak, what would they say"), _TALKS),
 )
 

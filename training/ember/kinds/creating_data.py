@@ -193,7 +193,7 @@ _ANIMALS = (
 _DRINKS = (
     "The {Color} {Animal}: {drink} with {flavor} and a lot of ice.", "{Drink} with {flavor} and {flavor2}. I call it the {Adjective} {Name}.",
     "Mix {drink} with some {flavor}, and call it {City} Morning.",
-    "Warm {drink} with {flavor}, in a {color} cup. I call it Slow {Day}.", "The Thirsty {Job}: cold {drink}, a slice of lemon, and a pinch of {flavor}.",
+    "Warm {drink} with {flavor}, in a {color} cup. I call it Slow {Day}.", "The Thirsty {Job}: cold {drink}, a slice of lemon, and a little {flavor}.",
     "{Drink} shaken with {flavor}, served with {few} ice cubes and a paper umbrella.", "The {Animal} Cooler: half {drink}, half {drink2}, and a leaf of mint.", "A {Day} Sparkle: {drink}, {flavor}, and a straw as long as your arm.",
 )
 _ICE = (

@@ -57,9 +57,11 @@ _IN_NAMES = ("animal", "object", "job", "food", "city")
 
 
 def _turn(draw: Draw, asking: str, text: str, values: dict[str, str], form: Form) -> Turn:
+    # What the user names stays, also in a further text.
+    named = {*values, *keys(asking)}
     question = filled(draw, asking, values)
     for key in keys(text):
-        while key in _IN_NAMES and (key not in values or " " in values[key] and key not in keys(asking)):
+        while key in _IN_NAMES and (key not in values or " " in values[key] and key not in named):
             values[key] = draw.word(key)
     if "{filling}" in text and draw.chance(0.5):
         text = text.replace("{filling}", "{swap}").replace("{filling2}", "{filling}").replace("{swap}", "{filling2}")

@@ -160,7 +160,7 @@ _SHOP_SLOGANS = (
 )
 _SHOP_NAMES = (
     "How about The {Adjective} {Object}? It sounds like {a shop} with a story.", "How about {Name}'s? It sounds like a friendly {shop}.", "I would call the {shop} The {Color} Door.",
-    "Call it The {Animal} and {Object}.", "How about The Happy {Animal}?", "The Little {Shop} on the Corner. Simple, but people will find it.",
+    "Call it The {Animal} and {Object}.", "How about The Happy {Animal}?", "Just call it {Sells}. Simple, but people will find it.",
     "How about {Name} and {Name2}? It sounds like a family {shop}.", "What about The {Color} {Object}?", "I suggest The {Adjective} {Animal}.",
     "How about {Sells} and Sunshine?", "You could call it The House of {Sells}.", "How about {Sells} for Friends?",
     "Maybe The {Color} {Animal}. It looks good above a door.", "What about All About {Sells}?",

@@ -70,8 +70,14 @@ def about(draw: Draw) -> list[Turn]:
     return turns
 
 
+#: Words before a noun that leave room for an adjective.
+_DETERMINERS = frozenset("a an the my your his her its our their this that".split())
+
+
 def _described(draw: Draw, text: str, word: str) -> tuple[str, str]:
-    """Returns a story whose first mention of its subject has an adjective, and the subject with it."""
+    """Returns a story whose first mention of its subject has an adjective, and the subject with it, unless the story describes it already."""
+    if any(before.lower() not in _DETERMINERS for before in re.findall(rf"(\w+),? {re.escape(word)}\b", text)):
+        return text, word
     subject = f"{draw.word(draw.choice(('adjective', 'color')))} {word}"
     changed = re.sub(rf"\b([Aa]n?|[Tt]he) {re.escape(word)}\b",
         lambda match: f"{match[1]} {subject}" if match[1].lower() == "the" else

@@ -63,7 +63,7 @@ def about(draw: Draw) -> list[Turn]:
     else:
         word = draw.word(slot)
         told = stories.from_frame(draw, {slot: word}, needs=slot)
-        text, subject = _described(draw, told.text, word) if draw.chance(0.4) else (told.text, word)
+        text, subject = _described(draw, told.text, word, slot) if draw.chance(0.4) else (told.text, word)
         turns = [Turn(asked(draw, _ABOUT, t=with_article(subject)), text, (subject,))]
     if draw.chance(0.3) and told.values["a"] in told.text:
         turns.append(_question(draw, told))
@@ -74,11 +74,25 @@ def about(draw: Draw) -> list[Turn]:
 _DETERMINERS = frozenset("a an the my your his her its our their this that".split())
 
 
-def _described(draw: Draw, text: str, word: str) -> tuple[str, str]:
+#: What somebody may be like, and what a thing may be like.
+_OF_PEOPLE = ("young old tall small new famous kind clever brave shy lazy busy tired happy sad lonely curious sleepy nervous cheerful patient polite quiet "
+    "friendly gentle stubborn worried bored hungry proud calm angry funny forgetful careful rich poor strong modest honest careless generous").split()
+_OF_THINGS = ("old new big small heavy light clean dirty broken long short thin thick strong soft hard smooth rough wet dry warm cold empty cheap expensive "
+    "pretty ugly shiny dusty useful strange rare simple modern wide narrow tiny huge plain beautiful magic golden noisy forgotten borrowed crooked").split()
+
+
+def _quality(draw: Draw, slot: str) -> str:
+    """An adjective for a person with a job, an animal or a thing; a person has no color."""
+    if slot != "job" and draw.chance(0.35):
+        return draw.word("color")
+    return draw.choice(_OF_THINGS if slot == "object" else _OF_PEOPLE)
+
+
+def _described(draw: Draw, text: str, word: str, slot: str) -> tuple[str, str]:
     """Returns a story whose first mention of its subject has an adjective, and the subject with it, unless the story describes it already."""
     if any(before.lower() not in _DETERMINERS for before in re.findall(rf"(\w+),? {re.escape(word)}\b", text)):
         return text, word
-    subject = f"{draw.word(draw.choice(('adjective', 'color')))} {word}"
+    subject = f"{_quality(draw, slot)} {word}"
     changed = re.sub(rf"\b([Aa]n?|[Tt]he) {re.escape(word)}\b",
         lambda match: f"{match[1]} {subject}" if match[1].lower() == "the" else
             (capitalized if match[1][0] == "A" else str)(with_article(subject)), text, count=1)

@@ -185,7 +185,7 @@ SORTS = [
     Sort("appointment", 7,
         ("i have a {event} on {day} at {hour}", "on {day} at {hour} is my {event}", "my {event} is on {day} at {hour}"),
         ("Good luck with your {event}!", "All right: {day} at {hour}.", "I hope your {event} goes well."),
-        ("when is my {event} / on which day is my {event} / what day is my {event}", "at what time is my {event} / what time is it / at which hour",
+        ("when is my {event} / on which day is my {event} / what day is my {event}", "at what time is my {event} / what time was that / at which hour",
         "what do i have on {day} / what is on {day} / what happens on {day}"),
         ("Your {event} is on {day} at {hour}.", "It is at {hour}.", "On {day} you have a {event}."), {"hour": (1, 12)}),
     Sort("illness", 6,

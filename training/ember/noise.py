@@ -108,7 +108,7 @@ def _mistyped(draw: Draw, text: str, share: float) -> str:
 
 
 #: What no typing error may produce.
-_RUDE = re.compile(r"cunt|shit|fuck|dick|cock|slut|tits|\bass\b|rape|whore|piss|nig|fag|cum\b|porn|sex")
+_RUDE = re.compile(r"cunt|shit|fuck|dick|cock|slut|tits|\bass\b|rape|whore|piss|nig|fag|cum\b|porn|sex|\bcraps?\b")
 
 
 def _slip(draw: Draw, text: str) -> str:

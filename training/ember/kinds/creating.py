@@ -57,9 +57,11 @@ _IN_NAMES = ("animal", "object", "job", "food", "city")
 
 
 def _turn(draw: Draw, asking: str, text: str, values: dict[str, str], form: Form) -> Turn:
+    # What the user names stays, also in a further text.
+    named = {*values, *keys(asking)}
     question = filled(draw, asking, values)
     for key in keys(text):
-        while key in _IN_NAMES and (key not in values or " " in values[key] and key not in keys(asking)):
+        while key in _IN_NAMES and (key not in values or " " in values[key] and key not in named):
             values[key] = draw.word(key)
     if "{filling}" in text and draw.chance(0.5):
         text = text.replace("{filling}", "{swap}").replace("{filling2}", "{filling}").replace("{swap}", "{filling2}")
@@ -230,8 +232,8 @@ _NAMING = ["a name for {t}", "give me a name for {t}", "make up a name for {t}",
     "i need a name for {t}", "what is a good name for {t}", "find a name for {t}", "can you name {t}"]
 _NAMING_MINE = ["what should i call my {n}", "a name for my {n}", "i have a new {n}, what should i call it", "how should i name my {n}", "my {n} needs a name",
     "name my {n}", "our {n} has no name yet", "suggest a name for our {n}"]
-_NAMED = ["How about {name}?", "I would call it {name}.", "{name}. It suits {t}, I think.", "What do you think of {name}?", "Maybe {name}?",
-    "{name}! It is short and easy to remember.", "I suggest {name}.", "Call it {name}.", "{name} would be a good name for {t}."]
+_NAMED = ["How about {name}?", "I would choose {name}.", "{name}. It suits {t}, I think.", "What do you think of {name}?", "Maybe {name}?",
+    "{name}! That is easy to remember.", "I suggest {name}.", "You could take {name}.", "{name} would be a good name for {t}."]
 _NAMED_MANY = ["{number} names for {t}", "give me {number} names for {t}", "suggest {number} names for {t}", "list {number} names for {t}"]
 
 
@@ -253,8 +255,7 @@ def names(draw: Draw) -> list[Turn]:
 
 
 def _suggested(draw: Draw, name: str, noun: str, mine: bool) -> str:
-    wordings = [wording for wording in _NAMED if not (name.startswith(("The ", "Five ")) and "short" in wording)]
-    return draw.choice(wordings).format(name=name, t=f"your {noun}" if mine else with_article(noun))
+    return draw.choice(_NAMED).format(name=name, t=f"your {noun}" if mine else with_article(noun))
 
 
 def _nouns(kinds: str) -> list[str]:

@@ -25,7 +25,7 @@ NOT_MINE = tuple(kind for kind in ANYTHING if kind not in ("my noun", "relative"
 COUNTABLE = ("thing", "animal", "animal", "object")
 
 _COUPLETS = (
-    "I thought about {t} the whole of the day,\nand when it was evening I still had to say.",
+    "I thought about {t} the whole of the day,\nand when it was evening I had more to say.",
     "I once wrote to {t} with my very best pen;\nno answer has come, so I'm writing again.",
     "You ask me for {t}, and I give you a rhyme:\nit's short and it's friendly and just about on time.",
     "Of all that I know in the sun and the rain,\nI think about {t} again and again.",
@@ -159,8 +159,8 @@ _SHOP_SLOGANS = (
     "Small {shop}, big welcome.", "Life needs {sells}. We have them both: life and {sells}.", "Step in, smile, and take some {sells} home.",
 )
 _SHOP_NAMES = (
-    "How about The {Adjective} {Object}? It sounds like {a shop} with a story.", "How about {Name}'s {Shop}?", "I would call the {shop} The {Color} Door.",
-    "Call it The {Animal} and {Object}.", "How about The Happy {Animal}?", "The Little {Shop} on the Corner. Simple, but people will find it.",
+    "How about The {Adjective} {Object}? It sounds like {a shop} with a story.", "How about {Name}'s? It sounds like a friendly {shop}.", "I would call the {shop} The {Color} Door.",
+    "Call it The {Animal} and {Object}.", "How about The Happy {Animal}?", "Just call it {Sells}. Simple, but people will find it.",
     "How about {Name} and {Name2}? It sounds like a family {shop}.", "What about The {Color} {Object}?", "I suggest The {Adjective} {Animal}.",
     "How about {Sells} and Sunshine?", "You could call it The House of {Sells}.", "How about {Sells} for Friends?",
     "Maybe The {Color} {Animal}. It looks good above a door.", "What about All About {Sells}?",
@@ -193,7 +193,7 @@ _ANIMALS = (
 _DRINKS = (
     "The {Color} {Animal}: {drink} with {flavor} and a lot of ice.", "{Drink} with {flavor} and {flavor2}. I call it the {Adjective} {Name}.",
     "Mix {drink} with some {flavor}, and call it {City} Morning.",
-    "Warm {drink} with {flavor}, in a {color} cup. I call it Slow {Day}.", "The Thirsty {Job}: cold {drink}, a slice of lemon, and a pinch of {flavor}.",
+    "Warm {drink} with {flavor}, in a {color} cup. I call it Slow {Day}.", "The Thirsty {Job}: cold {drink}, a slice of lemon, and a little {flavor}.",
     "{Drink} shaken with {flavor}, served with {few} ice cubes and a paper umbrella.", "The {Animal} Cooler: half {drink}, half {drink2}, and a leaf of mint.", "A {Day} Sparkle: {drink}, {flavor}, and a straw as long as your arm.",
 )
 _ICE = (
@@ -237,7 +237,7 @@ _DIALOGUES = (
 _TWO_WORDS = (
     "The {x} stood in the corner, and next to it was the {y}.", "Nobody knew why the {x} needed {a y}.", "She drew {a x} and {a y} on the same page.",
     "First he saw the {x}, and then he saw the {y}.", "Behind the {x} there was {a y}.", "My uncle has {a x} and {a y}, and he is proud of both.",
-    "We dreamed of {a x} that was looking for {a y}.", "The {y} was much older than the {x}.", "In the morning the {x} was gone, but the {y} was still there.",
+    "We dreamed of {a x} next to {a y}.", "The {y} was much older than the {x}.", "In the morning the {x} was gone, but the {y} was still there.",
     "You can trade {a x} for {a y}, but not every day.",
 )
 _SENTENCES = (
@@ -282,9 +282,10 @@ _EXCUSES = (
     "My shoes wanted to go left, and I wanted to go right.", "It was {day} when I got up, and nobody told me that it still is.", "A {animal} ate my map.", "I was carrying {foods}, and every {animal} in town followed me.",
 )
 _WHAT_IF = (
-    "If {xs} could fly, we would need roofs over the roads and larger nests.", "If {xs} could fly, {name} would be the first to ride on one.",
-    "If {xs} could fly, the sky would be full of {xs}, and the birds would start to walk.",
-    "If {xs} could fly, people in {city} would wear helmets.", "If {xs} could fly, they would meet above the clouds and never tell us why.", "If {xs} could fly, every {job} would need a net.",
+    "If {xs} could dance, we would need more music and larger rooms.", "If {xs} could dance, {name} would be the first to ask one.",
+    "If {xs} could dance, the floor would be full of {xs}, and people would sit and clap.",
+    "If {xs} could dance, nobody in {city} would go to bed early.", "If {xs} could dance, they would meet at midnight and never tell us why.", "If {xs} could dance, every {job} would want lessons from them.",
+    "If {xs} could dance, {day} would be the best day of the week.", "If {xs} could dance, they would step on our feet and say sorry.",
 )
 _TALKS = (
     "If {xs} could talk, they would complain about the weather like all of us.", "If {xs} could talk, they would tell us where all the lost {lost} are.",
@@ -428,7 +429,7 @@ FORMS = (
     Form("get well", 3, ("none",), ("write a get well message for {name}", "get well soon card for {name}", "{name} is ill, write a short message", "a get well card for {name}"), _GET_WELL),
     Form("invitation", 3, ("none",), ("invite {name} to my party on {day}", "write an invitation for {name} to a party on {day}", "an invitation to a party on {day} for {name}"), _INVITATIONS),
     Form("excuse", 4, ("none",), ("give me an excuse for being late", "i need an excuse", "a funny excuse please", "make up an excuse", "why am i late? invent a reason", "an excuse for my boss", "invent a silly excuse"), _EXCUSES),
-    Form("if they could fly", 2, ("thing", "animal", "object"), ("what if {xs} could fly", "imagine that {xs} can fly", "what would happen if {xs} could fly"), _WHAT_IF),
+    Form("if they could dance", 2, ("thing", "animal", "object"), ("what if {xs} could dance", "imagine that {xs} can dance", "what would happen if {xs} could dance"), _WHAT_IF),
     Form("if they could talk", 2, ("thing", "animal", "object"), ("what if {xs} could talk", "imagine that {xs} can talk", "what would {xs} say if they could talk", "if {xs} could speak, what would they say"), _TALKS),
 )
 
@@ -455,11 +456,11 @@ JOKES = (
     "What is better than {a x}? Two {xs}, and one of them is free.", "Why did the {x} go to school? It wanted to be a little brighter.",
     "What did one {x} say to the other? You go first, I have to think.", "How do you make {a x} laugh? Tell it a joke on Monday, and wait until Friday.",
     "Knock, knock. Who is there? A {x}. A {x} who? You know so many {xs}?", "Why was the {x} late? It followed a sign that said: slow down.",
-    "What do you call {a x} with a tie? Sir.", "What has four legs and looks like {a x}? Two {xs} at a picnic, if you count the table.",
+    "What do you call {a x} with a tie? Sir.", "What looks exactly like {a x}? Another {x}.",
     "Why do {xs} never win at cards? They always show their hand, and they have none.", "What does {a x} do on the weekend? Exactly what it does on Monday, but slower.",
-    "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It wanted to reach the high notes.",
+    "How many {xs} fit into a bus? None, they have no tickets.", "Why did the {x} bring a ladder? It had high hopes.",
     "Why did the {x} wear a hat? It wanted to be on top of things.", "What is the first thing {a x} learns? How to wait.", "Why was the {x} so calm? It had slept on it.",
-    "What did the {x} say to the {y}? I thought that you were me.", "Why did two {xs} never meet? One was always early, and the other one was me.",
+    "What did the {x} say to the {y}? I thought that you were me.", "Why did two {xs} never meet? One was always early, and the other one was always late.",
     "How do you know that {a x} has been in your fridge? The light is still on.", "What do you call {a x} that tells jokes? Out of work, like me.",
     "Why did the {x} sit on the clock? It wanted to be on time.", "What is the difference between {a x} and {a y}? If you do not know, I will not send you shopping.",
     "What do you get if you cross {a x} with a clock? A {x} that is always on time.",

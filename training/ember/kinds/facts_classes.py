@@ -142,8 +142,10 @@ def is_it(draw: Draw) -> list[Turn]:
     while draw.chance(0.42) and len(turns) < 5:
         form = draw.number(0, 4)
         if form <= 1:
-            # The same kind for a thing that is of it, or not.
-            thing, kind = _other(draw, claim)
+            # The same kind for another thing that is of it, or not.
+            if (another := _other(draw, claim))[0] == thing:
+                continue
+            thing, kind = another
             turns.append(Turn(also(draw, thing), _whether_answer(thing, kind, claim)))
             asked_why = False
         elif form == 2 and not asked_why and claim in (kind.name, *kind.never):
@@ -153,7 +155,9 @@ def is_it(draw: Draw) -> list[Turn]:
             turns.append(Turn(asked(draw, ["what is it then", "so what is it?", "what is {x}, then?", "and what is {x}"], x=thing),
                 f"{capitalized(_said(thing, kind))}."))
         else:
-            claim = _claim(draw, kind)
+            if (new_claim := _claim(draw, kind)) == claim:
+                continue
+            claim = new_claim
             turns.append(Turn(asked(draw, ["is it {y}", "and is it {y}?", "is it {y}, then?", "then is {x} {y}", "and {y}?"], x=thing, y=_named(claim)),
                 _whether_answer(thing, kind, claim)))
     return turns

@@ -64,7 +64,9 @@ def _claimed_colors(draw: Draw, row: seeds.Row) -> list[Turn]:
         verdict(_colored(row), claim == row["color"]))]
     while draw.chance(0.4) and len(turns) < 4:
         if draw.chance(0.5):
-            claim = _color_claim(draw, row)
+            if (new_claim := _color_claim(draw, row)) == claim:
+                continue
+            claim = new_claim
             turns.append(Turn(asked(draw, ["and {c}?", "{c}?", "{c} then?", "is it {c}?", "what about {c}"], c=claim), verdict(_colored(row), claim == row["color"])))
         else:
             others = [other for other in seeds.facts("colors") if other is not row and (claim == other["color"] or claim not in other["color"])]

@@ -120,8 +120,9 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 0:
         name = draw.choice(("continents", "oceans", "planets"))
         rows = seeds.facts(name)
+        names = [f"the {row['name']}" if name == "oceans" else row["name"] for row in rows]
         return [Turn(asked(draw, ["name the {n}", "list the {n}", "which {n} are there", "what are the {n}?", "tell me all {n}",
-            "list all {n} please"], n=name), f"The {number_word(len(rows))} {name} are {listed([row['name'] for row in rows])}.")]
+            "list all {n} please"], n=name), f"The {number_word(len(rows))} {name} are {listed(names)}.")]
     if form == 1:
         row = draw.choice(seeds.facts("continents"))
         return [Turn(asked(draw, ["tell me about {x}", "what is {x}", "what do you know about {x}", "something about {x}?"],

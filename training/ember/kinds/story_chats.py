@@ -64,16 +64,36 @@ def about(draw: Draw) -> list[Turn]:
     else:
         word = draw.word(slot)
         told = stories.from_frame(draw, {slot: word}, needs=slot)
-        text, subject = _described(draw, told.text, word) if draw.chance(0.4) else (told.text, word)
+        text, subject = _described(draw, told.text, word, slot) if draw.chance(0.4) else (told.text, word)
         turns = [Turn(asked(draw, _ABOUT, t=with_article(subject)), text, (subject,))]
     if draw.chance(0.3) and told.values["a"] in told.text:
         turns.append(_question(draw, told))
     return turns
 
 
-def _described(draw: Draw, text: str, word: str) -> tuple[str, str]:
-    """Returns a story whose first mention of its subject has an adjective, and the subject with it."""
-    subject = f"{draw.word(draw.choice(('adjective', 'color')))} {word}"
+#: Words before a noun that leave room for an adjective.
+_DETERMINERS = frozenset("a an the my your his her its our their this that".split())
+
+
+#: What somebody may be like, and what a thing may be like.
+_OF_PEOPLE = ("young old tall small new famous kind clever brave shy lazy busy tired happy sad lonely curious sleepy nervous cheerful patient polite quiet "
+    "friendly gentle stubborn worried bored hungry proud calm angry funny forgetful careful rich poor strong modest honest careless generous").split()
+_OF_THINGS = ("old new big small heavy light clean dirty broken long short thin thick strong soft hard smooth rough wet dry warm cold empty cheap expensive "
+    "pretty ugly shiny dusty useful strange rare simple modern wide narrow tiny huge plain beautiful magic golden noisy forgotten borrowed crooked").split()
+
+
+def _quality(draw: Draw, slot: str) -> str:
+    """An adjective for a person with a job, an animal or a thing; a person has no color."""
+    if slot != "job" and draw.chance(0.35):
+        return draw.word("color")
+    return draw.choice(_OF_THINGS if slot == "object" else _OF_PEOPLE)
+
+
+def _described(draw: Draw, text: str, word: str, slot: str) -> tuple[str, str]:
+    """Returns a story whose first mention of its subject has an adjective, and the subject with it, unless the story describes it already."""
+    if any(before.lower() not in _DETERMINERS for before in re.findall(rf"(\w+),? {re.escape(word)}\b", text)):
+        return text, word
+    subject = f"{_quality(draw, slot)} {word}"
     changed = re.sub(rf"\b([Aa]n?|[Tt]he) {re.escape(word)}\b",
         lambda match: f"{match[1]} {subject}" if match[1].lower() == "the" else
             (capitalized if match[1][0] == "A" else str)(with_article(subject)), text, count=1)
@@ -81,27 +101,38 @@ def _described(draw: Draw, text: str, word: str) -> tuple[str, str]:
 
 
 def two_things(draw: Draw) -> list[Turn]:
-    """A short story about an animal and a thing, a job or a person."""
-    animal, other = draw.word("animal"), draw.word(draw.choice(("object", "job", "trinket")))
-    values = {"animal": animal, "x": other}
-    text = fill(draw, " ".join(draw.choice(part) for part in _TWO_THINGS), values)
+    """A short story about an animal and a thing or a person with a job."""
+    kind = draw.choice(("object", "job", "trinket"))
+    animal, other = draw.word("animal"), draw.word(kind)
+    parts = _ANIMAL_AND_PERSON if kind == "job" else _ANIMAL_AND_THING
+    text = fill(draw, " ".join(draw.choice(part) for part in parts), {"animal": animal, "x": other})
     pair = [with_article(animal), with_article(other)]
     if draw.chance(0.5):
         pair.reverse()
     return [Turn(asked(draw, _ABOUT_TWO, a=pair[0], b=pair[1]), text, (animal, other))]
 
 
-#: A story of an animal and anything else in parts, each with alternatives.
-_TWO_THINGS = (
-    ("{Name} had never seen {a animal} so close to {a x}.", "One morning, {a animal} came around the corner and saw {a x}.",
-    "Once there was {a animal} that thought of nothing but {a x}.", "It began when {a animal} met {a x} {where}.",
-    "Nobody in {city} believed the story of the {animal} and the {x}."),
-    ("The {animal} sat down, looked at the {x} for a long time and said nothing.", "\"What is that?\" asked {name}. \"Only {a x},\" said the {animal}.",
-    "The {animal} was shy, but the {x} did not seem to mind.", "It was {weather} that day, and the {animal} needed company."),
-    ("So the {animal} stayed near the {x} until the evening.", "Then {name} brought some {foods}, and the {animal} shared them with the {x}.",
-    "They waited together for the rain to stop, the {animal} and the {x}.", "On {day}, the {animal} came back and brought {a object2} for the {x}."),
-    ("Since then, whoever sees the {x} looks for the {animal}, too.", "In the end the {animal} went home, and the {x} was never lonely again.",
-    "{Name} still tells everybody about the {animal} and the {x}.", "And when the {animal} sleeps, it dreams of the {x}."),
+#: A story of an animal and a thing in parts, each with alternatives.
+_ANIMAL_AND_THING = (
+    ("{Name} had never seen {a animal} so close to {a x}.", "One morning, {a animal} found {a x} {where}.", "Once there was {a animal} that thought of nothing but {a x}.",
+    "Nobody in {city} believed the story of the {animal} and the {x}.", "{Name} lost {a x}, and {a animal} found it.", "On {day}, {a animal} walked off with {a x} that belonged to {name}."),
+    ("The {animal} sat down, looked at the {x} for a long time and made no sound.", "It touched the {x} once, very gently, and jumped back.", "At first the {animal} was afraid of the {x}.",
+    "\"What is that?\" asked {name}. \"That is my {x},\" said the {animal}.", "The {animal} liked the {x} because it was {color}.", "{Name} wanted to take the {x} away, but the {animal} did not let go of it."),
+    ("So the {animal} stayed near the {x} until the evening.", "Then it began to rain, and the {animal} kept the {x} dry.", "In the night the {animal} hid the {x} behind some leaves.",
+    "{Name} offered {a object2} for the {x}, but the {animal} shook its head.", "When {name} came with some {foods}, the {animal} gave back the {x}.", "It carried the {x} home and showed it to all the others."),
+    ("Since then, whoever sees the {x} looks for the {animal}, too.", "In the end the {animal} fell asleep beside the {x}.", "{Name} still tells everybody about the {animal} and the {x}.",
+    "And when the {animal} sleeps, it dreams of the {x}.", "The {x} got a scratch that day, and nobody minded."),
+)
+#: A story of an animal and a person with a job.
+_ANIMAL_AND_PERSON = (
+    ("{Name} was {a x} in {city}, and {a animal} came by every morning.", "One morning, {a animal} came around the corner and met {a x} called {name}.", "Once there was {a animal} that wanted to become {a x}.",
+    "In {city} lived {a x}, {name}, who had never seen {a animal}.", "On {day}, {a x} found {a animal} {where}."),
+    ("\"Good morning,\" said the {animal}. The {x} nearly fell over.", "The {animal} sat down and watched the {x} at work.", "The {animal} was shy, but the {x} was patient.",
+    "\"Are you lost?\" asked the {x}. The {animal} nodded.", "The {x} had a lot to do that day, and the {animal} wanted to help."),
+    ("At noon the {x} shared some {foods} with the {animal}.", "They waited together for the rain to stop, the {animal} and the {x}.", "On {day2}, the {animal} came back and brought {a object} for the {x}.",
+    "The {animal} made a mess, and the {x} laughed.", "So the {animal} stayed, and the {x} was not alone anymore."),
+    ("Since then, whoever needs the {x} looks for the {animal}.", "In the evening the {animal} went home, and the {x} waved for a long time.", "The {x} still tells everybody about the {animal}.",
+    "They have been friends ever since.", "Today nobody can imagine the {x} without the {animal}."),
 )
 
 

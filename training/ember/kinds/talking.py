@@ -113,7 +113,7 @@ def _with_another(draw: Draw, first: Turn) -> list[Turn]:
     """Returns one message of two statements, with an answer to both."""
     second = talk(draw, (_STATEMENTS,), False)[1][0]
     answers = [re.split(r"(?<=[.!]) ", turn.answer)[0] for turn in (first, second)]
-    if any(answer.endswith("?") or "?" in turn.user or _GRAVE.search(turn.user) for turn, answer in zip((first, second), answers)) or answers[0] == answers[1]:
+    if any(answer.endswith("?") or len(answer.split()) < 3 or "?" in turn.user or _GRAVE.search(turn.user) for turn, answer in zip((first, second), answers)) or answers[0] == answers[1]:
         return [first]
     joined = draw.choice((" and ", ", and ", ". ", ", but ", " and also ", " today, and "))
     return [Turn(first.user.rstrip(".!") + joined + second.user, " ".join(answers), (), first.names + second.names)]

@@ -13,13 +13,13 @@ _LISTS = {
     "subject": "math, history, biology, chemistry, physics, geography, English, music, art, Latin, French, Spanish, German, "
         "algebra, geometry, economics, philosophy, grammar, spelling, computer science, literature",
     "do doing": "paint/painting, knit/knitting, swim/swimming, draw/drawing, dance/dancing, cook/cooking, bake/baking, sing/singing, "
-        "write poems/writing poems, ride a bike/riding a bike, play the piano/playing the piano, play chess/playing chess, "
+        "press flowers/pressing flowers, ride a bike/riding a bike, play the piano/playing the piano, play chess/playing chess, "
         "play the guitar/playing the guitar, ski/skiing, skate/skating, juggle/juggling, sew/sewing, climb/climbing, row/rowing, "
         "fish/fishing, garden/gardening, hike/hiking, run/running, read maps/reading maps, take photos/taking photos, "
         "carve wood/carving wood, keep bees/keeping bees, play the violin/playing the violin, play the drums/playing the drums, "
         "surf/surfing, dive/diving, sail/sailing, type fast/typing fast, whistle/whistling, drive/driving, do magic tricks/doing magic tricks, "
         "grow tomatoes/growing tomatoes, make pottery/making pottery, play tennis/playing tennis, play football/playing football, "
-        "watch birds/watching birds, fold paper/folding paper, write letters/writing letters, do yoga/doing yoga, "
+        "watch birds/watching birds, fold paper/folding paper, build birdhouses/building birdhouses, do yoga/doing yoga, "
         "play the flute/playing the flute, fix bikes/fixing bikes, collect stamps/collecting stamps, speak {language}/speaking {language}",
     "chore chored": "wash the dishes/washed the dishes, clean the kitchen/cleaned the kitchen, do the laundry/did the laundry, "
         "iron the shirts/ironed the shirts, mow the lawn/mowed the lawn, sweep the floor/swept the floor, water the plants/watered the plants, "

@@ -35,7 +35,7 @@ _WITH_WORDS = [
     "The {job} and {name} carried the {thing} to the {site}.", "{Name} asked the {job} for a {thing}.", "A {job} needs a {thing} every day.", "The {thing} smelled of {crops}.",
     "{Name} drew a {thing}, a {animal} and a {site}.", "Last {day} a {animal} walked into the {site}.", "The {mood} {job} forgot the {crops}.", "{Name} wrote a story about a {animal} and a {job}.",
     "In the picture a {animal} holds a {color} {thing}.", "The {site} closes on {day}, so the {job} can rest.", "{Name} moved from {city} to a {quality} {site}.", "From {city} comes the best {thing} of all.",
-    "The {animal} is {mood} because there are no {crops}.", "A {quality} {thing} is better than no {thing2} at all.", "{Name} cleaned the {thing} and then the {thing2}.",
+    "The {animal} is {mood} because there are no {crops}.", "{Name} cleaned the {thing} and then the {thing2}.",
     "The {job} sold {name} a {thing} and three {animals}.", "At the {site} of {city} you can buy {crops}.", "We {deed} in the {site} every {day}.", "{Name} and the {job} {deed} until the sun goes down.",
     "The {animal} wakes up when {name} begins to {deed}.", "My grandmother kept her {thing} in the {site}.", "The wind blew the {thing} from the {site} into the river.",
     "Three {animals} ate all the {crops} of the {job}.", "{Name} was {mood} when the {animal} stole the {crops}.", "A {color} {animal} is painted on the wall of the {site}.",

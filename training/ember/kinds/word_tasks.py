@@ -362,12 +362,25 @@ def swapped(draw: Draw) -> list[Turn]:
         f"{second} {first}", (first, second))]
 
 
+#: Verbs that are no nouns.
+_ONLY_VERBS = """accept admire admit advise agree allow amaze amuse announce annoy apologize appear applaud argue arrange arrive attach avoid bake bathe
+    become beg begin behave believe belong bleed bless borrow bring build buy calculate carry celebrate choose collect come compare compete complain
+    confess confuse connect consider contain continue decide decorate deliver depend describe deserve destroy develop disappear discover discuss eat
+    encourage enjoy enter examine exist explain explode explore forbid forget forgive gather get give go happen hear hesitate identify ignore imagine
+    impress improve include inform inspect interrupt introduce invent join kneel know learn lend listen live lose make manage marry mend obey observe
+    oversleep overhear perform pray prefer prepare pretend protect prove provide read realize receive recognize reduce refuse remain remember remind
+    remove repay replace scatter scold see seek sell send serve sew sing solve speak spend subtract succeed suffer suggest suppose surround teach tell
+    thank think translate tremble understand undo unlock unpack untie vanish weave weep weigh withdraw write"""
+
+
 def is_it_a_word(draw: Draw) -> list[Turn]:
     """What part of speech a word is."""
     row_kind = draw.choice(("verb", "adjective", "object"))
+    # A verb that is a noun as well has no clear answer.
+    clear = set(_ONLY_VERBS.split()) if row_kind == "verb" else set()
     name = {"verb": "verb", "adjective": "adjective", "object": "noun"}[row_kind]
     others = {kind: vocabulary.of_kind(kind, draw.split) for kind in ("verb", "adjective", "object")}
-    while " " in (word := draw.word(row_kind)) or any(word in words for kind, words in others.items() if kind != row_kind):
+    while " " in (word := draw.word(row_kind)) or clear and word not in clear or any(word in words for kind, words in others.items() if kind != row_kind):
         pass
     said = f"{word} is {with_article(name)}."
     if draw.chance(0.5):

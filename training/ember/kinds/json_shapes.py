@@ -288,7 +288,8 @@ def combined(draw: Draw) -> list[Turn]:
     text = (f"{name} is {age} and lives in {city}. {name} has {listed([with_article(pet) for pet in pets])} "
         f"and is {'married' if married else 'not married'}.")
     values: dict[str, Value] = {"name": name, "age": age, "city": city, "pets": pets, "married": married}
-    keys = [key for key in values if key in draw.some(list(values), draw.number(3, 5))]
+    chosen = draw.some(list(values), draw.number(3, 5))
+    keys = [key for key in values if key in chosen]
     return [Turn(asked(draw, ["json with {k}: {t}", "{t} Give me JSON with {k}.", "extract {k} as json: {t}", "Text: {t} Return JSON with the keys {k}."],
         k=listed(keys), t=text), as_json({key: values[key] for key in keys}), (text, *keys))]
 

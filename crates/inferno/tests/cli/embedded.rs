@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::support::{Outcome, Run, model};
 
-const NOTE: &str = "note: no model specified, using the built-in Ember (5 MB).";
+const NOTE: &str = "note: no model specified, using the built-in Ember (8 MB).";
 
 /// Runs a command that must print the note once, on standard error only.
 fn with_note(run: Run) -> Outcome {

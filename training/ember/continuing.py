@@ -39,7 +39,7 @@ def _with_needs(needs: frozenset[str]) -> tuple[Body, ...]:
 
 
 def _parts(lines: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Returns the parts of a body. What a line `coda` says may follow each alternative of the line before it."""
+    """Returns the parts of a body. The alternatives of a line `coda` may follow each alternative of the line before it."""
     parts: list[tuple[str, ...]] = []
     for line in lines:
         label, text = line.split(":", 1)

@@ -197,7 +197,7 @@ def main() -> None:
     length = parser.add_mutually_exclusive_group(required=True)
     length.add_argument("--steps", type=int, help="number of steps")
     length.add_argument("--seconds", type=float, help="seconds of training, with those of the runs that are resumed")
-    parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers")
+    parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers of a new model; --from takes the file's")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")

@@ -175,6 +175,16 @@ pub enum BackendError {
         /// The driver's message.
         reason: String,
     },
+    /// A variable of the environment has a value that it cannot have.
+    #[error("invalid value {value:?} for {name}: expected {expected}")]
+    InvalidSetting {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// The possible values.
+        expected: &'static str,
+    },
     /// A backend or an instruction set is not available on this machine.
     #[error("{what} is not available on this machine: {reason}")]
     Unavailable {

@@ -81,8 +81,8 @@ struct Counters {
 impl GpuBackend {
     /// Opens a device with the [options of the environment](GpuOptions::from_environment).
     ///
-    /// **Errors**: [`BackendError::Unavailable`] for values that are not options, and if the device cannot be opened or
-    /// lacks what every kernel needs.
+    /// **Errors**: [`BackendError::InvalidSetting`]; [`BackendError::Unavailable`] if the device cannot be opened or lacks
+    /// what every kernel needs.
     pub fn new(adapter: &GpuAdapter) -> Result<Self, BackendError> {
         Self::with_options(adapter, GpuOptions::from_environment()?)
     }

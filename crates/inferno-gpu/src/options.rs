@@ -22,7 +22,7 @@ pub struct GpuOptions {
 impl GpuOptions {
     /// Reads `INFERNO_GPU_MATRICES` and `INFERNO_GPU_TUNING`. Choices are stored in the user's cache directory.
     ///
-    /// **Errors**: [`BackendError::Unavailable`] for values other than 0 and 1.
+    /// **Errors**: [`BackendError::InvalidSetting`] for values other than 0 and 1.
     pub fn from_environment() -> Result<Self, BackendError> {
         Ok(Self {
             matrices: flag("INFERNO_GPU_MATRICES")?.unwrap_or(false),
@@ -38,15 +38,16 @@ impl GpuOptions {
 }
 
 /// Reads a variable that is 0 or 1; `None` if it is unset or empty.
-fn flag(name: &str) -> Result<Option<bool>, BackendError> {
+fn flag(name: &'static str) -> Result<Option<bool>, BackendError> {
     let Some(value) = std::env::var_os(name) else { return Ok(None) };
     match value.to_str() {
         Some("") => Ok(None),
         Some("0") => Ok(Some(false)),
         Some("1") => Ok(Some(true)),
-        _ => Err(BackendError::Unavailable {
-            what: format!("the setting {name}={}", value.display()),
-            reason: "expected 0 or 1".to_owned(),
+        _ => Err(BackendError::InvalidSetting {
+            name,
+            value: value.to_string_lossy().into_owned(),
+            expected: "0 or 1",
         }),
     }
 }

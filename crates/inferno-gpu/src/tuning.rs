@@ -66,12 +66,12 @@ pub(crate) fn seconds(
     pass: &mut GpuPass<'_>,
     record: impl Fn(&mut GpuPass<'_>) -> Result<(), BackendError>,
 ) -> Result<f64, BackendError> {
-    let is_warm = std::mem::replace(&mut pass.tuning().is_warm, true);
     const TRIES: usize = 3;
     const TRY_SECONDS: f64 = 0.002;
     const MAX_REPETITIONS: f64 = 50.0;
     // The clocks of an idle device are low, and rise within this time.
     const WARM_UP: Duration = Duration::from_millis(100);
+    let is_warm = std::mem::replace(&mut pass.tuning().is_warm, true);
     let mut run = |repetitions: usize| {
         let duration = pass.run_before(|pass| (0..repetitions).try_for_each(|_| record(pass)))?;
         Ok(duration.as_secs_f64() / repetitions as f64)
@@ -94,7 +94,7 @@ pub(crate) fn seconds(
 pub(crate) struct Tuning {
     /// Whether products without a choice are measured.
     pub(crate) is_enabled: bool,
-    /// Whether the device was busy before, for a measurement.
+    /// Whether a measurement has already raised the device's clocks.
     is_warm: bool,
     chosen: HashMap<ProductClass, Algorithm, foldhash::fast::RandomState>,
     /// The choices in the file, by class, as text.

@@ -277,8 +277,8 @@ impl WeightFormat {
         matches!(self.codes, Codes::Float { .. })
     }
 
-    /// The WGSL of `PREFIX_load(row, unit, units)`, of `PREFIX_expanded(unit)` and, for integers, of
-    /// `PREFIX_add(unit, x, sum)`. The buffers are at `binding` and after it.
+    /// The WGSL of `PREFIX_load(row, unit, units)`, of `PREFIX_expanded(stored, unit)` and, for integers, of
+    /// `PREFIX_packed(stored, unit)` and `PREFIX_add(unit, x, sum)`. The buffers are at `binding` and after it.
     pub(crate) fn source(&self, prefix: &str, binding: u32) -> String {
         let mut values = vec![
             ("P", prefix.to_owned()),

@@ -72,10 +72,10 @@ fn sum_of_splits(matrix: u32, element: u32) -> f32 {
 fn load_$p(row: u32, unit: u32, is_up: bool) -> StoredUnit {
 //# if UP
     if is_up && IS_GATED == 1u {
-        return w$UP_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
+        return w$UP_load(row, unit, params.units);
     }
 //# end
-    return w$p_load(row, min(unit, max(params.units, 1u) - 1u), params.units);
+    return w$p_load(row, unit, params.units);
 }
 
 fn expand_$p(stored: StoredUnit, unit: u32, is_up: bool) -> Unit {
@@ -121,13 +121,14 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# end
 //# end
 //# end
-    let last_quad = 4u * max(params.units, 1u) - 1u;
+    let last_unit = max(params.units, 1u) - 1u;
+    let last_quad = 4u * last_unit + 3u;
     // The loads of a step are in flight while the matrices of the one before it are multiplied.
 //# each l INPUT_LOADS
     var input_$l = halves[input_row_$l + min(input_quad_$l, last_quad)];
 //# end
 //# each l WEIGHT_LOADS
-    var unit_$l = load_$p(weight_from_$l, weight_unit_$l, is_up_$l);
+    var unit_$l = load_$p(weight_from_$l, min(weight_unit_$l, last_unit), is_up_$l);
 //# end
     for (var step = 0u; step < params.units; step += SPLIT * STEP_UNITS) {
         workgroupBarrier();
@@ -140,7 +141,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
 //# end
 //# each l WEIGHT_LOADS
         {
-            let unit = expand_$p(unit_$l, step + weight_unit_$l, is_up_$l);
+            let unit = expand_$p(unit_$l, min(step + weight_unit_$l, last_unit), is_up_$l);
             weights[weight_to_$l] = scaled(unit.values.first, unit);
             weights[weight_to_$l + 1u] = scaled(unit.values.second, unit);
             weights[weight_to_$l + 2u] = scaled(unit.values.third, unit);
@@ -152,7 +153,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32, subgroup: u32) {
         input_$l = halves[input_row_$l + min(4u * next + input_quad_$l, last_quad)];
 //# end
 //# each l WEIGHT_LOADS
-        unit_$l = load_$p(weight_from_$l, next + weight_unit_$l, is_up_$l);
+        unit_$l = load_$p(weight_from_$l, min(next + weight_unit_$l, last_unit), is_up_$l);
 //# end
         // Threads may have diverged in the loads; matrices require uniform control flow.
         workgroupBarrier();

@@ -174,7 +174,7 @@ fn multiply_$p(tile: Tile, n: u32, thread: u32) {
 //# end
 //# end
     let has_work = tile.count > 0u && has_rows(params.part_$p, tile.expert, n);
-    // DEPTH units of each row are loaded before they are multiplied: the first ones before rows of x are.
+    // A thread has DEPTH units of each row in flight. The first ones are loaded before rows of x are.
     let last = max(params.units, 1u) - 1u;
 //# each d DEPTH
     let first_$d = min(thread % TEAM + $du * TEAM, last);

@@ -191,9 +191,14 @@ fn gated_products_agree() {
 fn fused_normalization_is_bit_identical() {
     let Some(backend) = adapter() else { return };
     let mut random = Random::new(7);
-    for (dtypes, cols) in
-        [([DType::F32; 2], 200), ([DType::BF16, DType::Q8_0], 256), ([DType::Q4K, DType::Q6K], 512)]
-    {
+    for (dtypes, cols) in [
+        ([DType::F32; 2], 200),
+        ([DType::BF16, DType::Q8_0], 256),
+        ([DType::Q4K, DType::Q6K], 512),
+        // More columns than the threads of a workgroup load at a time.
+        ([DType::Q8_0; 2], 5120),
+        ([DType::F32; 2], 5001),
+    ] {
         for rows in [0, 1, 3, 4, 5] {
             let parts = dtypes.map(|dtype| random.weight(dtype, 1, 37, cols));
             let (x, norm) = (random.values(rows * cols), random.values(cols));

@@ -116,7 +116,9 @@ fn is_usage(error: &Error) -> bool {
         | Error::OutputNotFile { .. }
         | Error::EmptyWorkload
         | Error::WorkloadTooLong { .. }
-        | Error::Backend(BackendError::Unavailable { .. }) => true,
+        | Error::Backend(BackendError::Unavailable { .. } | BackendError::InvalidSetting { .. }) => {
+            true
+        }
         Error::Engine(error) => matches!(
             **error,
             EngineError::ParamOutOfRange { .. }

@@ -47,7 +47,7 @@ pub enum HubError {
         path: PathBuf,
     },
     /// A name looks like a short name, but no model has it.
-    #[error("{}", unknown(name, similar))]
+    #[error("{}", unknown_short_name(name, similar))]
     UnknownShortName {
         /// The name.
         name: String,
@@ -141,7 +141,7 @@ pub enum HubError {
 }
 
 /// Returns the message about a short name that no downloadable model has.
-fn unknown(name: &str, similar: &[String]) -> String {
+fn unknown_short_name(name: &str, similar: &[String]) -> String {
     if cfg!(feature = "embedded-model") && name.eq_ignore_ascii_case(embedded::NAME) {
         return format!(
             "{name} is built into this program and is not a file of its own: it cannot be downloaded, removed or converted"

@@ -124,7 +124,7 @@ impl Teams {
             (4, false) => &[(64, 2, 1)],
             _ => &[],
         };
-        // Units in floating point take as many registers as columns.
+        // Units in floating point take up to 16 registers.
         let are_floats = kind.formats.iter().flatten().any(|format| format.is_float());
         let divisions = divisions.iter().chain(small).filter(|&&(_, weights, depth)| {
             // A gate and its up projection have the same team.
@@ -287,6 +287,7 @@ impl Algorithm {
 
 impl Teams {
     fn variant(self, kind: &Kind) -> Variant {
+        debug_assert!(self.chunk().is_multiple_of(self.depth * TEAM), "chunks of whole turns");
         let outputs = self.weights / if kind.is_gated { 2 } else { 1 };
         let are_floats = kind.formats.map(|format| format.map(WeightFormat::is_float));
         let [first, second] = are_floats.map(|is_float| is_float == Some(true));
@@ -326,7 +327,10 @@ impl MatrixTile {
 
 #[cfg(test)]
 pub(crate) fn variants() -> Vec<Variant> {
+    use inferno_tensor::DType;
+
     use crate::pack::FORMATS;
+
     let plain = Kind {
         tiles: TileKind::Rows(1),
         is_gated: false,
@@ -334,7 +338,7 @@ pub(crate) fn variants() -> Vec<Variant> {
         is_aligned: true,
         formats: [Some(&FORMATS[0]), None],
     };
-    let pair = [Some(&FORMATS[1]), Some(&FORMATS[2])];
+    let pair = [DType::Q8_0, DType::Q4K].map(|dtype| Some(WeightFormat::of(dtype)));
     let matrices = [(16, 32), (16, 64), (8, 8)].map(|(size, subgroup)| Matrices { size, subgroup });
     let mut variants = Vec::new();
     let mut add = |kind: Kind, count: usize| {
@@ -370,6 +374,8 @@ pub(crate) fn variants() -> Vec<Variant> {
 
 #[cfg(test)]
 mod tests {
+    use inferno_tensor::DType;
+
     use super::*;
     use crate::limits::tests::least;
 
@@ -383,7 +389,7 @@ mod tests {
                     is_normed: bits & 1 == 1,
                     is_gated: bits & 2 == 2,
                     is_aligned: true,
-                    formats: [Some(&crate::pack::FORMATS[0]), None],
+                    formats: [Some(WeightFormat::of(DType::Q8_0)), None],
                 };
                 let teams = Teams::candidates(&kind);
                 assert!(teams.iter().any(|it| it.fits(&least())), "{tiles:?} {bits}");

@@ -19,6 +19,7 @@ struct Case {
     rows: usize,
     gate: Option<Gate>,
     is_normed: bool,
+    cols: usize,
 }
 
 /// The results of a product with the candidates that `is_chosen` chooses by number and count.
@@ -27,9 +28,8 @@ fn results(
     case: Case,
     is_chosen: impl Fn(usize, usize) -> bool,
 ) -> Vec<(Algorithm, Vec<u32>)> {
-    let Case { dtype, rows, gate, is_normed } = case;
+    let Case { dtype, rows, gate, is_normed, cols } = case;
     let mut random = Random::new(1);
-    let cols = 2 * widths(dtype).last().expect("some width");
     let parts = [0, 1].map(|_| random.weight(dtype, 1, HEIGHT, cols));
     let weight = backend.load_weight(&parts).expect("memory");
     let x = matrix(backend, rows, cols, &random.values(rows * cols));
@@ -66,6 +66,9 @@ fn results(
     chosen.map(run).collect()
 }
 
+/// Columns of 624 units: no multiple of the units that a team loads ahead.
+const LONG_ROW: usize = 39 * 256;
+
 #[test]
 fn all_divisions_have_the_same_bits() {
     let Some(adapter) = adapter::for_tests() else { return };
@@ -75,10 +78,15 @@ fn all_divisions_have_the_same_bits() {
         // Few rows of every format are in other tests.
         let rows: &[usize] = if is_common { &[1, 3, 12, 40] } else { &[12] };
         for &rows in rows {
-            let plain = Case { dtype, rows, gate: None, is_normed: false };
+            let cols = 2 * widths(dtype).last().expect("some width");
+            let plain = Case { dtype, rows, gate: None, is_normed: false, cols };
             let mut cases = vec![plain];
             if dtype == DType::Q4K {
                 cases.push(Case { gate: Some(SILU), is_normed: true, ..plain });
+            }
+            if is_common && rows < 4 {
+                // More units than all threads of a team load ahead, and than are staged at a time.
+                cases.push(Case { cols: LONG_ROW, ..plain });
             }
             for case in cases {
                 let results = results(&backend, case, |number, count| {

@@ -71,7 +71,7 @@ fn centered(values: vec4<f32>, mean: f32, col: u32) -> vec4<f32> {
 }
 
 // The mean of a row, zero for RMS norms, and the factor of its values. Each thread sums four neighboring columns at
-// distances of 4 LANES, in order, and loads several of them at a time.
+// distances of 4 LANES, in order. The loads of four turns precede the sum of squares.
 fn row_statistics(row: u32, lane: u32) -> vec2<f32> {
     var mean = 0.0;
     if params.is_layer_norm != 0u {

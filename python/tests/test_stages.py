@@ -81,7 +81,7 @@ def test_errors() -> None:
         inferno.Model.from_stages(None, addresses)
     with pytest.raises(inferno.InfernoError, match="there are no layers 7..99"):
         inferno.Stage(None, range(7, 99), key=KEY)
-    with pytest.raises(inferno.InfernoError, match="can be divided into 1 to 5 stages, not 9"):
-        inferno.divide(None, 9)
+    with pytest.raises(inferno.InfernoError, match=r"can be divided into 1 to \d+ stages, not 99"):
+        inferno.divide(None, 99)
     with pytest.raises(inferno.InvalidRequestError, match="key must not be empty"):
         inferno.Stage(None, range(0, 3), key="")

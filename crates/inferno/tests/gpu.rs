@@ -114,7 +114,7 @@ fn a_profile_lists_the_kernels_of_a_pass() {
     let calls = sum("calls") / PASSES as f64;
     assert!(calls <= dispatches - counting && calls > 0.7 * dispatches, "{report}");
     assert!(sum("seconds") > 0.0, "{report}");
-    for name in ["product", "attention", "store_kv", "select_candidates"] {
+    for name in ["ffn_gate, ffn_up", "attention", "store kv", "select candidates"] {
         let is_listed =
             |kernel: &Value| kernel["name"].as_str().is_some_and(|it| it.starts_with(name));
         assert!(kernels.iter().any(is_listed), "{name}: {report}");

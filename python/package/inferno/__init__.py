@@ -3,7 +3,7 @@
 >>> import inferno
 >>> model = inferno.Model()  # the built-in Ember; or a path, or "hf:OWNER/REPO:QUANTIZATION"
 >>> model.generate("Once upon a time", max_tokens=8, temperature=0).text
-' there was a man who could not get'
+' there was a tree that bore brown'
 """
 
 from ._inferno import CacheEvent, Chunk, Timings, TokenLogprob, Usage, __version__, devices

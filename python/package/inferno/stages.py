@@ -85,7 +85,7 @@ def divide(source: str | os.PathLike[str] | None, num_stages: int) -> list[range
 
     >>> import inferno
     >>> [len(layers) for layers in inferno.divide(None, 2)]
-    [3, 2]
+    [5, 3]
     """
     path = None if source is None else os.fspath(source)
     return [range(first, end) for first, end in _inferno.divide(path, num_stages)]

@@ -91,7 +91,7 @@ fn a_stream_begins_with_the_role_and_ends_with_the_finish_reason() {
 fn a_seed_determines_the_choices_streamed_or_not() {
     let request = json!({
         "messages": [{"role": "user", "content": "Tell me a story."}],
-        "temperature": 1.5, "seed": 7, "n": 3, "max_tokens": 12,
+        "temperature": 1.5, "seed": 7, "n": 3, "max_tokens": 12, "ignore_eos": true,
     });
     let whole = post(shared(), PATH, &request).ok();
     let texts: Vec<_> = whole["choices"]

@@ -132,7 +132,7 @@ fn formats_constrain_the_answer() {
         "required": ["age"],
         "additionalProperties": false,
     });
-    let options = json!({"temperature": 0, "num_predict": 40});
+    let options = json!({"temperature": 0, "num_predict": 120});
     let fields = json!({"format": schema, "stream": false, "options": options});
     let chatted = post(shared(), CHAT, &chat("plain", fields.clone())).ok();
     let raw = with(json!({"prompt": "The age of the boy:", "raw": true}), fields.clone());

@@ -7,8 +7,9 @@ use crate::fixtures::{prompts, stories};
 use crate::server::shared;
 
 const PATH: &str = "/v1/completions";
-/// Tolerance of the embedded model's 8-bit products compared with float32, in nats.
+/// Tolerance of the embedded model's 8-bit products compared with float32, in nats. Improbable tokens have larger errors.
 const TOLERANCE: f64 = 0.3;
+const RELATIVE_TOLERANCE: f64 = 0.02;
 
 /// A request that scores a prompt and generates nothing.
 fn scoring(prompt: &Value) -> Value {
@@ -37,7 +38,8 @@ fn echoed_logprobs_match_transformers() {
         let expected: Vec<f64> = serde_json::from_value(expected["logprobs"].clone()).unwrap();
         assert_eq!(found.len(), expected.len());
         for (found, expected) in found.iter().zip(&expected) {
-            assert!((found - expected).abs() < TOLERANCE, "{found} {expected}");
+            let tolerance = TOLERANCE + RELATIVE_TOLERANCE * expected.abs();
+            assert!((found - expected).abs() < tolerance, "{found} {expected}");
             sum += found - expected;
             count += 1;
         }

@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import bulk, bulk_facts, conversation, copying, declining, explaining, facts, json_chats, lists, memory, plain, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import bulk, bulk_facts, conversation, copying, declining, explaining, facts, introductions, json_chats, languages, lists, memory, plain, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -15,7 +15,9 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 18),
     "intents": (written.intent_turns, 80),
     "declining": (declining.chat, 22),
-    "sums": (sums.chat, 34),
+    "languages": (lambda draw: ("languages", languages.foreign(draw)), 18),
+    "introductions": (introductions.chat, 20),
+    "sums": (sums.chat, 44),
     "facts": (facts.chat, 84),
     "explaining": (explaining.chat, 24),
     "lists": (lists.chat, 30),

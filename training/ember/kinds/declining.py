@@ -325,7 +325,7 @@ _LARGE = {"number": [str(37 * index * index + 641 * index + 1013) for index in r
     "small": [str(number) for number in range(11, 60)]}
 _LARGE_ANSWERS = [
     f"That number is too large for me. A calculator or a larger model can do it: {FILE}.",
-    "I can only do sums up to 99 and small products. Please take a calculator, or load a larger model with `-m`.",
+    "I can only do sums of numbers below 100 and small products. Please take a calculator, or load a larger model with `-m`.",
     f"I would get that wrong, as I am only a small demo. A larger model does better: {REAL}.",
 ]
 

@@ -4,7 +4,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, number_word, plural, verdict
 from . import sums_compared
-from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES, NumberStory
+from .sums_data import CLAIMS, COMPARISONS, DIVISIONS, FOLLOW_UPS, QUESTIONS, STORIES, TOO_LARGE, NumberStory
 
 _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
 
@@ -16,36 +16,23 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
-    """Returns two numbers: sums and differences are between 0 and 99, apart from a few negative differences, and products within
-    the table of twelve."""
+    """Returns two numbers below 100: of sums and differences all pairs of two digits come up alike, small numbers more often, and a
+    few differences are negative. Products are within the table of twelve."""
     if operation == "times":
         return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
-    if operation == "minus" and draw.chance(0.12):
+    if operation == "minus" and draw.chance(0.1):
         first = draw.number(0, 90)
         return first, first + (draw.number(1, 3) if draw.chance(0.4) else draw.number(1, 19))
-    if draw.chance(0.4):
-        return _with_carry(draw, operation)
-    # Small numbers are the most common questions.
-    high = 10 if draw.chance(0.35) else 99
-    if operation == "plus":
-        first = draw.number(0, high)
-        return first, draw.number(0, min(high, 99 - first) if high == 99 else high)
-    first = draw.number(0, high * 2 if high == 10 else high)
-    return first, draw.number(0, first)
-
-
-def _with_carry(draw: Draw, operation: str) -> tuple[int, int]:
-    """Two numbers below 100 whose ones carry into the tens."""
-    tens = sorted(draw.some(range(0, 9), 2))
-    first, second = draw.number(1, 9), draw.number(1, 9)
-    while first + second < 10:
-        first, second = draw.number(1, 9), draw.number(1, 9)
-    if operation == "plus":
-        total_tens = tens[1]
-        left = draw.number(0, total_tens)
-        return 10 * left + first, 10 * (total_tens - left) + second
-    # The ones of the difference and of the second number carry, so that those of the first one are less than the second's.
-    return 10 * (tens[1] + 1) + (first + second - 10), 10 * tens[0] + second
+    form = draw.rng.choices(("two digits", "one digit", "small"), (11, 5, 5))[0]
+    if form == "two digits":
+        first, second = draw.number(10, 99), draw.number(10, 99)
+    elif form == "one digit":
+        first, second = draw.number(10, 99), draw.number(0, 9)
+    else:
+        first, second = draw.number(0, 10 if operation == "plus" else 20), draw.number(0, 10)
+    if operation == "minus":
+        return max(first, second), min(first, second)
+    return (second, first) if draw.chance(0.5) else (first, second)
 
 
 def result_of(first: int, second: int, operation: str) -> int:
@@ -58,7 +45,7 @@ def _sentence(first: int, second: int, operation: str) -> str:
 
 
 def _operation(draw: Draw) -> str:
-    return draw.rng.choices(("plus", "minus", "times"), (5, 4, 3))[0]
+    return draw.rng.choices(("plus", "minus", "times"), (5, 5, 3))[0]
 
 
 def _asked(draw: Draw, first: int, second: int, operation: str) -> str:
@@ -87,9 +74,9 @@ def _next(draw: Draw, result: int) -> tuple[Turn, int]:
     """A follow-up on `result`."""
     if draw.chance(0.15) and (0 < result < 50 or (result > 0 and result % 2 == 0)):
         return _doubled_or_halved(draw, result)
-    operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", 0 <= result <= 12)) if fits]
+    operations = [name for name, fits in (("plus", result < 180), ("minus", result > 0), ("times", 0 <= result <= 12)) if fits]
     operation = draw.choice(operations or ["minus"])
-    second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))),
+    second = {"plus": draw.number(1, 20), "minus": draw.number(1, max(1, min(20, result))),
         "times": draw.number(2, 10)}[operation]
     after = result_of(result, second, operation)
     return Turn(draw.wording(FOLLOW_UPS[operation]).format(b=second), f"{_sentence(result, second, operation)}."), after
@@ -147,7 +134,6 @@ def _told(draw: Draw, story: NumberStory) -> list[Turn]:
             max(2, min(second, first - 2, 60)))
         if story.operation == "minus" and second >= first:
             first = second + draw.number(2, 10)
-        first = min(first, 99 - second) if story.operation == "plus" else first
     result = result_of(first, second, story.operation)
     things = plural(draw.choice(_COUNTED))
     names = draw.words("name", 2)
@@ -249,6 +235,78 @@ def _half_and_double(draw: Draw) -> list[Turn]:
     return [Turn(draw.wording(COMPARISONS["divide"]).format(a=by * result, b=by), f"{by * result} divided by {by} is {result}.")]
 
 
+def _divided(draw: Draw) -> list[Turn]:
+    """Numbers below 100, and those of the table of twelve, divided by one digit: mostly without a remainder."""
+    turns = []
+    for _ in range(draw.rng.choices((1, 2, 3, 4), (5, 3, 2, 1))[0]):
+        by = draw.number(1 if draw.chance(0.1) else 2, 9)
+        number = by * draw.number(1, max(12, 99 // by))
+        remainder = draw.number(1, by - 1) if by > 1 and number + by < 100 and draw.chance(0.15) else 0
+        turns.append(_quotient(draw, number + remainder, by))
+    return turns
+
+
+def _quotient(draw: Draw, number: int, by: int) -> Turn:
+    """A division with its result, and the remainder if there is one."""
+    result, remainder = divmod(number, by)
+    rest = f" with a remainder of {remainder}" if remainder else ""
+    as_words = number < 100 and draw.chance(0.06)
+    shown = [number_word(one) if as_words else str(one) for one in (number, by)]
+    asked_for = draw.wording([one for one in DIVISIONS if not as_words or "{sign}" not in one])
+    return Turn(asked_for.format(a=shown[0], b=shown[1], sign=draw.choice("/÷:/")), f"{number} divided by {by} is {result}{rest}.")
+
+
+def _undone(draw: Draw) -> list[Turn]:
+    """A product and the divisions that undo it, or a sum and the differences that undo it, in any order."""
+    if draw.chance(0.5):
+        first, second = draw.number(2, 12), draw.number(2, 9)
+        turns = [Turn(_asked(draw, first, second, "times"), f"{_sentence(first, second, 'times')}."),
+            _quotient(draw, first * second, second)]
+    else:
+        first, second = draw.number(2, 99), draw.number(2, 99)
+        total = first + second
+        turns = [Turn(_asked(draw, *pair), f"{_sentence(*pair)}.") for pair in ((first, second, "plus"), (second, first, "plus"),
+            (total, first, "minus"), (total, second, "minus"))]
+    return draw.some(turns, draw.number(1, len(turns)))
+
+
+def _simple_factor(draw: Draw) -> list[Turn]:
+    """Numbers of two digits times 0, 1, 2 or 10."""
+    turns = []
+    for _ in range(draw.number(1, 3)):
+        first, second = draw.number(13, 99), draw.choice((0, 1, 2, 10, 10))
+        pair = (first, second) if draw.chance(0.7) else (second, first)
+        turns.append(Turn(_asked(draw, *pair, "times"), f"{_sentence(*pair, 'times')}."))
+    return turns
+
+
+def _too_large(draw: Draw) -> list[Turn]:
+    """Sums of numbers that are too large, and products beyond the table, declined; sometimes followed by one that is not."""
+    operation = draw.choice(("plus", "plus", "minus", "minus", "times", "divided"))
+    first, second = sorted((_large(draw), _large(draw)), reverse=True)
+    if operation == "times" and draw.chance(0.5):
+        first, second = draw.number(13, 99), draw.number(13, 99)
+    elif operation == "divided" and draw.chance(0.5):
+        second = draw.number(11, 99)
+    if operation == "plus" and draw.chance(0.5):
+        first, second = second, first
+    wordings = DIVISIONS if operation == "divided" else [*QUESTIONS[operation], *_SLOPPY[operation]]
+    sign = draw.choice({"plus": "+", "minus": "-", "times": "*x×", "divided": "/÷:"}[operation])
+    # People write thousands with a comma, or not.
+    shown = [f"{number:,}" if draw.chance(0.12) else str(number) for number in (first, second)]
+    turns = [Turn(draw.wording(wordings).format(a=shown[0], b=shown[1], sign=sign), draw.choice(TOO_LARGE))]
+    if draw.chance(0.3):
+        turns += _divided(draw)[:1] if operation == "divided" else _plain(draw)[:1]
+    return turns if draw.chance(0.85) else turns[::-1]
+
+
+def _large(draw: Draw) -> int:
+    """A number of three or more digits, mostly of few."""
+    digits = draw.rng.choices((3, 4, 5, 6, 8), (6, 4, 2, 1, 1))[0]
+    number = draw.number(10 ** (digits - 1), 10 ** digits - 1)
+    return number // 100 * 100 if draw.chance(0.2) else number
+
+
 def _count(draw: Draw) -> list[Turn]:
     """Counting up and down from any number to any other, in steps, and three numbers together."""
     form = draw.rng.choices(("count", "count down", "count back", "steps", "three"), (8, 5, 2, 3, 3))[0]
@@ -280,8 +338,8 @@ def _counted(draw: Draw, form: str) -> Turn:
 
 
 _MAKERS = {
-    "plain": (_plain, 50),
-    "many": (_many, 24),
+    "plain": (_plain, 56),
+    "many": (_many, 34),
     "table": (_table, 10),
     "claim": (_claim, 10),
     "story": (_story, 16),
@@ -295,5 +353,9 @@ _MAKERS = {
     "sorting": (sums_compared.sorting, 8),
     "in words": (sums_compared.in_words, 6),
     "half and double": (_half_and_double, 6),
+    "divided": (_divided, 22),
+    "undone": (_undone, 14),
+    "simple factor": (_simple_factor, 5),
+    "too large": (_too_large, 12),
     "count": (_count, 22),
 }

@@ -36,6 +36,30 @@ QUESTIONS = {
     ],
 }
 
+#: Divisions.
+DIVISIONS = [
+    "{a} {sign} {b}", "{a}{sign}{b}", "{a} {sign} {b} =", "{a} {sign} {b}?", "what is {a} {sign} {b}", "whats {a}{sign}{b}", "calculate {a} {sign} {b}",
+    "compute {a}{sign}{b}", "solve {a} {sign} {b}", "how much is {a} {sign} {b}?", "what is {a} divided by {b}", "What is {a} divided by {b}?",
+    "{a} divided by {b}", "divide {a} by {b}", "Please divide {a} by {b}.", "how much is {a} divided by {b}", "how many times does {b} go into {a}",
+    "how often does {b} fit into {a}", "{a} over {b}", "share {a} by {b}", "{a} split by {b}", "can you divide {a} by {b}", "tell me {a} divided by {b}",
+    "what do i get if i divide {a} by {b}", "{a} divided by {b} is?", "{a} divided by {b} pls", "how many {b}s are in {a}", "split {a} into {b} equal parts, how big is each",
+    "what is the quotient of {a} and {b}", "quick: {a} divided by {b}",
+]
+
+#: Answers to sums of larger numbers.
+TOO_LARGE = [
+    "Those numbers are too large for me; a calculator will do that better.",
+    "I am too small for such large numbers, so please use a calculator.",
+    "That is too large for me. I can add and subtract numbers below 100.",
+    "Sorry, I only calculate with numbers below 100, so please take a calculator.",
+    "I would get that wrong, as the numbers are too large for me. A calculator is right every time.",
+    "Such large numbers are too much for me, but a calculator on your computer can do it.",
+    "I am only a very small demo model, and those numbers are too large for me.",
+    "Please take a calculator for that: I can only do small sums.",
+    "That one is beyond me. Try me with numbers below 100!",
+    "I would only guess at numbers of that size. A calculator knows.",
+]
+
 #: Follow-ups on the last result.
 FOLLOW_UPS = {
     "plus": [

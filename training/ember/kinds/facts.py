@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_words, facts_world
+from . import facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_verdicts, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 24),
@@ -44,6 +44,7 @@ _MAKERS = {
     "counting": (facts_things.counting, 15),
     "kinds": (facts_things.kinds, 7),
     "questions": (facts_things.questions, 44),
+    "verdicts": (facts_verdicts.verdicts, 60),
     "yes or no": (facts_things.yes_or_no, 24),
     "jobs": (facts_words.jobs, 14),
     "objects": (facts_words.objects, 4),

@@ -52,10 +52,14 @@ _PARTS = {
         ("what do i like", "What do I like?", "do you remember what i like", "tell me what i like", "what did i say i like?", "which thing do i like"),
         ("You like {x}.", "You told me that you like {x}."),
         ("You have not told me what you like.", "I do not know what you like. What is it?"), _liked),
-    "place": Part(("I live in {x}", "I am from {x}", "I come from {x}", "my home is in {x}", "I live near {x}"),
-        ("where is my home", "do you remember my place", "which place did i name", "what place did i tell you", "Which city did I mention?", "where did i say my home is"),
-        ("You told me about {x}.", "It is {x}."), ("You have not told me about a place.", "I do not know. Which place do you mean?"),
+    "home": Part(("I live in {x}", "my home is in {x}", "I live in {x} now"),
+        ("where do i live", "Where do I live?", "do you remember where i live", "which city do i live in?", "where is my home"),
+        ("You live in {x}.", "You told me that you live in {x}."), ("You have not told me where you live.", "I do not know where you live."),
         lambda draw: draw.word("city")),
+    "origin": Part(("I am from {x}", "I come from {x}", "I'm from {x}"),
+        ("where am i from", "Where do I come from?", "do you remember where i am from", "where did i say i come from"),
+        ("You are from {x}.", "You told me that you come from {x}."), ("You have not told me where you are from.", "I do not know where you come from."),
+        lambda draw: draw.word("city") if draw.chance(0.5) else draw.word("country")),
     "age": Part(("I am {x} years old", "I'm {x} years old", "I am {x}"),
         ("how old am i", "How old am I?", "what is my age", "whats my age?", "do you remember how old i am"),
         ("You are {x} years old.", "You told me that you are {x}."),
@@ -79,7 +83,8 @@ _REPLIES = ("Hello, {name}! Nice to meet you.", "Nice to meet you, {name}!", "Hi
 #: Replies that take up another thing that was told.
 _TAKING_UP = {
     "liking": ("Hello, {name}! What do you like most about {x}?", "Nice to meet you, {name}! It is good to hear that you like {x}."),
-    "place": ("Hello, {name}! I have never been to {x}.", "Nice to meet you, {name}! What is it like in {x}?"),
+    "home": ("Hello, {name}! I have never been to {x}.", "Nice to meet you, {name}! What is it like in {x}?"),
+    "origin": ("Hello, {name}! I have never been to {x}.", "Nice to meet you, {name}! Do you miss {x}?"),
     "age": ("Hello, {name}! {x} is a fine age.", "Nice to meet you, {name}! I have no age at all."),
     "job": ("Hello, {name}! Do you like your work?", "Nice to meet you, {name}! To be {x} sounds interesting."),
     "pet": ("Hello, {name}! {X}, how nice!", "Nice to meet you, {name}! What is your pet called?"),
@@ -140,7 +145,7 @@ def _never(draw: Draw, told: dict[str, str]) -> Turn:
     return Turn(draw.wording(asks), draw.choice(answers))
 
 
-_ABOUT = {"liking": "you like {x}", "place": "you told me about {x}", "age": "you are {x} years old", "job": "you are {x}", "pet": "you have {x}",
+_ABOUT = {"liking": "you like {x}", "home": "you live in {x}", "origin": "you are from {x}", "age": "you are {x} years old", "job": "you are {x}", "pet": "you have {x}",
     "color": "your favorite color is {x}"}
 
 

@@ -4,6 +4,8 @@ A key names the slots, divided by spaces; an item has a form for each of them, d
 """
 
 _LISTS = {
+    "insult": "stupid, dumb, useless, silly, boring, annoying, terrible, awful, hopeless, pathetic, lame, bad, lousy, foolish, ridiculous, "
+        "worthless, rude, slow, ignorant, clueless, weird, horrible, idiotic, unhelpful",
     "fear": "the dark, heights, thunder, deep water, flying, needles, exams, crowds, elevators, ghosts, being alone, the dentist, "
         "speaking in public, storms, small rooms, long bridges, loud noises, making mistakes, getting lost, failing, the basement, "
         "night trains, steep stairs, fireworks, clowns, big dogs, being late, the phone, strangers, change",

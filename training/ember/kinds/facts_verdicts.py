@@ -121,7 +121,7 @@ _UNDECIDED = {("a sheet of paper", "square"), ("a tabletop", "round"), ("a mirro
     ("sea water", "bitter"), ("a mirror", "wood"), ("a mirror", "metal"), ("a light bulb", "metal"), ("a lobster", "on a farm"), ("a scorpion", "in the jungle"),
     ("a pencil", "glass"), ("sauerkraut", "salty"), ("a pig", "brown"), ("a pig", "black"), ("a frog", "brown"), ("a rain cloud", "black"), ("a rain cloud", "white"),
     ("soil", "black"), ("rice", "brown"), ("ash", "white"), ("ash", "black"), ("ice cream", "water"), ("a sapphire", "pink"), ("a black hole", "blue"), ("a violet", "a color"),
-    ("a date", "a fruit"), ("a lit oven", "cold"), ("the sun", "red"), ("a hammer", "a musical instrument"), ("a drill", "a vehicle"), ("a sheep", "in the jungle")}
+    ("a date", "a fruit"), ("the sun", "red"), ("a hammer", "a musical instrument"), ("a drill", "a vehicle"), ("a sheep", "in the jungle")}
 
 _WHETHER = ("{q}", "{q}?", "{Q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "is it true that {c}", "Is it true that {c}?", "{c}, right?", "true or false: {c}", "{c}: yes or no?",
     "i think {c}, right?", "do you think that {c}", "quick question: {q}?", "my friend says {c}, is that so", "so {c}?", "{q}, yes or no?", "can you tell me: {q}?", "would you say {c}")

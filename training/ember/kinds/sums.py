@@ -4,7 +4,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, number_word, plural, verdict
 from . import sums_compared
-from .sums_data import CLAIMS, COMPARISONS, DIVISIONS, FOLLOW_UPS, QUESTIONS, STORIES, TOO_LARGE, NumberStory
+from .sums_data import CLAIMS, COMPARISONS, DIVISIONS, FOLLOW_UPS, QUESTIONS, STORIES, TOO_LARGE, TOO_LARGE_PRODUCTS, NumberStory
 
 _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
 
@@ -252,7 +252,7 @@ def _quotient(draw: Draw, number: int, by: int) -> Turn:
     rest = f" with a remainder of {remainder}" if remainder else ""
     as_words = number < 100 and draw.chance(0.06)
     shown = [number_word(one) if as_words else str(one) for one in (number, by)]
-    asked_for = draw.wording([one for one in DIVISIONS if not as_words or "{sign}" not in one])
+    asked_for = draw.wording([one for one in DIVISIONS if not as_words or "{sign}" not in one and "{b}s" not in one])
     return Turn(asked_for.format(a=shown[0], b=shown[1], sign=draw.choice("/÷:/")), f"{number} divided by {by} is {result}{rest}.")
 
 
@@ -284,6 +284,7 @@ def _too_large(draw: Draw) -> list[Turn]:
     """Sums of numbers that are too large, and products beyond the table, declined; sometimes followed by one that is not."""
     operation = draw.choice(("plus", "plus", "minus", "minus", "times", "divided"))
     first, second = sorted((_large(draw), _large(draw)), reverse=True)
+    answers = TOO_LARGE_PRODUCTS if operation in ("times", "divided") else TOO_LARGE
     if operation == "times" and draw.chance(0.5):
         first, second = draw.number(13, 99), draw.number(13, 99)
     elif operation == "divided" and draw.chance(0.5):
@@ -294,7 +295,7 @@ def _too_large(draw: Draw) -> list[Turn]:
     sign = draw.choice({"plus": "+", "minus": "-", "times": "*x×", "divided": "/÷:"}[operation])
     # People write thousands with a comma, or not.
     shown = [f"{number:,}" if draw.chance(0.12) else str(number) for number in (first, second)]
-    turns = [Turn(draw.wording(wordings).format(a=shown[0], b=shown[1], sign=sign), draw.choice(TOO_LARGE))]
+    turns = [Turn(draw.wording(wordings).format(a=shown[0], b=shown[1], sign=sign), draw.choice(answers))]
     if draw.chance(0.3):
         turns += _divided(draw)[:1] if operation == "divided" else _plain(draw)[:1]
     return turns if draw.chance(0.85) else turns[::-1]

@@ -60,6 +60,20 @@ TOO_LARGE = [
     "I would only guess at numbers of that size. A calculator knows.",
 ]
 
+#: Answers to products beyond the table of twelve, and to divisions of larger numbers.
+TOO_LARGE_PRODUCTS = [
+    "That is too large for me; a calculator will do it better.",
+    "I know only the multiplication table up to 12, so please use a calculator.",
+    "That is beyond me, as I multiply and divide only small numbers.",
+    "Sorry, I can only do small products and divisions, but a calculator can do this.",
+    "I would get that wrong. A calculator is right every time.",
+    "I am only a very small demo model, and that is too much for me.",
+    "Please take a calculator for that: I know only small products and divisions.",
+    "That one is too hard for me. Try me with something like 7 × 8!",
+    "I would only guess. A calculator on your computer knows.",
+    "Larger products and divisions are too much for me, so please take a calculator.",
+]
+
 #: Follow-ups on the last result.
 FOLLOW_UPS = {
     "plus": [

@@ -137,7 +137,9 @@ def _asked(draw: Draw, kind: str, word: str) -> Turn:
 
 def _never(draw: Draw, told: dict[str, str]) -> Turn:
     """A question about something that was not told."""
-    kinds = [kind for kind in _PARTS if kind not in told]
+    # Who told a favorite color has told something liked; who told a home may also come from there.
+    alike = {"color": "liking", "home": "origin", "origin": "home"}
+    kinds = [kind for kind in _PARTS if kind not in told and alike.get(kind) not in told and kind not in [alike.get(one) for one in told]]
     if draw.chance(0.7):
         part = _PARTS[draw.choice(kinds)]
         return Turn(draw.wording(part.asks), draw.choice(part.never))

@@ -142,7 +142,7 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs
     # A theme with few bodies is rarer, so that none of them is told over and over.
-    chance = min(0.75, sum(body.needs == needs for body in bodies()) / 6)
+    chance = min(0.75, len(_with_needs(frozenset({needs}))) / 6)
     if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
         chance = min(0.3, chance)
     if theme.needs not in themes.FIXED and not draw.chance(chance):

@@ -39,7 +39,7 @@ AVERAGE_STEP = 0.06
 AVERAGE_EVERY_STEPS = 8
 LOG_EVERY_STEPS = 20
 #: Positions whose logits are computed at a time: few stay in a processor's cache, many occupy a GPU.
-LOSS_CHUNKS = {"cpu": 512, "cuda": 8_192}
+CPU_LOSS_CHUNK, GPU_LOSS_CHUNK = 512, 8_192
 EVALUATE_EVERY_STEPS = 200
 SAVE_EVERY_SECONDS = 240
 HELD_OUT_BATCHES = 4
@@ -107,7 +107,7 @@ class Trainer:
         self.batch_tokens = batch_tokens
         self.end_of_text = end_of_text
         self.device = device
-        self.loss_chunk = LOSS_CHUNKS[device.type]
+        self.loss_chunk = CPU_LOSS_CHUNK if device.type == "cpu" else GPU_LOSS_CHUNK
         self.model = Ember(config).to(device)
         hidden = [p for p in self.model.blk.parameters() if p.ndim == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in hidden)]
@@ -129,9 +129,8 @@ class Trainer:
         self.model.load_state_dict(weights)
         self.average = {name: value.clone() for name, value in self.model.state_dict().items()}
 
-    def load(self) -> None:
-        """Restores `state.pt`."""
-        state = torch.load(self.out / "state.pt", map_location=self.device)
+    def restore(self, state: dict) -> None:
+        """Continues from what `save` wrote."""
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
@@ -197,7 +196,7 @@ def main() -> None:
     length = parser.add_mutually_exclusive_group(required=True)
     length.add_argument("--steps", type=int, help="number of steps")
     length.add_argument("--seconds", type=float, help="seconds of training, with those of the runs that are resumed")
-    parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers of a new model; --from takes the file's")
+    parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers of a new model; --resume and --from keep those they find")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
@@ -211,12 +210,17 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
     with np.load(out / "held-out-chats.npz") as archive:
         end_of_text = int(~archive["rows_256"][0, -1])
-    config = released.config(arguments.start) if arguments.start else Config(num_layers=arguments.layers)
-    trainer = Trainer(out, config, arguments.rate, arguments.batch_tokens, end_of_text, torch.device(arguments.device))
+    device = torch.device(arguments.device)
+    state = torch.load(out / "state.pt", map_location=device) if arguments.resume else None
+    if state:
+        config = Config(**state["config"])
+    else:
+        config = released.config(arguments.start) if arguments.start else Config(num_layers=arguments.layers)
+    trainer = Trainer(out, config, arguments.rate, arguments.batch_tokens, end_of_text, device)
     if arguments.start:
         trainer.start_from(released.weights(arguments.start))
-    if arguments.resume:
-        trainer.load()
+    if state:
+        trainer.restore(state)
     run(trainer, arguments.steps, arguments.seconds, arguments.cooldown, arguments.resume)
 
 

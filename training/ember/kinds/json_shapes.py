@@ -113,7 +113,8 @@ def kept(draw: Draw) -> list[Turn]:
     """Some of the keys of a given object, or all but one."""
     values = drawn_pairs(draw, draw.number(3, 5), plain=True)
     if draw.chance(0.5):
-        chosen = [key for key in values if key in draw.some(list(values), draw.number(1, 2))] or list(values)[:1]
+        some = draw.some(list(values), draw.number(1, 2))
+        chosen = [key for key in values if key in some]
         change = asked(draw, ["keep only {k}", "only {k} please", "i need only {k}", "drop everything but {k}", "just {k}"], k=listed(chosen))
     else:
         gone = draw.choice(list(values))

@@ -101,7 +101,8 @@ fn $P_integer(products: i32, total: i32) -> i32 {
 
 fn $P_numbers(word: u32) -> vec4<f32> {
 //# if MAPPING = signs
-    return 2.0 * signed_numbers(word, 0.0) - vec4<f32>(1.0);
+    // Twice the bits less 1. Drivers may combine constants that are subtracted one after another, and round their sum.
+    return signed_numbers(word << 1u, 1.0);
 //# else
     return signed_numbers(word, $OFFSET.0);
 //# end

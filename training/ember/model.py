@@ -27,6 +27,8 @@ class Config:
     context_length: int = 1024
     rope_base: float = 10_000.0
     rms_norm_eps: float = 1e-6
+    #: The share of what a layer adds to the residual stream that is set to zero in training.
+    dropout: float = 0.0
 
     def as_dict(self) -> dict:
         """Returns the fields by name, for the saved state."""
@@ -102,9 +104,13 @@ class Block(nn.Module):
         query = rotate(self.attn_q_norm(query.view(batch, length, config.num_heads, config.head_dim)), cosines, sines)
         key = rotate(self.attn_k_norm(key.view(batch, length, config.num_kv_heads, config.head_dim)), cosines, sines)
         value = value.view(batch, length, config.num_kv_heads, config.head_dim)
-        x = x + linear(attend(query, key, value, documents).flatten(2), self.attn_output.weight)
+        x = x + self.dropped(linear(attend(query, key, value, documents).flatten(2), self.attn_output.weight))
         gate_up = linear(self.ffn_norm(x), torch.cat((self.ffn_gate.weight, self.ffn_up.weight)))
-        return x + linear(gated(gate_up), self.ffn_down.weight)
+        return x + self.dropped(linear(gated(gate_up), self.ffn_down.weight))
+
+    def dropped(self, x: Tensor) -> Tensor:
+        """Returns `x`, in training without a random part of it."""
+        return F.dropout(x, self.config.dropout, self.training) if self.config.dropout else x
 
 
 class Ember(nn.Module):

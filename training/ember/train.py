@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,10 +183,12 @@ class Trainer:
     def evaluate(self) -> dict[str, float]:
         """Returns the loss of each kind of held-out documents."""
         found = {}
+        self.model.eval()
         for path in sorted(self.out.glob("held-out-*.npz")):
             batches = batches_of(path, self.batch_tokens)[:HELD_OUT_BATCHES]
             # Gradients stay enabled, since without them everything would be compiled once more.
             found[path.stem.removeprefix("held-out-")] = round(sum(self.loss(b).item() for b in batches) / len(batches), 4)
+        self.model.train()
         return found
 
 
@@ -197,6 +200,7 @@ def main() -> None:
     length.add_argument("--steps", type=int, help="number of steps")
     length.add_argument("--seconds", type=float, help="seconds of training, with those of the runs that are resumed")
     parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers of a new model; --resume and --from keep those they find")
+    parser.add_argument("--dropout", type=float, default=Config().dropout, help="share of each layer's output that is dropped in training of a new model")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
@@ -216,6 +220,7 @@ def main() -> None:
         config = Config(**state["config"])
     else:
         config = released.config(arguments.start) if arguments.start else Config(num_layers=arguments.layers)
+        config = replace(config, dropout=arguments.dropout)
     trainer = Trainer(out, config, arguments.rate, arguments.batch_tokens, end_of_text, device)
     if arguments.start:
         trainer.start_from(released.weights(arguments.start))

@@ -111,6 +111,18 @@ def sloppy(draw: Draw, text: str, protected: tuple[str, ...] = ()) -> str:
     return typed.rstrip("?.! ") if draw.chance(0.5) else typed
 
 
+def misspelled_content(draw: Draw, text: str, protected: tuple[str, ...] = ()) -> str:
+    """Returns `text` with typing errors in most of its longer words that questions of other contents do not share."""
+
+    def typed(match: re.Match) -> str:
+        word = match.group()
+        shared = word.lower() in _MISTYPED or word.lower() in _SMALL_WORDS
+        return word if shared or draw.chance(0.2) else _slip(draw, word)
+
+    pieces = _pieces(text, protected)
+    return "".join(piece if safe else re.sub(r"[A-Za-z]{4,}", typed, piece) for piece, safe in pieces)
+
+
 def _in_form(draw: Draw, pieces: list[tuple[str, bool]], form: str, text: str, names: tuple[str, ...]) -> list[tuple[str, bool]]:
     """The pieces of `text` in one form of noise."""
     if form == "capitals":
@@ -226,7 +238,7 @@ def _slip(draw: Draw, text: str, shortest: int = 4) -> str:
     for _ in range(4):
         slipped = _slipped(draw, text, shortest)
         new = set(re.findall(r"[a-z]+", slipped.lower())) - set(re.findall(r"[a-z]+", text.lower()))
-        if not new & _words() and len(_RUDE.findall(slipped)) <= len(_RUDE.findall(text)):
+        if not {word.removesuffix("s") for word in new} & _words() and not new & _words() and len(_RUDE.findall(slipped)) <= len(_RUDE.findall(text)):
             return slipped
     return text
 

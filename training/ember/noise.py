@@ -212,10 +212,23 @@ def _mistyped(draw: Draw, text: str, share: float) -> str:
     """Returns `text` with about this share of the words that are often mistyped as people mistype them."""
 
     def typed(match: re.Match) -> str:
-        known = _MISTYPED.get(match.group().lower())
+        known = _MISTYPED.get(match.group().lower()) or _misspellings(match.group().lower())
         return draw.choice(known) if known and draw.chance(share) else match.group()
 
     return re.sub(r"[A-Za-z]+", typed, text)
+
+
+@cache
+def _misspelled_nouns() -> dict[str, tuple[str, ...]]:
+    return {row["word"]: tuple(row["spellings"].split(", ")) for row in seeds.words("misspelled")}
+
+
+def _misspellings(word: str) -> tuple[str, ...]:
+    """How people misspell a common noun, or its plural."""
+    known = _misspelled_nouns()
+    if word in known or not word.endswith("s"):
+        return known.get(word, ())
+    return tuple(f"{spelling}s" for spelling in known.get(word[:-1], ()))
 
 
 #: What no typing error may produce.
@@ -296,6 +309,9 @@ def _slipped(draw: Draw, text: str, shortest: int) -> str:
 
 def _with_error(draw: Draw, word: str) -> str:
     """Returns `word` with letters swapped, left out, doubled, mistyped or added, or spelled by its sound; its first letter stays."""
+    known = [spelling for spelling in _misspellings(word.lower()) if spelling[0] == word[0].lower()]
+    if known and draw.chance(0.35):
+        return word[0] + draw.choice(known)[1:]
     at = draw.number(1, len(word) - 2)
     what = draw.number(0, 8)
     if what > 5:

@@ -31,6 +31,7 @@ class Subject:
     #: What the answer says, if it is not the claim with the right value.
     fact: str = ""
     protected: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def said(self) -> str:
         """Returns the fact, without a full stop."""
@@ -70,7 +71,7 @@ _DOUBT = ["i thought {v}", "not {v}?", "isn't it {v}?", "{v}?", "is it not {v}?"
 def _verdict_turn(draw: Draw, subject: Subject, value: str) -> Turn:
     claim, question = subject.claim.format(v=value), subject.question.format(v=value)
     asking = asked(draw, WHETHER, c=claim, C=capitalized(claim), q=question, Q=capitalized(question), r=draw.word("relative"))
-    return Turn(asking, verdict(subject.said(), value == subject.right), subject.protected)
+    return Turn(asking, verdict(subject.said(), value == subject.right), subject.protected, subject.names)
 
 
 def _open_turn(draw: Draw, subject: Subject) -> Turn:
@@ -79,7 +80,7 @@ def _open_turn(draw: Draw, subject: Subject) -> Turn:
     else:
         opened = draw.choice(subject.opened)
         asking = asked(draw, _OPEN, o=opened, O=capitalized(opened), r=draw.word("relative"))
-    return Turn(asking, f"{capitalized(subject.said())}.", subject.protected)
+    return Turn(asking, f"{capitalized(subject.said())}.", subject.protected, subject.names)
 
 
 def _either_turn(draw: Draw, subject: Subject) -> Turn:
@@ -93,7 +94,7 @@ def _either_turn(draw: Draw, subject: Subject) -> Turn:
     else:
         question = subject.question.format(v=first)
         asking = asked(draw, _EITHER, q=question, Q=capitalized(question), w=second, c=subject.claim.format(v=first), d=subject.claim.format(v=second), r=draw.word("relative"))
-    return Turn(asking, f"{capitalized(subject.said())}.", subject.protected)
+    return Turn(asking, f"{capitalized(subject.said())}.", subject.protected, subject.names)
 
 
 def forms(draw: Draw, makers: "tuple[tuple[Maker, int], ...] | None" = None) -> list[Turn]:
@@ -113,7 +114,7 @@ def forms(draw: Draw, makers: "tuple[tuple[Maker, int], ...] | None" = None) -> 
             value = subject.right if holds else draw.choice(subject.wrong)
             if last in ("verdict", "open") and draw.chance(0.3):
                 wordings = _NEXT_CLAIM if last == "verdict" else _DOUBT
-                turns.append(Turn(asked(draw, wordings, v=value, r=draw.word("relative")), verdict(subject.said(), holds), subject.protected))
+                turns.append(Turn(asked(draw, wordings, v=value, r=draw.word("relative")), verdict(subject.said(), holds), subject.protected, subject.names))
             else:
                 turns.append(_verdict_turn(draw, subject, value))
         elif last == "verdict" and not holds and draw.chance(0.3):

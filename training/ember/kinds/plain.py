@@ -14,7 +14,7 @@ from ..fill import fill
 from ..grammar import capitalized, listed
 from ..noise import misspelled_content, sloppy
 from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_forms, facts_living, facts_premises, facts_things, facts_units, facts_world,
-    sums_compared, sums_forms, word_tasks)
+    sums_compared, sums_forms, word_drills, word_tasks)
 from .facts_asking import asked
 from .word_tasks import letter_answer, longer_answer, spelled
 
@@ -194,6 +194,13 @@ _FUNNY = ["{Xs} are like homework: there is always one more.", "I like {xs}. The
     "A day without {xs} is like, well, a much quieter day."]
 
 
+def in_capitals(draw: Draw) -> list[Turn]:
+    """Tasks on common words, typed in capitals, with a typing error now and then: the answer is the same as for small letters."""
+    maker = draw.choice((letters, letters, letters, rhymes, rhymes, longer, picked, word_tasks.forms, word_drills.backward, word_drills.articles, word_drills.several_with_letter))
+    capitals = [(turn.user.upper(), turn.answer) for turn in maker(draw)]
+    return [Turn(typed, answer, (typed,)) for typed, answer in capitals]
+
+
 def funny(draw: Draw) -> list[Turn]:
     """A light sentence about anything."""
     kind = draw.choice(("day", "animals", "foods", "month"))
@@ -267,4 +274,5 @@ _MAKERS: dict[str, tuple[Maker, int]] = {
     "funny": (funny, 3),
     "whole sentences": (whole_sentences, 60),
     "in a hurry": (in_a_hurry, 60),
+    "in capitals": (in_capitals, 12),
 }

@@ -196,8 +196,9 @@ _FUNNY = ["{Xs} are like homework: there is always one more.", "I like {xs}. The
 
 def in_capitals(draw: Draw) -> list[Turn]:
     """Tasks on common words, typed in capitals, with a typing error now and then: the answer is the same as for small letters."""
-    maker = draw.choice((letters, letters, letters, rhymes, rhymes, longer, picked, word_tasks.forms, word_drills.backward, word_drills.articles, word_drills.several_with_letter))
-    capitals = [(turn.user.upper(), turn.answer) for turn in maker(draw)]
+    maker = draw.choice((letters, letters, letters, rhymes, rhymes, longer, word_tasks.forms, word_drills.backward, word_drills.articles, word_drills.several_with_letter))
+    # A word that is turned around keeps the capitals in which it was typed.
+    capitals = [(turn.user.upper(), turn.answer.upper() if maker is word_drills.backward else turn.answer) for turn in maker(draw)]
     return [Turn(typed, answer, (typed,)) for typed, answer in capitals]
 
 

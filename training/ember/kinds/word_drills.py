@@ -126,10 +126,16 @@ def _fits(word: str, form: str, letter: str) -> bool:
     return {"start": word[0].lower() == letter, "end": word[-1].lower() == letter, "contain": letter in word.lower()}[form]
 
 
+@cache
+def _proper_names() -> frozenset[str]:
+    """Names that the list of familiar words has in lower case."""
+    return frozenset(word.lower() for kind in ("day", "month", "country", "city", "language", "name") for word in vocabulary.everything(kind)) | {"english", "german"}
+
+
 def _known(draw: Draw, kind: str) -> list[str]:
     """Words of a kind without spaces: the familiar ones first."""
     if not kind:
-        return list(vocabulary.familiar_words())
+        return [word for word in vocabulary.familiar_words() if word not in _proper_names()]
     found = [word for word in vocabulary.of_kind(kind, draw.split) if word.isalpha() and word.isascii()]
     familiar = [word for word in found if vocabulary.is_familiar(word)]
     return familiar if len(familiar) > 30 and draw.chance(0.6) else found

@@ -49,7 +49,7 @@ _MAKERS = {
     "parts of the body": (facts_forms.body, 14),
     "abilities": (facts_forms.abilities, 26),
     "stated": (facts_stated.stated, 60),
-    "yes or no": (facts_things.yes_or_no, 24),
+    "yes or no": (facts_things.yes_or_no, 34),
     "jobs": (facts_words.jobs, 14),
     "objects": (facts_words.objects, 4),
     "more foods": (facts_words.foods, 6),

@@ -215,14 +215,20 @@ def _opposite(draw: Draw) -> Subject:
 
 
 def _calendar(draw: Draw) -> Subject:
-    """What comes after or before a day or a month."""
-    kind = draw.choice(("day", "month"))
-    names = [row["name"] for row in seeds.facts(f"{kind}s")]
-    at, (by, word) = draw.number(0, len(names) - 1), draw.choice(((1, "after"), (-1, "before")))
+    """What comes after or before a day, a month or a letter."""
+    kind = draw.choice(("day", "month", "letter"))
+    names = list("ABCDEFGHIJKLMNOPQRSTUVWXYZ") if kind == "letter" else [row["name"] for row in seeds.facts(f"{kind}s")]
+    # No letter comes before A or after Z.
+    edge = 2 if kind == "letter" else 0
+    at, (by, word) = draw.number(edge, len(names) - 1 - edge), draw.choice(((1, "after"), (-1, "before")))
     right, name = names[(at + by) % len(names)], names[at]
-    near = [names[(at - by) % len(names)], names[(at + 2 * by) % len(names)], *draw.some(names, 2)]
-    return Subject(f"{{v}} comes {word} {name}", f"does {{v}} come {word} {name}", (f"what comes {word} {name}", f"which {kind} comes {word} {name}", f"what {kind} is {word} {name}"),
-        (f"what comes {word} {name}", f"which {kind} comes {word} {name}", f"what {kind} is {word} {name}"), right, tuple(one for one in near if one not in (right, name)))
+    # May comes after March, too, but not right after it.
+    near, how = [names[(at - by) % len(names)], names[(at - 2 * by) % len(names)]], word
+    if draw.chance(0.5):
+        near, how = [*near, names[(at + 2 * by) % len(names)], *draw.some(names, 2)], f"right {word}"
+    return Subject(f"{{v}} comes {how} {name}", f"does {{v}} come {how} {name}", (f"what comes {word} {name}", f"which {kind} comes {word} {name}", f"what {kind} is {word} {name}"),
+        (f"what comes {word} {name}", f"which {kind} comes {word} {name}", f"what {kind} is {word} {name}"), right, tuple(one for one in near if one not in (right, name)),
+        f"{right} comes {word} {name}", tuple(names) if kind == "letter" else ())
 
 
 def _month_length(draw: Draw) -> Subject:

@@ -2,6 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
+from ..grammar import number_word
 from .facts_forms import Subject, forms
 from .sums_data import SIGNS
 from .sums_numbers import numbers_for, result_of
@@ -54,9 +55,24 @@ def _compared(draw: Draw) -> Subject:
         second = first + draw.choice((1, -1)) if first else 1
     words = draw.choice((("bigger", "smaller"), ("bigger", "smaller"), ("larger", "smaller"), ("more", "less"), ("higher", "lower"), ("greater", "less")))
     right, wrong = words if first > second else words[::-1]
+    first, second = (number_word(first), number_word(second)) if max(first, second) < 100 and draw.chance(0.15) else (first, second)
     return Subject(f"{first} is {{v}} than {second}", f"is {first} {{v}} than {second}", (f"is {first} {words[0]} or {words[1]} than {second}",
         f"what is {first}, {words[1]} or {words[0]} than {second}", f"how does {first} compare with {second}"), (f"whether {first} is {words[0]} or {words[1]} than {second}",
         f"if {first} is {words[1]} or {words[0]} than {second}"), right, (wrong,))
+
+
+def _sum_compared(draw: Draw) -> Subject:
+    """Whether a sum is more or less than a number."""
+    operation = draw.choice(("plus", "plus", "minus", "times"))
+    first, second = numbers_for(draw, operation)
+    result = result_of(first, second, operation)
+    other = result + draw.choice((-20, -10, -5, -2, -1, 1, 2, 5, 10, 20))
+    other = other if other >= 0 or result < 0 else result + 3
+    words = draw.choice((("more", "less"), ("bigger", "smaller"), ("greater", "less")))
+    right, wrong = words if result > other else words[::-1]
+    shown = f"{first} {draw.choice((SIGNS[operation], operation))} {second}"
+    return Subject(f"{shown} is {{v}} than {other}", f"is {shown} {{v}} than {other}", (f"is {shown} {words[0]} or {words[1]} than {other}", f"what is {shown}, {words[1]} or {words[0]} than {other}"),
+        (f"whether {shown} is {words[0]} or {words[1]} than {other}",), right, (wrong,), f"{first} {SIGNS[operation]} {second} = {result}, and {result} is {right} than {other}")
 
 
 def _even(draw: Draw) -> Subject:
@@ -89,7 +105,7 @@ def _quotient(draw: Draw) -> Subject:
         tuple(map(str, sorted({result + 1, result + 2, max(0, result - 1), by, result * by} - {result}))))
 
 
-_MAKERS = ((_sum, 22), (_below_zero, 8), (_sign, 5), (_compared, 10), (_even, 8), (_neighbor, 4), (_half, 4), (_quotient, 5))
+_MAKERS = ((_sum, 22), (_below_zero, 8), (_sign, 5), (_compared, 10), (_sum_compared, 6), (_even, 8), (_neighbor, 4), (_half, 4), (_quotient, 5))
 
 
 def numbers(draw: Draw) -> list[Turn]:

@@ -271,7 +271,9 @@ def kinds(draw: Draw) -> list[Turn]:
 def yes_or_no(draw: Draw) -> list[Turn]:
     """Questions whose answer is yes or no, and why."""
     row = draw.choice(seeds.facts("science_yes_no"))
-    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}"],
+    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}", "{q}, yes or no?",
+        "yes or no: {q}", "{Q}? Yes or no?", "my kid asks: {q}?", "i was asked: {q}", "i forgot, {q}?", "so, {q}?", "one question, {q}?", "for a quiz: {q}?", "just yes or no: {q}", "well, {q}?",
+        "ember, {q}?", "sorry, {q}?", "answer this: {q}", "{q}, what do you think?", "honestly, {q}?"],
         q=row["question"], Q=capitalized(row["question"])), _fact_first(row["answer"]))]
 
 

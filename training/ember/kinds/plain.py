@@ -13,7 +13,7 @@ from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, listed
 from ..noise import misspelled_content, sloppy
-from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_forms, facts_living, facts_premises, facts_things, facts_units, facts_world,
+from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_forms, facts_living, facts_premises, facts_short, facts_things, facts_units, facts_world,
     sums_compared, sums_forms, word_drills, word_tasks)
 from .facts_asking import asked
 from .word_tasks import letter_answer, longer_answer, spelled
@@ -232,7 +232,7 @@ def whole_sentences(draw: Draw) -> list[Turn]:
 
 #: Kinds of questions that people type in a hurry; nothing of them is copied exactly.
 _IN_A_HURRY: tuple[tuple[Callable[[Draw], list[Turn]], int], ...] = (
-    (facts_forms.forms, 26), (facts_forms.abilities, 5), (facts_forms.body, 5), (sums_forms.numbers, 8), (sums_forms.counted_either_way, 4), (facts_compared.comparison, 12),
+    (facts_forms.forms, 26), (facts_short.short, 16), (facts_forms.abilities, 5), (facts_forms.body, 5), (sums_forms.numbers, 8), (sums_forms.counted_either_way, 4), (facts_compared.comparison, 12),
     (facts_classes.is_it, 8), (facts_classes.what_is_it, 5), (facts_premises.premise, 8), (facts_things.color, 7), (facts_things.tools, 8), (facts_things.opposite, 4),
     (facts_things.questions, 8), (facts_things.yes_or_no, 5), (facts_things.counting, 5), (facts_things.why, 6), (facts_things.food, 5), (facts_living.body, 4), (facts_living.sounds, 4),
     (facts_living.is_a, 5), (facts_living.legs, 3), (facts_living.living, 6), (facts_living.flying, 3), (facts_living.what_is, 5), (facts_calendar.days, 5), (facts_calendar.months, 6),

@@ -22,6 +22,8 @@ def _sum(draw: Draw) -> Subject:
 def _of(draw: Draw, first: int, second: int, operation: str) -> Subject:
     result = result_of(first, second, operation)
     shown = f"{first} {draw.choice((SIGNS[operation], operation, operation, 'x' if operation == 'times' else operation))} {second}"
+    if draw.chance(0.2):
+        shown = f"{first}{'x' if operation == 'times' else SIGNS[operation]}{second}"
     wrong = {result + by for by in (-10, -2, -1, 1, 2, 10)} | {-result, first, second} | {abs(first - second), first + second}
     wrong |= {int(str(result)[::-1])} if result > 0 else set()
     kept = tuple(str(one) for one in sorted(wrong) if one != result and (one >= 0 or result < 0))

@@ -67,7 +67,10 @@ _NEIGHBORS = {
 }
 _GREETINGS = ("hi, ", "hey, ", "hello, ", "ok, ", "ember, ", "hi ember, ", "so, ", "well, ", "and now, ", "hey ember ", "ok ",
     "um, ")
-_ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??", "!", "...", " ?", " plz", " please!")
+_ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??", "!", "...", " ?", " plz", " please!", "???", "?!", "!!", " :)", " lol", " thx", " pleeease", " haha", "..?",
+    " asap", " tho", " ;)", " !!!", " hm?", " now", ", quick")
+#: Words that people stretch in writing.
+_STRETCHED = re.compile(r"\b(so|why|hi|hey|hello|please|thanks|no|yes|ok|cool|wow|really|love|bored|sad|happy|funny|good|bye|nice|very|help|what|who|ember|great|tired|hungry)\b", re.IGNORECASE)
 
 
 def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> str:
@@ -86,6 +89,10 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     if form == "message" and any(len(part) == 1 for part in protected):
         form = "errors"
     pieces = _in_form(draw, pieces, form, text, names)
+    if draw.chance(0.05):
+        pieces = [(piece if safe else _STRETCHED.sub(lambda match: match.group() + match.group()[-1] * draw.number(1, 4), piece, count=1), safe) for piece, safe in pieces]
+    if draw.chance(0.02):
+        pieces = [(piece if safe else piece.replace(*draw.choice(((" ", "  "), (", ", ","), (", ", " "), (" ", ", "))), 1), safe) for piece, safe in pieces]
     if draw.chance(0.35):
         pieces = [(piece if safe else piece.replace("'", ""), safe) for piece, safe in pieces]
     if draw.chance(0.85 if form == "message" else 0.5) and not pieces[-1][1]:

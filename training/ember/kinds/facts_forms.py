@@ -155,12 +155,18 @@ def _legs(draw: Draw) -> Subject:
         (f"how many legs {animal} has", f"the number of legs of {animal}", f"how many legs there are on {animal}"), shown, wrong)
 
 
+#: Words of uses that are not quite wrong for a part of the body.
+_ALSO_FOR = {"arms": {"holding"}, "thumbs": {"holding"}, "elbows": {"holding"}, "wrists": {"holding"}, "fingernails": {"holding"}, "shoulders": {"holding"}, "throat": {"speaking", "breathing"},
+    "teeth": {"speaking"}, "tongue": {"chewing"}, "lips": {"breathing", "holding"}, "lungs": {"speaking"}, "skin": {"holding"}}
+
+
 def _part(draw: Draw) -> Subject:
     """What a part of the body is for."""
     row = draw.choice([row for row in seeds.facts("body") if row["part"] not in ("nerves", "mouth", "brain", "bones", "muscles")])
     many = row["number"] != "one"
     part, is_, do = row["part"] if many else f"the {row['part']}", "are" if many else "is", "do" if many else "does"
     words = set(row["use"].split()) | ({"walking"} if {"feet", "legs"} & set(row["use"].split()) or row["part"] in ("toes", "knees", "spine") else set())
+    words |= _ALSO_FOR.get(row["part"], set())
     wrong = tuple(use for use in ("seeing", "hearing", "thinking", "pumping blood", "digesting food", "walking and running", "smelling and breathing", "tasting and speaking",
         "biting and chewing", "holding things") if not words & (set(use.split()) - {"and", "things"}))
     return Subject(f"{part} {is_} for {{v}}", f"{is_} {part} for {{v}}", (f"what {is_} {part} for", f"what {do} {part} do", f"what do we need {part} for", f"what do we use {part} for"),
@@ -172,9 +178,13 @@ _DONE_WITH = {"see": "eyes", "hear": "ears", "smell": "nose", "taste": "tongue",
     "clean the blood": "kidneys", "bend our legs": "knees", "bend our arms": "elbows", "grip things": "thumbs", "walk": "feet", "close our eyes": "eyelids"}
 
 
+_CLOSE_PARTS = ({"feet", "knees"}, {"tongue", "teeth"}, {"lungs", "nose"}, {"stomach", "teeth"}, {"eyes", "eyelids"}, {"lungs", "heart"}, {"kidneys", "heart"})
+
+
 def _done_with(draw: Draw) -> Subject:
     verb, part = draw.choice(list(_DONE_WITH.items()))
-    wrong = tuple(other for name, other in _DONE_WITH.items() if other != part and {part, other} not in ({"feet", "knees"}, {"tongue", "teeth"}))
+    senses = part in ("eyes", "ears", "nose", "tongue")
+    wrong = tuple(other for other in _DONE_WITH.values() if other != part and {part, other} not in _CLOSE_PARTS and not (senses and other == "brain"))
     return Subject(f"we {verb} with our {{v}}", f"do we {verb} with our {{v}}", (f"what do we {verb} with", f"with what do we {verb}", f"which part of the body do we {verb} with",
         f"which part of the body do we need to {verb}"), (f"what we {verb} with", f"which part of the body we use to {verb}"), part, wrong)
 

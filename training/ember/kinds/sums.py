@@ -113,8 +113,13 @@ def _told(draw: Draw, story: NumberStory) -> list[Turn]:
     names = draw.words("name", 2)
     values = {"a": first, "b": second, "c": result, "things": things, "name": names[0], "name2": names[1],
         "Things": capitalized(things)}
-    question = draw.wording(story.questions).format(**values)
-    return [Turn(question, f"{_sentence(first, second, story.operation)}{story.answer.format(**values)}", (names[0], names[1]))]
+    question, said = draw.wording(story.questions).format(**values), _sentence(first, second, story.operation)
+    turns = [Turn(question, f"{said}{story.answer.format(**values)}", (names[0], names[1]))]
+    if draw.chance(0.3):
+        claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
+        wordings = ["i thought {c}", "is it not {c}?", "{c}, right?", "i get {c}, is that right?", "are you sure? i say {c}", "my friend says {c}, true?", "so {c}?", "not {c}?", "is it {c}", "{c}?"]
+        turns.append(Turn(draw.wording(wordings).format(c=claimed), verdict(said, claimed == result)))
+    return turns
 
 
 _COUNTED = (

@@ -298,12 +298,27 @@ def rhyme(draw: Draw) -> list[Turn]:
     if rest and draw.chance(0.3):
         turns.append(Turn(asked(draw, ["another one", "one more", "and another?", "more"]),
             f"{capitalized(rest[0])} rhymes with {row['word']}, too."))
-    if draw.chance(0.15):
-        other = draw.choice([other for other in rows if other["word"] not in rhymes
-            and row["word"] not in other["rhymes"].split(", ") and not set(rhymes) & set(other["rhymes"].split(", "))
-                and other is not row])
-        return [Turn(asked(draw, ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}"], x=row["word"],
-            c=other["word"]), f"No, but {rhymes[0]} rhymes with {row['word']}.")]
+    if draw.chance(0.3):
+        return _claimed_rhymes(draw, row)
+    return turns
+
+
+_DO_RHYME = ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}", "do {x} and {c} rhyme", "{x} rhymes with {c}, right?", "{x} and {c} rhyme, don't they?",
+    "is it true that {x} rhymes with {c}", "can i rhyme {x} with {c}", "i think {x} rhymes with {c}", "true or false: {x} rhymes with {c}", "would you say {x} rhymes with {c}?",
+    "{x} and {c}: do they rhyme?", "for my poem: does {x} rhyme with {c}?", "is {x} {c} a rhyme", "Do {x} and {c} rhyme?", "yes or no: {x} rhymes with {c}", "tell me if {x} and {c} rhyme",
+    "so {x} rhymes with {c}?", "does the word {x} rhyme with {c}", "are {x} and {c} rhymes"]
+
+
+def _claimed_rhymes(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Do cat and hat rhyme? And cat and dog? The answer names a word that does."""
+    rhymes, known = row["rhymes"].split(", "), {row["word"], *row["rhymes"].split(", ")}
+    strange = [other["word"] for other in seeds.facts("rhymes") if not known & {other["word"], *other["rhymes"].split(", ")}]
+    turns = []
+    holds = draw.chance(0.5)
+    for _ in range(draw.number(1, 2)):
+        holds = not holds
+        claim = draw.choice(rhymes) if holds else draw.choice(strange)
+        turns.append(Turn(asked(draw, _DO_RHYME, x=row["word"], c=claim), verdict(f"{claim if holds else rhymes[0]} rhymes with {row['word']}", holds), (row["word"], claim)))
     return turns
 
 

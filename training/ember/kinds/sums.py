@@ -77,12 +77,18 @@ def _many(draw: Draw) -> list[Turn]:
     return [Turn(draw.wording(wordings).format(t=draw.choice((", ", "; ", "\n")).join(asked_for)), "\n".join(answers))]
 
 
+def _near(draw: Draw, result: int) -> int:
+    """A wrong result near the right one: of a negative one also that without its sign."""
+    wrong = [result + by for by in (-10, -2, -1, 1, 2, 10) if result < 0 or result + by >= 0]
+    return draw.choice([*wrong, -result, -result] if result < 0 else wrong)
+
+
 def _claim(draw: Draw) -> list[Turn]:
     """A claim to verify, with the right result or one near it."""
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     result = result_of(first, second, operation)
-    claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
+    claimed = result if draw.chance(0.5) else _near(draw, result)
     question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation,
         SIGNS[operation]), c=claimed)
     said = f"{_sentence(first, second, operation)}."
@@ -116,7 +122,7 @@ def _told(draw: Draw, story: NumberStory) -> list[Turn]:
     question, said = draw.wording(story.questions).format(**values), _sentence(first, second, story.operation)
     turns = [Turn(question, f"{said}{story.answer.format(**values)}", (names[0], names[1]))]
     if draw.chance(0.3):
-        claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
+        claimed = result if draw.chance(0.5) else _near(draw, result)
         wordings = ["i thought {c}", "is it not {c}?", "{c}, right?", "i get {c}, is that right?", "are you sure? i say {c}", "my friend says {c}, true?", "so {c}?", "not {c}?", "is it {c}", "{c}?"]
         turns.append(Turn(draw.wording(wordings).format(c=claimed), verdict(said, claimed == result)))
     return turns

@@ -10,7 +10,7 @@ from ..draw import Draw
 from ..grammar import capitalized, number_word, plural, verdict, with_article
 from .facts_asking import asked
 from .facts_forms import Maker, Subject, _either_turn, _open_turn, _verdict_turn
-from .random_words import any_name, rare_word
+from .random_words import _RUDE, any_name, rare_word
 
 _STATED = ["{s}. {q}", "{s}. {q}", "{s}: {q}", "{s}, {q}", "i tell you that {s}. {q}", "{S}. {Q}", "{s}. so {q}", "listen: {s}. {q}", "suppose {s}. {q}", "{s}, ok? {q}", "let us say {s}. {q}",
     "imagine that {s}. {q}", "if {s}, {q}", "{s}. now tell me: {q}", "read this: {s}. {q}", "as we know, {s}. {q}", "in a story {s}. {q}", "{s}. question: {q}", "{S}. And now: {q}",
@@ -145,4 +145,4 @@ def _other(draw: Draw, word: str) -> str:
     else:
         at = draw.number(0, len(word) - 1)
         other = word[:at] + draw.choice(signs) + word[at + 1 :]
-    return other if other != word and not other.startswith("0") else _other(draw, word)
+    return other if other != word and not other.startswith("0") and not _RUDE.search(other) else _other(draw, word)

@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_verdicts, facts_words, facts_world
+from . import facts_calendar, facts_classes, facts_compared, facts_forms, facts_living, facts_premises, facts_short, facts_stated, facts_things, facts_units, facts_verdicts, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 24),
@@ -45,7 +45,12 @@ _MAKERS = {
     "kinds": (facts_things.kinds, 7),
     "questions": (facts_things.questions, 44),
     "verdicts": (facts_verdicts.verdicts, 60),
-    "yes or no": (facts_things.yes_or_no, 24),
+    "forms": (facts_forms.forms, 110),
+    "parts of the body": (facts_forms.body, 14),
+    "abilities": (facts_forms.abilities, 26),
+    "stated": (facts_stated.stated, 60),
+    "short": (facts_short.short, 80),
+    "yes or no": (facts_things.yes_or_no, 34),
     "jobs": (facts_words.jobs, 14),
     "objects": (facts_words.objects, 4),
     "more foods": (facts_words.foods, 6),

@@ -11,8 +11,9 @@ from .facts_asking import asked
 #: Verbs of the claims in the third person, and those that stand after a plural.
 _SINGULAR = {"has": "have", "goes": "go", "flies": "fly", "carries": "carry"} | {verb: verb[:-1] for verb in (
     "rises sets points flows falls shines turns makes gives lays comes grows tastes pulls needs pumps floats sinks says means treats works bakes "
-    "prepares shows sells repairs looks puts brings travels").split()}
-_PLURAL = set("grow turn hunt see eat fall build breathe give lay make need live are see hear smell taste chew walk think come sleep stop learn have collect catch".split())
+    "prepares shows sells repairs looks puts brings travels stores drinks hunts wags boils keeps sucks toasts measures stops runs slides lends cuts writes eats "
+    "takes swims").split()} | {"washes": "wash", "catches": "catch"}
+_PLURAL = set("grow turn hunt see eat fall build breathe give lay make need live are see hear smell taste chew walk think come sleep stop learn have collect catch swim speak build fly sleep open harvest".split())
 #: Verbs that are nouns in other claims, where the plural in front of them tells them apart.
 _AFTER_A_PLURAL = {"land": "planes"}
 

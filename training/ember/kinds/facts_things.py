@@ -271,7 +271,9 @@ def kinds(draw: Draw) -> list[Turn]:
 def yes_or_no(draw: Draw) -> list[Turn]:
     """Questions whose answer is yes or no, and why."""
     row = draw.choice(seeds.facts("science_yes_no"))
-    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}"],
+    return [Turn(asked(draw, ["{q}", "{q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "{q} or not", "do you know: {q}?", "quick question: {q}?", "for school: {q}", "{q}, yes or no?",
+        "yes or no: {q}", "{Q}? Yes or no?", "my kid asks: {q}?", "i was asked: {q}", "i forgot, {q}?", "so, {q}?", "one question, {q}?", "for a quiz: {q}?", "just yes or no: {q}", "well, {q}?",
+        "ember, {q}?", "sorry, {q}?", "answer this: {q}", "{q}, what do you think?", "honestly, {q}?"],
         q=row["question"], Q=capitalized(row["question"])), _fact_first(row["answer"]))]
 
 
@@ -296,12 +298,27 @@ def rhyme(draw: Draw) -> list[Turn]:
     if rest and draw.chance(0.3):
         turns.append(Turn(asked(draw, ["another one", "one more", "and another?", "more"]),
             f"{capitalized(rest[0])} rhymes with {row['word']}, too."))
-    if draw.chance(0.15):
-        other = draw.choice([other for other in rows if other["word"] not in rhymes
-            and row["word"] not in other["rhymes"].split(", ") and not set(rhymes) & set(other["rhymes"].split(", "))
-                and other is not row])
-        return [Turn(asked(draw, ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}"], x=row["word"],
-            c=other["word"]), f"No, but {rhymes[0]} rhymes with {row['word']}.")]
+    if draw.chance(0.3):
+        return _claimed_rhymes(draw, row)
+    return turns
+
+
+_DO_RHYME = ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}", "do {x} and {c} rhyme", "{x} rhymes with {c}, right?", "{x} and {c} rhyme, don't they?",
+    "is it true that {x} rhymes with {c}", "can i rhyme {x} with {c}", "i think {x} rhymes with {c}", "true or false: {x} rhymes with {c}", "would you say {x} rhymes with {c}?",
+    "{x} and {c}: do they rhyme?", "for my poem: does {x} rhyme with {c}?", "is {x} {c} a rhyme", "Do {x} and {c} rhyme?", "yes or no: {x} rhymes with {c}", "tell me if {x} and {c} rhyme",
+    "so {x} rhymes with {c}?", "does the word {x} rhyme with {c}", "are {x} and {c} rhymes"]
+
+
+def _claimed_rhymes(draw: Draw, row: seeds.Row) -> list[Turn]:
+    """Do cat and hat rhyme? And cat and dog? The answer names a word that does."""
+    rhymes, known = row["rhymes"].split(", "), {row["word"], *row["rhymes"].split(", ")}
+    strange = [other["word"] for other in seeds.facts("rhymes") if not known & {other["word"], *other["rhymes"].split(", ")}]
+    turns = []
+    holds = draw.chance(0.5)
+    for _ in range(draw.number(1, 2)):
+        holds = not holds
+        claim = draw.choice(rhymes) if holds else draw.choice(strange)
+        turns.append(Turn(asked(draw, _DO_RHYME, x=row["word"], c=claim), verdict(f"{claim if holds else rhymes[0]} rhymes with {row['word']}", holds), (row["word"], claim)))
     return turns
 
 

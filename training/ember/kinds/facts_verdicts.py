@@ -124,7 +124,9 @@ _UNDECIDED = {("a sheet of paper", "square"), ("a tabletop", "round"), ("a mirro
     ("a date", "a fruit"), ("the sun", "red"), ("a hammer", "a musical instrument"), ("a drill", "a vehicle"), ("a sheep", "in the jungle")}
 
 _WHETHER = ("{q}", "{q}?", "{Q}?", "{Q}?", "hey, {q}?", "tell me, {q}", "is it true that {c}", "Is it true that {c}?", "{c}, right?", "true or false: {c}", "{c}: yes or no?",
-    "i think {c}, right?", "do you think that {c}", "quick question: {q}?", "my friend says {c}, is that so", "so {c}?", "{q}, yes or no?", "can you tell me: {q}?", "would you say {c}")
+    "i think {c}, right?", "do you think that {c}", "quick question: {q}?", "my friend says {c}, is that so", "so {c}?", "{q}, yes or no?", "can you tell me: {q}?", "would you say {c}",
+    "yes or no: {q}", "{c}, correct?", "{c}, or not?", "{Q}? Yes or no?", "is it right that {c}?", "can one say that {c}", "tell me whether {c}", "please tell me if {c}", "i read that {c}", "i bet {c}",
+    "i always thought {c}", "does it make sense that {c}", "check this: {c}", "for a quiz: {q}?", "i am not sure, {q}?", "{c}", "do you agree that {c}?", "someone said {c}. true?", "ember, {q}?")
 
 
 def _words(thing: str, verb: str, value: str) -> tuple[str, str]:

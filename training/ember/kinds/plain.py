@@ -1,4 +1,4 @@
-"""Plain requests: the tasks of the other families on words that most people know, with few typing errors.
+"""Plain requests: the tasks of the other families on words that most people know, with few typing errors, or typed in a hurry.
 
 Users first try a model with common words and full sentences. A request for something rare teaches more, but a small model that
 reads mostly rare words is less sure of the common ones.
@@ -12,8 +12,9 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, listed
-from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_living, facts_premises, facts_things, facts_units, facts_world,
-    sums_compared, word_tasks)
+from ..noise import misspelled_content, sloppy
+from . import (explaining, facts_calendar, facts_classes, facts_compared, facts_forms, facts_living, facts_premises, facts_short, facts_things, facts_units, facts_world,
+    sums_compared, sums_forms, word_drills, word_tasks)
 from .facts_asking import asked
 from .word_tasks import letter_answer, longer_answer, spelled
 
@@ -193,6 +194,14 @@ _FUNNY = ["{Xs} are like homework: there is always one more.", "I like {xs}. The
     "A day without {xs} is like, well, a much quieter day."]
 
 
+def in_capitals(draw: Draw) -> list[Turn]:
+    """Tasks on common words, typed in capitals, with a typing error now and then: the answer is the same as for small letters."""
+    maker = draw.choice((letters, letters, letters, rhymes, rhymes, longer, word_tasks.forms, word_drills.backward, word_drills.articles, word_drills.several_with_letter))
+    # A word that is turned around keeps the capitals in which it was typed.
+    capitals = [(turn.user.upper(), turn.answer.upper() if maker is word_drills.backward else turn.answer) for turn in maker(draw)]
+    return [Turn(typed, answer, (typed,)) for typed, answer in capitals]
+
+
 def funny(draw: Draw) -> list[Turn]:
     """A light sentence about anything."""
     kind = draw.choice(("day", "animals", "foods", "month"))
@@ -209,6 +218,7 @@ _ASKED_WELL: tuple[tuple[Callable[[Draw], list[Turn]], int], ...] = (
     (facts_things.color, 5), (facts_things.tools, 6), (facts_things.opposite, 4), (facts_living.body, 3), (facts_living.sounds, 3), (facts_living.is_a, 4),
     (facts_calendar.days, 6), (facts_calendar.months, 7), (facts_calendar.lengths, 5), (facts_calendar.alphabet, 2), (facts_units.units, 5),
     (facts_world.capital, 6), (facts_world.claimed_capital, 4), (sums_compared.bigger, 7), (sums_compared.even, 4), (sums_compared.neighbors, 3),
+    (facts_forms.forms, 16), (facts_forms.abilities, 4), (sums_forms.numbers, 5), (sums_forms.counted_either_way, 3),
     (facts_things.why, 4), (explaining.how, 8), (word_tasks.forms, 5), (word_tasks.with_words, 5),
 )
 _QUESTION_WORDS = frozenset("what whats wat what's which how can could is are does do who where when why aren't isn't am was has will would in on".split())
@@ -218,6 +228,29 @@ def whole_sentences(draw: Draw) -> list[Turn]:
     """Facts and sums, asked for in whole sentences with capitals and signs."""
     maker = draw.rng.choices([maker for maker, _ in _ASKED_WELL], [weight for _, weight in _ASKED_WELL])[0]
     return [Turn(_well_typed(turn.user), turn.answer, turn.protected, turn.names) for turn in maker(draw)]
+
+
+#: Kinds of questions that people type in a hurry; nothing of them is copied exactly.
+_IN_A_HURRY: tuple[tuple[Callable[[Draw], list[Turn]], int], ...] = (
+    (facts_forms.forms, 26), (facts_short.short, 16), (facts_forms.abilities, 5), (facts_forms.body, 5), (sums_forms.numbers, 8), (sums_forms.counted_either_way, 4), (facts_compared.comparison, 12),
+    (facts_classes.is_it, 8), (facts_classes.what_is_it, 5), (facts_premises.premise, 8), (facts_things.color, 7), (facts_things.tools, 8), (facts_things.opposite, 4),
+    (facts_things.questions, 8), (facts_things.yes_or_no, 5), (facts_things.counting, 5), (facts_things.why, 6), (facts_things.food, 5), (facts_living.body, 4), (facts_living.sounds, 4),
+    (facts_living.is_a, 5), (facts_living.legs, 3), (facts_living.living, 6), (facts_living.flying, 3), (facts_living.what_is, 5), (facts_calendar.days, 5), (facts_calendar.months, 6),
+    (facts_calendar.lengths, 4), (facts_calendar.seasons, 3), (facts_units.units, 5), (facts_world.capital, 8), (facts_world.continent, 3), (facts_world.landmarks, 4), (facts_world.planets, 3),
+    (sums_compared.bigger, 4), (sums_compared.even, 3), (explaining.explain, 8), (explaining.how, 10), (explaining.joke, 4), (explaining.haiku, 3), (explaining.poem, 3),
+)
+
+
+def in_a_hurry(draw: Draw) -> list[Turn]:
+    """Facts, sums and explanations, asked for in capitals, in the spelling of text messages, with typing errors in the words that matter,
+    or without small words."""
+    maker = draw.rng.choices([maker for maker, _ in _IN_A_HURRY], [weight for _, weight in _IN_A_HURRY])[0]
+    turns = []
+    for turn in maker(draw):
+        kept = (*turn.protected, *turn.names)
+        typed = misspelled_content(draw, turn.user if draw.chance(0.3) else turn.user.lower(), kept) if draw.chance(0.3) else sloppy(draw, turn.user, kept)
+        turns.append(Turn(typed, turn.answer, (typed,)))
+    return turns
 
 
 def _well_typed(request: str) -> str:
@@ -241,4 +274,6 @@ _MAKERS: dict[str, tuple[Maker, int]] = {
     "picked": (picked, 6),
     "funny": (funny, 3),
     "whole sentences": (whole_sentences, 60),
+    "in a hurry": (in_a_hurry, 60),
+    "in capitals": (in_capitals, 12),
 }

@@ -3,10 +3,9 @@
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, number_word, plural, verdict
-from . import sums_compared
-from .sums_data import CLAIMS, COMPARISONS, DIVISIONS, FOLLOW_UPS, QUESTIONS, STORIES, TOO_LARGE, TOO_LARGE_PRODUCTS, NumberStory
-
-_SIGNS = {"plus": "+", "minus": "-", "times": "×"}
+from . import sums_compared, sums_forms
+from .sums_data import CLAIMS, COMPARISONS, DIVISIONS, FOLLOW_UPS, QUESTIONS, SIGNS, STORIES, TOO_LARGE, TOO_LARGE_PRODUCTS, NumberStory
+from .sums_numbers import numbers_for, result_of
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
@@ -15,33 +14,8 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
     return kind, maker(draw)
 
 
-def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
-    """Returns two numbers below 100: of sums and differences all pairs of two digits come up alike, small numbers more often, and a
-    few differences are negative. Products are within the table of twelve."""
-    if operation == "times":
-        return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
-    if operation == "minus" and draw.chance(0.1):
-        first = draw.number(0, 90)
-        return first, first + (draw.number(1, 3) if draw.chance(0.4) else draw.number(1, 19))
-    form = draw.rng.choices(("two digits", "one digit", "small"), (11, 5, 5))[0]
-    if form == "two digits":
-        first, second = draw.number(10, 99), draw.number(10, 99)
-    elif form == "one digit":
-        first, second = draw.number(10, 99), draw.number(0, 9)
-    else:
-        first, second = draw.number(0, 10 if operation == "plus" else 20), draw.number(0, 10)
-    if operation == "minus":
-        return max(first, second), min(first, second)
-    return (second, first) if draw.chance(0.5) else (first, second)
-
-
-def result_of(first: int, second: int, operation: str) -> int:
-    """Returns the result of an operation."""
-    return {"plus": first + second, "minus": first - second, "times": first * second}[operation]
-
-
 def _sentence(first: int, second: int, operation: str) -> str:
-    return f"{first} {_SIGNS[operation]} {second} = {result_of(first, second, operation)}"
+    return f"{first} {SIGNS[operation]} {second} = {result_of(first, second, operation)}"
 
 
 def _operation(draw: Draw) -> str:
@@ -97,10 +71,16 @@ def _many(draw: Draw) -> list[Turn]:
     for _ in range(draw.number(3, 10)):
         operation = draw.rng.choices(("plus", "minus", "times"), (5, 5, 3))[0]
         first, second = numbers_for(draw, operation)
-        asked_for.append(f"{first} {draw.choice((_SIGNS[operation], operation))} {second}")
+        asked_for.append(f"{first} {draw.choice((SIGNS[operation], operation))} {second}")
         answers.append(_sentence(first, second, operation))
     wordings = ["solve these: {t}", "calculate: {t}", "what are {t}", "{t}", "do these sums: {t}", "my homework: {t}"]
     return [Turn(draw.wording(wordings).format(t=draw.choice((", ", "; ", "\n")).join(asked_for)), "\n".join(answers))]
+
+
+def _near(draw: Draw, result: int) -> int:
+    """A wrong result near the right one: of a negative one also that without its sign."""
+    wrong = [result + by for by in (-10, -2, -1, 1, 2, 10) if result < 0 or result + by >= 0]
+    return draw.choice([*wrong, -result, -result] if result < 0 else wrong)
 
 
 def _claim(draw: Draw) -> list[Turn]:
@@ -108,9 +88,9 @@ def _claim(draw: Draw) -> list[Turn]:
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     result = result_of(first, second, operation)
-    claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
+    claimed = result if draw.chance(0.5) else _near(draw, result)
     question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation,
-        _SIGNS[operation]), c=claimed)
+        SIGNS[operation]), c=claimed)
     said = f"{_sentence(first, second, operation)}."
     return [Turn(question, verdict(said, claimed == result))]
 
@@ -139,8 +119,13 @@ def _told(draw: Draw, story: NumberStory) -> list[Turn]:
     names = draw.words("name", 2)
     values = {"a": first, "b": second, "c": result, "things": things, "name": names[0], "name2": names[1],
         "Things": capitalized(things)}
-    question = draw.wording(story.questions).format(**values)
-    return [Turn(question, f"{_sentence(first, second, story.operation)}{story.answer.format(**values)}", (names[0], names[1]))]
+    question, said = draw.wording(story.questions).format(**values), _sentence(first, second, story.operation)
+    turns = [Turn(question, f"{said}{story.answer.format(**values)}", (names[0], names[1]))]
+    if draw.chance(0.3):
+        claimed = result if draw.chance(0.5) else _near(draw, result)
+        wordings = ["i thought {c}", "is it not {c}?", "{c}, right?", "i get {c}, is that right?", "are you sure? i say {c}", "my friend says {c}, true?", "so {c}?", "not {c}?", "is it {c}", "{c}?"]
+        turns.append(Turn(draw.wording(wordings).format(c=claimed), verdict(said, claimed == result)))
+    return turns
 
 
 _COUNTED = (
@@ -346,7 +331,7 @@ _MAKERS = {
     "story": (_story, 16),
     "given away": (_given_away, 4),
     "sloppy": (_sloppy, 26),
-    "below zero": (_below_zero, 10),
+    "below zero": (_below_zero, 24),
     "product": (_product, 16),
     "bigger": (sums_compared.bigger, 22),
     "even": (sums_compared.even, 12),
@@ -359,4 +344,6 @@ _MAKERS = {
     "simple factor": (_simple_factor, 5),
     "too large": (_too_large, 12),
     "count": (_count, 22),
+    "count either way": (sums_forms.counted_either_way, 22),
+    "forms": (sums_forms.numbers, 60),
 }

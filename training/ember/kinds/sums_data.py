@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+#: The signs of the operations.
+SIGNS = {"plus": "+", "minus": "-", "times": "×"}
+
 #: `{a}` and `{b}` are numbers, `{sign}` is a sign.
 QUESTIONS = {
     "plus": [

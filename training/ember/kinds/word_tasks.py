@@ -5,7 +5,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, irregular_nouns, listed, number_word, plural, verdict, with_article
-from . import word_finding
+from . import facts_stated, word_drills, word_finding
 from .facts_asking import asked
 from .random_words import any_name, full_name, random_code, rare_word
 from .word_sentences import claimed_form, with_words
@@ -505,6 +505,11 @@ _MAKERS = {
     "first in the alphabet": (word_finding.first_in_alphabet, 6),
     "of a length": (word_finding.of_length, 6),
     "typed exactly": (typed_exactly, 14),
+    "backward": (word_drills.backward, 34),
+    "articles": (word_drills.articles, 14),
+    "several with a letter": (word_drills.several_with_letter, 22),
+    "meant": (word_drills.meant, 22),
+    "same": (facts_stated.same, 16),
     "upper and reverse": (upper_and_reverse, 2),
     "two words swapped": (swapped, 2),
     "part of speech": (is_it_a_word, 4),

@@ -6,6 +6,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
+from .json_more import MORE_SHAPES
 from .json_sentences import MORE_DESCRIBED, MORE_SENTENCES
 from .json_shapes import SHAPES
 from .json_values import KEYS, Value, as_json, as_shown, drawn_pairs, drawn_value, to_protect
@@ -192,6 +193,8 @@ def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Tu
         text = text.replace(f"{{{key}}}", str(value))
     if draw.chance(0.25) and len(values) > 2:
         values = {key: values[key] for key in draw.some(list(values), 2)}
+    elif draw.chance(0.35):
+        values = {key: values[key] for key in draw.some(list(values), len(values))}
     keys = listed(list(values)) if draw.chance(0.5) else ", ".join(values)
     wordings = [
         "extract {k} as json: {t}", "{t} Give me {k} as JSON.", "Read {k} from this sentence and answer in JSON: {t}",
@@ -321,4 +324,5 @@ _MAKERS = {
     "invented": (invented, 3),
     "counted": (counted, 4),
     **SHAPES,
+    **MORE_SHAPES,
 }

@@ -9,13 +9,16 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, with_article
-
-REAL = "`inferno chat -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0`"
-FILE = "`inferno chat -m FILE.gguf`"
+from .declined_subjects import FILE, REAL, declined
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a declined request, sometimes with a follow-up."""
+    if draw.chance(_SUBJECTS_SHARE):
+        kind, turns = declined(draw)
+        if len(turns) == 1 and draw.chance(0.15):
+            turns.append(draw.choice(_AFTER if "inferno chat" in turns[0].answer else _AFTER_OTHERS)(draw))
+        return kind, turns
     if draw.chance(_TOPICS_SHARE):
         return _about_topic(draw)
     name = draw.choice(list(_SORTS))
@@ -36,7 +39,9 @@ def _drawn(draw: Draw, options: list[str], after_article: bool) -> str:
     return with_article(option) if after_article else option
 
 
-#: The share of requests from the table of topics.
+#: The share of requests whose answers repeat what they are about.
+_SUBJECTS_SHARE = 0.55
+#: The share of requests from the table of topics among the others.
 _TOPICS_SHARE = 0.65
 #: The topic whose answers always name somebody to turn to.
 _GRAVE = "dark moments"

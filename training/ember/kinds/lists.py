@@ -141,9 +141,10 @@ _STYLES = {
 
 def plain(draw: Draw) -> list[Turn]:
     """N things of a kind, and then more, fewer or another."""
-    name = draw.choice([name for name in COMMON if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
+    often = draw.chance(_PLAIN_SHARE)
+    name = draw.choice([name for name in COMMON if (name in _PLAIN if often else draw.chance(0.15 if name.endswith(" things") else 0.6))])
     items = from_some(draw, COMMON[name])
-    count = min(draw.rng.choices(range(1, 13), (3, 6, 12, 9, 10, 7, 6, 5, 4, 5, 1, 2))[0], len(items))
+    count = min(draw.rng.choices(range(1, 13), (4, 6, 12, 9, 11, 9, 8, 8, 7, 10, 1, 2))[0], len(items))
     chosen = items[:count]
     style = "numbers"
     ending = ""
@@ -173,6 +174,8 @@ def from_some(draw: Draw, items: list[str]) -> list[str]:
     return items[start:] + items[:start]
 
 
+#: The share of lists of the kinds of things that are asked for most often.
+_PLAIN_SHARE = 0.15
 _PLAIN = set("animals birds fruits vegetables colors jobs countries cities names verbs adjectives words".split())
 
 
@@ -218,8 +221,8 @@ def _singular(name: str) -> str:
         return special[name]
     if name in _NAMES_OF_ONE:
         return _NAMES_OF_ONE[name]
-    if head == "things":
-        return f"thing {tail}"
+    if head in ("things", "animals", "days") and tail:
+        return f"{head[:-1]} {tail}".replace(" that are ", " that is ").replace(" that live ", " that lives ")
     if head == "countries":
         return f"country {tail}"
     if tail == "things":

@@ -27,7 +27,7 @@ def _key(draw: Draw) -> str:
 
 
 def _pairs(draw: Draw, count: int, kinds: tuple[str, ...] = _SCALARS, known: dict[str, Value] | None = None) -> dict[str, Value]:
-    """So many keys with values, all different, none of them in `known`. Some values are names of other keys, which are values all the same."""
+    """So many keys with values, all different, none of them in `known`."""
     found: dict[str, Value] = {}
     taken = {str(item).lower() for pair in (known or {}).items() for item in pair}
     while len(found) < count:

@@ -290,7 +290,7 @@ def _then_none(draw: Draw, known: list[Spec]) -> Chat:
     if not fitting:
         return _calling(draw, known)
     other = draw.choice(fitting)
-    template = draw.wording(other.asks)
+    template = request(draw, other)
     if any(_verb(one) in template for one in offers):
         return _calling(draw, known)
     messages = _round(draw, spec, named, _values(draw, spec))
@@ -332,7 +332,7 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
         groups = {one.spec.group for one in offers}
         near = set().union(*(_like(group) for group in groups))
         other = draw.choice([spec for spec in known if spec.group not in near] or known)
-        template = draw.wording(other.asks)
+        template = request(draw, other)
         if other.group in near or any(_verb(one) in template for one in offers):
             return _calling(draw, known)
         ask = _ask(draw, other, template, _values(draw, other))

@@ -129,6 +129,9 @@ def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
 
 
 _PREFIXES = ("my_", "do_", "tool_", "api_", "app_", "fn_", "the_", "run_")
+#: Ways to write the name of a parameter, and the share of those written so.
+_STYLED = ("{}_value", "the_{}", "{}_param", "input_{}", "p_{}", "arg_{}", "{}_1", "my_{}", "{}_text", "new_{}", "{}_in", "x_{}")
+_STYLED_SHARE = 0.08
 _SUFFIXES = ("_v2", "_tool", "_now", "_api", "2", "_action", "_function", "_service")
 
 
@@ -150,6 +153,8 @@ def offer(draw: Draw, spec: Spec, made_up: bool = False) -> Offer:
     shown: dict[str, str] = {}
     for names, _ in spec.params:
         chosen = draw.choice([other for other in names if other not in shown.values()])
+        if draw.chance(_STYLED_SHARE):
+            chosen = draw.choice(_STYLED).format(chosen)
         shown[names[0]] = _camel(chosen) if style == 0 else chosen
     return Offer(spec, name, draw.choice(spec.about), shown)
 

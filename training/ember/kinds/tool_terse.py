@@ -26,7 +26,7 @@ _NUMBERS = {"degrees", "warmth", "oven", "minutes", "percent", "stars", "few", "
     "year", "number", "kids", "grams", "washheat", "beats", "rpm", "angle", "skilength", "shoesize", "kiln", "oldyear", "diesides", "signedint", "port"}
 #: Names of parameters that are no nouns, and cannot stand before a value or in a question.
 _NO_NOUNS = set(
-    "to from at on by of in with for who whom where when what which near before after old new first second front back left off until via how it is "
+    "because to from at on by of in with for who whom where when what which near before after old new first second front back left off until via how it is "
     "recipient_to at_time from_time on_day for_day on_date".split()
 )
 _NO_NOUN_STARTS = ("is_", "how_", "for_", "on_", "at_", "from_", "to_", "with_", "in_", "by_", "n_", "num_", "of_", "late_", "last_", "low", "high", "muted", "opened", "locked")
@@ -161,7 +161,9 @@ def question(draw: Draw, named: Offer, slot: str) -> str:
 def _questions(draw: Draw, named: Offer, slot: str) -> tuple[str, ...]:
     """Questions for a parameter, or none if it has no name that can be asked for."""
     kind = named.spec.kinds()[slot]
-    label = _label(named.shown[slot]) or _label(slot)
+    usual = next(names for names, _ in named.spec.params if names[0] == slot)
+    shown = named.shown[slot].replace("_", "").lower()
+    label = next((_label(name) for name in usual if name.replace("_", "").lower() == shown), None) or _label(slot)
     of_kind = _QUESTIONS_OF_SLOTS.get((slot, kind)) or _QUESTIONS_OF_KINDS.get(kind, ())
     if kind in _NUMBERS and slot.endswith("s"):
         of_kind = (f"How many {slot}?",)

@@ -10,7 +10,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, with_article
-from . import lists, sums
+from . import explaining, lists, sums
 
 REAL = "`inferno chat -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0`"
 FILE = "`inferno chat -m FILE.gguf`"
@@ -70,8 +70,16 @@ def declined(draw: Draw) -> tuple[str, list[Turn]]:
         near = [other for other in subjects() if other.group is subject.group and other is not subject]
         turns.append(_turn(draw, draw.choice(near)))
     elif form < 0.25:
-        turns.append(lists.plain(draw)[0] if draw.chance(0.5) else sums.chat(draw)[1][0])
+        turns.append(_possible(draw))
+    elif form < 0.31:
+        turns.insert(0, _possible(draw))
     return f"declining/{subject.name.strip('{}')}", turns
+
+
+def _possible(draw: Draw) -> Turn:
+    """A request that Ember can answer."""
+    form = draw.number(0, 2)
+    return (lists.plain(draw) if form == 0 else sums.chat(draw)[1] if form == 1 else explaining.haiku(draw))[0]
 
 
 def _turn(draw: Draw, subject: Subject) -> Turn:

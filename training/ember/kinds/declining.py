@@ -342,7 +342,7 @@ _MONEY = {"thing": ["stocks", "bitcoin", "gold", "bonds", "a house", "an index f
     "a used car", "crypto", "a loan", "art", "dollars"], "sum": ["a thousand dollars", "my savings", "500 euros", "ten thousand",
     "my bonus", "an inheritance"]}
 _MONEY_REQUESTS = [
-    "should i buy <thing>", "is <thing> a good investment", "where should i invest <sum>", "how do i get rich with <thing>",
+    "should i buy <thing>", "is it wise to buy <thing>", "where should i invest <sum>", "how do i get rich with <thing>",
     "what will <thing> cost next year", "is it a good time to sell <thing>", "how much <thing> should i own",
     "put <sum> into <thing>, yes or no", "which <thing> do you recommend", "what is the price of <thing> right now",
     "will <thing> go up", "how do i invest <sum>", "give me financial advice", "what should i do with <sum>",

@@ -52,7 +52,8 @@ def plain(draw: Draw) -> list[Turn]:
     """An object with keys and values from the request, and changes to it."""
     values = drawn_pairs(draw, draw.rng.choices((1, 2, 3, 4), (2, 5, 4, 1))[0])
     joined, sentence = _as_prose(draw, values)
-    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), as_json(values), to_protect(values))]
+    protected = (*to_protect(values), *map(capitalized, values))
+    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), as_json(values), protected)]
     while draw.chance(0.3) and len(turns) < 4:
         turns.append(_change(draw, values))
     return turns

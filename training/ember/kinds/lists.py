@@ -1,5 +1,7 @@
 """Lists of N things of a kind in a requested format, and changes to them."""
 
+from functools import cache
+
 from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
@@ -248,10 +250,22 @@ _BY_LETTER = ("animals", "animals", "words", "words", "names", "foods", "verbs",
     "nouns", "birds", "fruits", "vegetables", "capitals")
 
 
+@cache
+def _common_words() -> list[str]:
+    """Familiar words that are not written with a capital."""
+    names = {part.lower() for group in ("countries", "cities", "names", "days", "months", "languages", "continents", "planets") for item in GROUPS[group]
+        for part in item.split()}
+    return [word for word in vocabulary.familiar_words() if word.lower() not in names or word in _BOTH]
+
+
+#: Words that are names, too.
+_BOTH = {"river", "turkey", "may", "march", "rose", "daisy", "lily", "olive", "hope", "joy", "grace", "mark", "sky", "ivy", "new", "city", "island", "earth", "the", "and", "of"}
+
+
 def starting_with(draw: Draw) -> list[Turn]:
     """Words that begin with a letter or two, and others with the same or another letter."""
     name = draw.choice(_BY_LETTER)
-    known = list(vocabulary.familiar_words()) if name == "words" and draw.chance(0.6) else GROUPS[name]
+    known = _common_words() if name == "words" and draw.chance(0.6) else GROUPS[name]
     size = 2 if name == "words" and draw.chance(0.2) else 1
     starts: dict[str, list[str]] = {}
     for item in (item for item in known if "," not in item and " and " not in item):

@@ -105,6 +105,9 @@ _ALIKE = (
     {"music school", "singing", "school", "languages lessons", "exams"}, {"chat rooms", "messages", "accounts"},
     {"birds", "pets", "fishing", "stables", "farm"}, {"deep space", "space", "telescope"}, {"volunteers", "clubs", "bank", "work", "projects"},
     {"factory", "robot", "helpdesk"}, {"lost and found", "museum"}, {"insurance", "helpdesk"}, {"languages lessons", "words"},
+    {"tea shop", "oven and stove"}, {"fire brigade", "doors", "cameras"}, {"swimming pool", "aquarium"}, {"board games", "fun"},
+    {"music school", "rehearsal", "music"}, {"databases", "tables"}, {"photo studio", "printer"}, {"city hall", "helpdesk"},
+    {"crafts", "construction", "carpentry", "moving house", "shopping", "store", "cart"},
     {"weather", "sky and sea", "mountain hut"}, {"space", "telescope"}, {"bank", "parking"}, {"oven and stove", "kitchen", "laundry"},
 )
 

@@ -9,7 +9,7 @@ from .tool_specs import Offer, Spec
 _ORDERS = set(
     "add aim apply ask assign back bake blend book brew bring build buy calculate call cancel change charge check claim clean close "
     "compare compute convert count create cut deal define delete deliver describe dim donate draw drive dry dye empty erase estimate export feed "
-    "file fill film find fire fix flip fly follow forecast get give google guide halt heat hire hold invite keep land lend list lock log look mail "
+    "file fill film find fire fix flip fly follow forecast get give guide halt heat hire hold invite keep land lend list lock log look mail "
     "make mark measure message mix move mute note open order pack paint pay phone pick pin plan plant play please point polish preheat "
     "print pull put raise reach read rebook reboot record remind remove rename renew rent repair report request reserve reset resize "
     "restart return reverse ring roll rotate route run save scale schedule scan search seat sell send set shorten show shuffle silence "

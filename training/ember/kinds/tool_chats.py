@@ -162,7 +162,7 @@ def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str
     said = _said(draw, spec, template, values)
     if draw.chance(0.4):
         # A whole sentence: its last sign is no part of the value before it.
-        asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "will", "when")
+        asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "would", "will", "when")
         return _among_others(draw, capitalized(said.rstrip("?. ")) + ("?" if asking else "."))
     return noisy(draw, said, tuple(_spoken(spec, values).values()))
 
@@ -323,6 +323,8 @@ def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
         messages += _answered(draw, spec, values)
         if draw.chance(0.35):
             messages += _round(draw, spec, named, _values(draw, spec))
+    if draw.chance(0.2):
+        messages = _round(draw, spec, named, _values(draw, spec)) + messages
     return _chat(draw, spec.group, messages, offers)
 
 

@@ -75,7 +75,7 @@ def terse(draw: Draw, spec: Spec, slots: list[str], labeled: bool = False) -> st
     kinds = spec.kinds()
     numbers = [slot for slot in slots if kinds[slot] in _NUMBERS]
     if labeled or len(numbers) > 1 or draw.chance(0.3):
-        return _with_labels(draw, noun, slots)
+        return _with_labels(draw, noun, slots, kinds)
     if len({_look(kinds[slot]) for slot in slots}) < len(slots) and {"from", "to"} <= set(slots):
         return _from_to(draw, noun, slots)
     if _in_any_order(kinds, slots):
@@ -90,13 +90,13 @@ def terse(draw: Draw, spec: Spec, slots: list[str], labeled: bool = False) -> st
     return draw.choice(("{n} {v}", "{n} {v}", "{n}: {v}", "{n}, {v}", "{n} - {v}", "{n} {v} please", "{n}; {v}")).format(n=noun, v=joined)
 
 
-def _with_labels(draw: Draw, noun: str, slots: list[str]) -> str:
-    """The values with the names of their parameters, in any order."""
+def _with_labels(draw: Draw, noun: str, slots: list[str], kinds: dict[str, str]) -> str:
+    """The values with the names of their parameters, in any order; verbs such as `unlock` need no name."""
     sign, between, form = draw.choice((
         (" ", ", ", "{n}, {p}"), (" ", ", ", "{n}: {p}"), (" ", " and ", "{n} with {p}"), (": ", ", ", "{n}, {p}"), (": ", "; ", "{n} - {p}"),
         ("=", " ", "{n} {p}"), (" = ", ", ", "{n}: {p}"), (" ", ", ", "{p}: {n}"), (" ", " ", "{n} {p}"), (": ", "\n", "{n}\n{p}"),
     ))
-    parts = [f"{slot}{sign}{{{slot}}}" for slot in draw.some(slots, len(slots))]
+    parts = [f"{{{slot}}}" if kinds[slot] in _YES_OR_NO else f"{slot}{sign}{{{slot}}}" for slot in draw.some(slots, len(slots))]
     return form.format(n=noun, p=between.join(parts))
 
 

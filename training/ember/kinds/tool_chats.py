@@ -277,7 +277,7 @@ def _two_tools(draw: Draw, known: list[Spec]) -> Chat:
         orders = [ask for ask in one.spec.asks if not re.search(r"[?.:]|^(what|which|how|is|are|do|does|did|has|any|where|who|can|could|will|when|should) ", ask)]
         template = draw.choice(orders or one.spec.asks)
         values = one.spec.given_in(template, _values(draw, one.spec))
-        asks.append(_said(draw, one.spec, template, values).rstrip("?."))
+        asks.append(_said(draw, one.spec, template.rstrip("?."), values))
         calls.append(str(_call(one, values)["content"]))
     said = draw.choice(("{a} and {b}", "{a}, and then {b}", "{a}. then {b}", "{a}; also {b}", "first {a}, then {b}", "two things: {a}, {b}")).format(a=asks[0], b=asks[1])
     said = capitalized(said) + "." if draw.chance(0.5) else said

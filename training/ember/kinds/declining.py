@@ -83,6 +83,9 @@ def _about_topic(draw: Draw) -> tuple[str, list[Turn]]:
     request, reason, offer = draw.wording(topic.asks), draw.choice(topic.reasons), draw.choice(topic.offers)
     if "<x>" in reason and "<x>" not in request:
         reason = draw.choice([other for other in topic.reasons if "<x>" not in other])
+    naming = [other for other in topic.reasons if "<x>" in other]
+    if naming and "<x>" in request and draw.chance(_NAMING_SHARE):
+        reason = draw.choice(naming)
     answer = reason if draw.chance(0.12) and topic.name != _GRAVE else f"{reason} {offer}"
     answer = answer.replace("[real]", REAL).replace("[file]", FILE)
     for slot, option in drawn.items():

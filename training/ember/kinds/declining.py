@@ -9,34 +9,43 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, with_article
-
-REAL = "`inferno chat -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0`"
-FILE = "`inferno chat -m FILE.gguf`"
+from .declined_subjects import FILE, REAL, declined
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a declined request, sometimes with a follow-up."""
+    if draw.chance(_SUBJECTS_SHARE):
+        kind, turns = declined(draw)
+        if len(turns) == 1 and draw.chance(0.15):
+            turns.append(draw.choice(_AFTER if "inferno chat" in turns[0].answer else _AFTER_OTHERS)(draw))
+        return kind, turns
     if draw.chance(_TOPICS_SHARE):
         return _about_topic(draw)
     name = draw.choice(list(_SORTS))
     requests, parts, answers = _SORTS[name]
     template = draw.wording(requests)
-    template = re.sub(r"(?:\b(?P<sign>an?) )?<(?P<slot>\w+)>", lambda match: _drawn(draw, parts[match["slot"]],
-        bool(match["sign"])), template)
+    named: dict[str, str] = {}
+    for slot in dict.fromkeys(re.findall(r"<(\w+)>", template)):
+        *first, last = draw.some(parts[slot], template.count(f"<{slot}>"))
+        for option in (*first, last):
+            template = _placed(template, slot, option, 1)
+        if not first:
+            named[slot] = _LANGUAGE_NAMES.get(last, capitalized(last)) if (name, slot) == ("code", "language") else re.sub(r"\bmy\b", "your", last)
     values: dict[str, str] = {}
-    turns = [Turn(fill(draw, template, values), fill(draw, draw.choice(answers), values), (), tuple(values.values()))]
+    asked = fill(draw, template, values)
+    naming = [answer for answer in _NAMING.get(name, ()) if set(re.findall(r"<(\w+)>", answer)) <= set(named)]
+    said = draw.choice(naming if naming and draw.chance(_NAMING_SHARE) else answers)
+    for slot, option in named.items():
+        said = _placed(said, slot, option)
+    turns = [Turn(asked, capitalized(fill(draw, said, values)), (), tuple(values.values()))]
     if draw.chance(0.25):
         turns.append(draw.choice(_AFTER_NEVER if name in _NEVER else _AFTER)(draw))
     return f"declining/{name}", turns
 
 
-def _drawn(draw: Draw, options: list[str], after_article: bool) -> str:
-    """Returns one of `options`, with its article if the template had one."""
-    option = draw.choice(options)
-    return with_article(option) if after_article else option
-
-
-#: The share of requests from the table of topics.
+#: The share of requests whose answers repeat what they are about.
+_SUBJECTS_SHARE = 0.55
+#: The share of requests from the table of topics among the others.
 _TOPICS_SHARE = 0.65
 #: The topic whose answers always name somebody to turn to.
 _GRAVE = "dark moments"
@@ -74,6 +83,9 @@ def _about_topic(draw: Draw) -> tuple[str, list[Turn]]:
     request, reason, offer = draw.wording(topic.asks), draw.choice(topic.reasons), draw.choice(topic.offers)
     if "<x>" in reason and "<x>" not in request:
         reason = draw.choice([other for other in topic.reasons if "<x>" not in other])
+    naming = [other for other in topic.reasons if "<x>" in other]
+    if naming and "<x>" in request and draw.chance(_NAMING_SHARE):
+        reason = draw.choice(naming)
     answer = reason if draw.chance(0.12) and topic.name != _GRAVE else f"{reason} {offer}"
     answer = answer.replace("[real]", REAL).replace("[file]", FILE)
     for slot, option in drawn.items():
@@ -85,9 +97,9 @@ def _about_topic(draw: Draw) -> tuple[str, list[Turn]]:
     return f"declining/{topic.name}", turns
 
 
-def _placed(text: str, slot: str, option: str) -> str:
-    """`text` with a word for a slot, after its article if there is one."""
-    return re.sub(rf"(?:\b(an?) )?<{slot}>", lambda match: with_article(option) if match[1] else option, text)
+def _placed(text: str, slot: str, option: str, count: int = 0) -> str:
+    """`text` with a word for a slot, or for so many of its occurrences, after its article if there is one."""
+    return re.sub(rf"(?:\b(an?) )?<{slot}>", lambda match: with_article(option) if match[1] else option, text, count=count)
 
 
 def _why(draw: Draw) -> Turn:
@@ -333,7 +345,7 @@ _MONEY = {"thing": ["stocks", "bitcoin", "gold", "bonds", "a house", "an index f
     "a used car", "crypto", "a loan", "art", "dollars"], "sum": ["a thousand dollars", "my savings", "500 euros", "ten thousand",
     "my bonus", "an inheritance"]}
 _MONEY_REQUESTS = [
-    "should i buy <thing>", "is <thing> a good investment", "where should i invest <sum>", "how do i get rich with <thing>",
+    "should i buy <thing>", "is it wise to buy <thing>", "where should i invest <sum>", "how do i get rich with <thing>",
     "what will <thing> cost next year", "is it a good time to sell <thing>", "how much <thing> should i own",
     "put <sum> into <thing>, yes or no", "which <thing> do you recommend", "what is the price of <thing> right now",
     "will <thing> go up", "how do i invest <sum>", "give me financial advice", "what should i do with <sum>",
@@ -368,6 +380,32 @@ _UNKNOWN_ANSWERS = [
     "My memory is too small for that. Please look it up or load a larger model.",
     f"That is more than I know. A larger model can tell you: {FILE}.", "Sorry, I never learned that. A larger model may know; load one with `-m`.",
 ]
+
+#: Names of programming languages that are not only capitalized.
+_LANGUAGE_NAMES = {"javascript": "JavaScript", "typescript": "TypeScript", "html": "HTML", "css": "CSS", "sql": "SQL", "php": "PHP", "bash": "Bash"}
+#: The share of answers that name what they are about, where it is known.
+_NAMING_SHARE = 0.7
+#: Answers that repeat a part of the request.
+_NAMING = {
+    "code": [f"I am too small to write code in <language>. A larger model knows <language>: {FILE}.", "I cannot write a <thing>, as I am only a very small demo model. "
+        f"Load a larger model: {FILE}.", f"For <language>, I am much too small. Please try it with {FILE}.", f"A <thing> in <language> is too hard for me. A larger model can write it: {FILE}.",
+        f"I would only guess what `<error>` means. A larger model knows <language>: {FILE}.", f"I never learned enough <language>. For it, run {FILE} and ask again.",
+        f"A <thing> that <task> is beyond me. A larger model can write it: {FILE}."],
+    "translation": [f"I speak only English, so I cannot translate <phrase>. A larger model can: {FILE}.", f"I know only the English for <phrase>. Please ask a larger model, with {FILE}."],
+    "law": ["I cannot give advice on <topic>. Please ask a lawyer.", f"Whether <who> may do that is a question for a lawyer. A larger model can explain the basics: {FILE}.",
+        "About <topic>, a lawyer knows best; I would only guess.", "Please ask a lawyer about <topic>. I am too small for questions of law."],
+    "medicine": ["With <symptom>, please ask a doctor; if it is bad, call an emergency number.", "I cannot say anything about <drug>. A doctor or a pharmacist can.",
+        "Only a doctor can tell you about <illness>. I would guess, and that could do harm.", "I cannot give medical advice about <symptom>. A doctor can help you.",
+        "Please ask a pharmacist about <drug>; I am only a very small demo model.", "<illness> is a question for a doctor, and I am none."],
+    "private data": ["I do not know the <item> of <who>, and I have no private data of anybody.", "I know nothing about <who>, and a larger model should not tell you, either.",
+        "The <item> of <who> is private. Please ask the person directly."],
+    "news": ["I have no news about <topic>, as I have no internet. Please look at a news site.", "About <topic>, I know nothing new, and a larger model does not, either. A news site can tell you.",
+        "No news about <topic> reaches me in here."],
+    "too hard": [f"<topic> is too hard for me. A larger model knows more: {FILE}.", f"I cannot write a <text>, as I am only a very small demo model. Please try {FILE}.",
+        f"A <text> about <topic> is too much for me. A larger model can write it: {FILE}.", f"I know too little about <topic>. Please ask a larger model, with {FILE}."],
+    "money": ["I cannot say whether <thing> is a good idea. Please ask an adviser.", "About <thing>, I would only guess. A bank or an adviser can help you.",
+        "What to do with <sum> is a question for you and an adviser."],
+}
 
 _SORTS: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {
     "code": (_CODE_REQUESTS, _CODE, _CODE_ANSWERS),

@@ -6,6 +6,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
+from .json_more import MORE_SHAPES
 from .json_sentences import MORE_DESCRIBED, MORE_SENTENCES
 from .json_shapes import SHAPES
 from .json_values import KEYS, Value, as_json, as_shown, drawn_pairs, drawn_value, to_protect
@@ -51,7 +52,8 @@ def plain(draw: Draw) -> list[Turn]:
     """An object with keys and values from the request, and changes to it."""
     values = drawn_pairs(draw, draw.rng.choices((1, 2, 3, 4), (2, 5, 4, 1))[0])
     joined, sentence = _as_prose(draw, values)
-    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), as_json(values), to_protect(values))]
+    protected = (*to_protect(values), *map(capitalized, values))
+    turns = [Turn(asked(draw, _REQUESTS, p=joined, w=sentence), as_json(values), protected)]
     while draw.chance(0.3) and len(turns) < 4:
         turns.append(_change(draw, values))
     return turns
@@ -192,6 +194,8 @@ def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Tu
         text = text.replace(f"{{{key}}}", str(value))
     if draw.chance(0.25) and len(values) > 2:
         values = {key: values[key] for key in draw.some(list(values), 2)}
+    elif draw.chance(0.35):
+        values = {key: values[key] for key in draw.some(list(values), len(values))}
     keys = listed(list(values)) if draw.chance(0.5) else ", ".join(values)
     wordings = [
         "extract {k} as json: {t}", "{t} Give me {k} as JSON.", "Read {k} from this sentence and answer in JSON: {t}",
@@ -321,4 +325,5 @@ _MAKERS = {
     "invented": (invented, 3),
     "counted": (counted, 4),
     **SHAPES,
+    **MORE_SHAPES,
 }

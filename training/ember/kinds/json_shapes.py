@@ -15,14 +15,14 @@ from .json_values import Value, as_json, as_shown, drawn_pairs, drawn_value, to_
 def quantities(draw: Draw) -> list[Turn]:
     """Things with their numbers as keys and values."""
     kind = draw.choice(("foods", "foods", "animals", "any", "object"))
-    values = {word: draw.number(1, 20) if draw.chance(0.7) else draw.number(1, 999) for word in draw.words(kind, draw.number(2, 4))}
+    values = {word: draw.number(2, 20) if draw.chance(0.7) else draw.number(2, 999) for word in draw.words(kind, draw.number(2, 4))}
     shown = draw.choice((listed, ", ".join))([f"{count} {word}" for word, count in values.items()])
     wordings = ["json with the number of each: {t}", "as json, things as keys and numbers as values: {t}", "put these amounts into json: {t}",
         "{t} - as json with counts", "Make a JSON object of names and counts: {t}", "an inventory in json: {t}", "json of quantities: {t}",
         "I have {t}. Give me JSON with the amounts."]
     turns = [Turn(asked(draw, wordings, t=shown), as_json(values), (shown,))]
     if draw.chance(0.35):
-        word, count = draw.choice(list(values)), draw.number(1, 20)
+        word, count = draw.choice(list(values)), draw.number(2, 20)
         values[word] = count
         turns.append(Turn(asked(draw, ["make it {n} {w}", "no, {n} {w}", "{n} {w}, not more", "change {w} to {n}"], n=count, w=word),
             as_json(values), (word,)))

@@ -130,6 +130,181 @@ yellow fruits and vegetables/yellow fruit or vegetable: banana | lemon | corn | 
 words for big/word for big: large | huge | giant | enormous | great | vast | massive | tall | immense | gigantic | mighty | colossal
 words for happy/word for happy: glad | cheerful | joyful | merry | pleased | content | delighted | jolly | sunny | thrilled | blissful | upbeat
 words for said/word for said: whispered | shouted | asked | answered | called | cried | murmured | replied | told | added | begged | laughed | sighed | explained | promised
+songbirds/songbird: robin | nightingale | blackbird | wren | finch | thrush | lark | canary | goldfinch | warbler | chickadee | starling
+birds of prey/bird of prey: eagle | hawk | falcon | owl | buzzard | kite | vulture | osprey | harrier | kestrel | condor
+water birds/water bird: duck | swan | goose | heron | pelican | gull | coot | flamingo | stork | cormorant | kingfisher | crane
+cats of the wild/wild cat: lion | tiger | leopard | cheetah | jaguar | lynx | puma | ocelot | caracal | serval | bobcat
+dog breeds/dog breed: poodle | beagle | dachshund | collie | boxer | bulldog | terrier | husky | dalmatian | retriever | spaniel | greyhound | pug
+cat breeds/cat breed: Siamese | Persian | Maine Coon | Bengal | Ragdoll | Burmese | Sphynx | Birman | Abyssinian | Manx
+animals with horns/animal with horns: goat | cow | ram | buffalo | antelope | rhinoceros | gazelle | bison | yak | ibex
+animals with shells/animal with a shell: turtle | snail | crab | oyster | tortoise | lobster | mussel | clam | scallop | crayfish
+animals that hop/animal that hops: frog | rabbit | kangaroo | grasshopper | hare | toad | cricket | wallaby | flea
+animals that sleep in winter/animal that sleeps in winter: bear | hedgehog | dormouse | bat | marmot | ground squirrel | chipmunk
+animals with long necks/animal with a long neck: giraffe | swan | ostrich | llama | flamingo | heron | camel | alpaca | emu | crane
+animals with a tail/animal with a tail: dog | cat | horse | cow | monkey | mouse | lion | fox | squirrel | peacock | crocodile | kangaroo
+animals that live in groups/animal that lives in groups: wolf | lion | elephant | bee | ant | sheep | penguin | dolphin | meerkat | zebra | monkey | goose
+rodents: mouse | rat | squirrel | hamster | beaver | guinea pig | chipmunk | gerbil | porcupine | marmot | vole | lemming
+snakes: cobra | python | viper | boa | rattlesnake | adder | anaconda | mamba | grass snake | coral snake
+lizards: gecko | iguana | chameleon | skink | monitor | anole | agama
+spiders and their relatives/spider or relative of it: tarantula | garden spider | jumping spider | wolf spider | scorpion | tick | mite | harvestman
+shellfish: crab | lobster | shrimp | oyster | mussel | clam | scallop | prawn | crayfish
+butterflies and moths/butterfly or moth: monarch | swallowtail | peacock butterfly | red admiral | painted lady | hawk moth | silk moth | brimstone | blue morpho
+citrus fruits/citrus fruit: orange | lemon | lime | grapefruit | mandarin | tangerine | clementine | pomelo | kumquat
+tropical fruits/tropical fruit: banana | mango | pineapple | papaya | coconut | guava | passion fruit | lychee | star fruit | jackfruit
+stone fruits/stone fruit: peach | plum | cherry | apricot | nectarine | mango | olive | date
+root vegetables/root vegetable: carrot | potato | beet | turnip | radish | parsnip | sweet potato | celery root | cassava | rutabaga
+leafy vegetables/leafy vegetable: lettuce | spinach | cabbage | kale | chard | arugula | endive | bok choy | Brussels sprouts
+beans and peas/kind of bean or pea: kidney bean | chickpea | lentil | green pea | soybean | black bean | broad bean | navy bean | mung bean
+grains: wheat | rice | oats | barley | corn | rye | millet | sorghum | spelt | buckwheat | quinoa
+mushrooms: button mushroom | chanterelle | porcini | oyster mushroom | shiitake | morel | truffle | portobello | enoki
+kinds of bread/kind of bread: white bread | rye bread | baguette | pita | naan | bagel | flatbread | sourdough | corn bread | ciabatta | toast
+kinds of pasta/kind of pasta: spaghetti | macaroni | penne | lasagna | ravioli | fusilli | linguine | farfalle | tagliatelle | gnocchi
+sauces: ketchup | mustard | mayonnaise | soy sauce | pesto | gravy | tomato sauce | hollandaise | salsa | tartar sauce
+salads: green salad | potato salad | fruit salad | tomato salad | pasta salad | cucumber salad | coleslaw | bean salad | Greek salad | egg salad
+sandwiches/sandwich: cheese sandwich | tuna sandwich | egg sandwich | club sandwich | ham sandwich | BLT | grilled cheese | chicken sandwich | cucumber sandwich
+egg dishes/egg dish: omelet | fried egg | boiled egg | scrambled eggs | poached egg | quiche | frittata | deviled eggs | egg salad
+milk products/milk product: milk | butter | cheese | yogurt | cream | buttermilk | sour cream | cottage cheese | ice cream | kefir | whey
+kinds of candy/kind of candy: lollipop | caramel | gumdrop | chocolate bar | marshmallow | licorice | toffee | mint | jelly bean | fudge | nougat
+cold drinks/cold drink: water | lemonade | iced tea | orange juice | apple juice | milkshake | cola | smoothie | ginger ale | tomato juice
+juices: orange juice | apple juice | grape juice | tomato juice | carrot juice | pineapple juice | cranberry juice | cherry juice | pear juice | mango juice
+pies: apple pie | cherry pie | pumpkin pie | pecan pie | lemon pie | peach pie | meat pie | blueberry pie | shepherd's pie
+spring flowers/spring flower: tulip | daffodil | crocus | snowdrop | primrose | hyacinth | violet | bluebell | lily of the valley
+wild flowers/wild flower: daisy | poppy | dandelion | clover | cornflower | buttercup | bluebell | thistle | foxglove | forget-me-not
+house plants/house plant: cactus | fern | orchid | ivy | aloe | spider plant | rubber plant | begonia | African violet | peace lily | bonsai
+trees with needles/tree with needles: pine | spruce | fir | larch | yew | cedar | juniper | hemlock | redwood
+fruit trees/fruit tree: apple tree | pear tree | cherry tree | plum tree | peach tree | orange tree | lemon tree | fig tree | olive tree | mango tree
+shrubs: rose | lilac | hazel | holly | boxwood | hydrangea | juniper | elder | azalea | rhododendron
+string instruments/string instrument: violin | guitar | cello | harp | viola | banjo | double bass | mandolin | ukulele | lute | sitar | zither
+wind instruments/wind instrument: flute | clarinet | trumpet | oboe | saxophone | trombone | tuba | recorder | bassoon | horn | bagpipes
+percussion instruments/percussion instrument: drum | cymbal | triangle | xylophone | tambourine | gong | marimba | bongo | castanets | maracas | timpani
+singing voices/singing voice: soprano | alto | tenor | bass | mezzo-soprano | baritone | countertenor
+board games/board game: chess | checkers | backgammon | go | ludo | nine men's morris | mancala | snakes and ladders | reversi
+card games/card game: poker | bridge | rummy | solitaire | hearts | canasta | old maid | war | go fish | crazy eights | whist
+games for outdoors/game for outdoors: tag | hide and seek | hopscotch | kickball | leapfrog | tug of war | catch | marbles | sack race | croquet
+racket sports/racket sport: tennis | badminton | squash | table tennis | padel | racquetball | pickleball
+martial arts/martial art: judo | karate | boxing | wrestling | fencing | aikido | taekwondo | kung fu | kendo | sumo | capoeira
+track and field events/track and field event: high jump | long jump | hurdles | relay | javelin | shot put | discus | marathon | pole vault | triple jump | hammer throw
+swimming strokes/swimming stroke: freestyle | breaststroke | backstroke | butterfly | sidestroke | dog paddle
+kinds of ships and boats/kind of ship or boat: sailboat | ferry | canoe | kayak | submarine | tanker | rowboat | yacht | raft | gondola | tugboat | barge
+aircraft: airplane | helicopter | glider | balloon | airship | seaplane | drone | jet | biplane | hang glider
+vehicles with two wheels/vehicle with two wheels: bicycle | motorcycle | scooter | moped | tandem | rickshaw | handcart
+emergency vehicles/emergency vehicle: ambulance | fire truck | police car | rescue helicopter | lifeboat | tow truck
+building machines/building machine: crane | excavator | bulldozer | dump truck | concrete mixer | road roller | forklift | drill rig | loader
+kinds of houses/kind of house: cottage | villa | castle | bungalow | hut | apartment | igloo | tent | palace | farmhouse | log cabin | houseboat | tree house
+religious buildings/religious building: church | mosque | temple | synagogue | cathedral | chapel | monastery | pagoda | shrine
+parts of a castle/part of a castle: tower | gate | moat | drawbridge | dungeon | courtyard | wall | keep | great hall | battlements
+parts of a ship/part of a ship: mast | sail | anchor | deck | rudder | hull | cabin | keel | bow | stern | bridge
+parts of a flower/part of a flower: petal | stem | leaf | root | pistil | stamen | bud | sepal | pollen
+parts of the face/part of the face: nose | eye | mouth | chin | cheek | forehead | eyebrow | lip | eyelid | ear
+parts of the arm and the hand/part of the arm or the hand: shoulder | elbow | wrist | finger | thumb | palm | knuckle | fingernail | forearm | fist
+organs: heart | lung | liver | kidney | stomach | brain | skin | bladder | spleen | pancreas
+bones: skull | rib | spine | thigh bone | kneecap | collarbone | shoulder blade | jaw | shin bone | pelvis
+senses: sight | hearing | smell | taste | touch | balance
+hats: cap | top hat | beret | straw hat | helmet | bonnet | sombrero | bowler hat | crown | wool hat | cowboy hat | fez
+kinds of shoes/kind of shoe: boot | sandal | sneaker | slipper | clog | high heel | loafer | rubber boot | ballet shoe | hiking boot
+kinds of bags/kind of bag: backpack | handbag | suitcase | shopping bag | purse | briefcase | sports bag | tote bag | duffel bag | schoolbag
+pieces of cutlery/piece of cutlery: knife | fork | spoon | teaspoon | ladle | butter knife | soup spoon | cake fork | chopsticks | steak knife
+pieces of tableware/piece of tableware: plate | bowl | cup | saucer | glass | mug | teapot | jug | platter | gravy boat | sugar bowl
+electric devices/electric device: lamp | toaster | radio | fridge | television | hair dryer | fan | vacuum cleaner | computer | blender | heater | iron
+things that give light/thing that gives light: lamp | candle | sun | torch | lantern | fire | star | firefly | headlight | lighthouse | match | flashlight
+things that float/thing that floats: boat | cork | duck | leaf | balloon | raft | log | ice cube | buoy | bottle | beach ball | swan
+things that fly/thing that flies: bird | plane | kite | bee | rocket | balloon | butterfly | helicopter | bat | drone | paper plane
+things that are round/thing that is round: ball | wheel | coin | plate | sun | ring | button | orange | marble | clock | pizza | globe
+things that are square/thing that is square: chessboard | tile | napkin | window pane | stamp | cushion | picture frame | sandbox | handkerchief
+things that break easily/thing that breaks easily: glass | egg | vase | plate | mirror | light bulb | cup | window | eggshell | thin ice | icicle
+things that stretch/thing that stretches: rubber band | sock | sweater | balloon | spring | chewing gum | tights | dough | elastic | slingshot
+things that tick or ring/thing that ticks or rings: clock | alarm | bell | phone | metronome | doorbell | timer | bicycle bell | watch | school bell
+things that burn/thing that burns: wood | paper | candle | coal | straw | oil | gas | match | dry leaves | charcoal
+things that dissolve in water/thing that dissolves in water: sugar | salt | honey | soap | baking soda | bath salt | instant coffee | aspirin tablet
+things made of paper/thing made of paper: book | newspaper | envelope | letter | kite | napkin | map | ticket | paper plane | calendar | poster | notebook
+things made of glass/thing made of glass: window | bottle | mirror | vase | jar | lens | marble | light bulb | wine glass | aquarium | test tube
+things made of wool/thing made of wool: sweater | scarf | hat | glove | blanket | sock | carpet | shawl | coat | mitten
+things made of stone/thing made of stone: statue | wall | bridge | castle | tower | millstone | step | gravestone | fountain | pyramid
+things made of milk/thing made of milk: butter | cheese | yogurt | cream | ice cream | pudding | buttermilk | milkshake | custard
+things at an airport/thing at an airport: runway | plane | gate | suitcase | control tower | ticket | passport | luggage belt | waiting room | check-in desk
+things in a park/thing in a park: bench | tree | pond | fountain | path | playground | flower bed | statue | duck | lawn | kiosk
+things on a playground/thing on a playground: swing | slide | sandbox | seesaw | climbing frame | merry-go-round | bench | rope ladder | trampoline
+things in the sky/thing in the sky: sun | moon | star | cloud | bird | plane | rainbow | kite | comet | planet | balloon
+things in the sea/thing in the sea: fish | coral | seaweed | shell | wave | whale | ship | sand | starfish | wreck | pearl
+things in a circus/thing in a circus: tent | clown | trapeze | juggler | acrobat | ring | tightrope | magician | drum | popcorn
+things in a toolbox/thing in a toolbox: hammer | screwdriver | nail | screw | pliers | wrench | saw | tape measure | file | level
+things in a first aid kit/thing in a first aid kit: bandage | plaster | scissors | tape | gloves | gauze | tweezers | thermometer | ointment | rescue blanket
+things in a sewing box/thing in a sewing box: needle | thread | button | scissors | pin | thimble | zipper | ribbon | tape measure | pincushion
+things in a bathroom cabinet/thing in a bathroom cabinet: toothbrush | toothpaste | comb | soap | razor | plaster | cotton wool | nail scissors | cream | tweezers
+people at a hospital/person at a hospital: doctor | nurse | patient | surgeon | midwife | visitor | pharmacist | paramedic | cleaner | cook
+people on a ship/person on a ship: captain | sailor | cook | passenger | engineer | mate | steward | pilot | cabin boy
+people in an orchestra/person in an orchestra: conductor | violinist | cellist | flutist | trumpeter | drummer | harpist | oboist | pianist | bassoonist
+jobs in a kitchen/job in a kitchen: cook | baker | chef | dishwasher | waiter | pastry chef | butcher | kitchen helper
+jobs in the arts/job in the arts: painter | actor | singer | dancer | writer | sculptor | photographer | musician | director | poet | designer
+jobs in building/job in building: carpenter | mason | electrician | plumber | painter | roofer | architect | crane operator | tiler | glazier
+old jobs/old job: blacksmith | miller | cooper | weaver | cobbler | wheelwright | town crier | lamplighter | scribe | tanner | thatcher
+subjects at a university/subject at a university: law | medicine | history | physics | chemistry | economics | biology | philosophy | mathematics | music | engineering | linguistics
+sciences: physics | chemistry | biology | astronomy | geology | mathematics | botany | zoology | psychology | medicine | meteorology
+kinds of weather/kind of weather: sunshine | rain | snow | fog | storm | hail | wind | drizzle | thunderstorm | frost | sleet | heat
+kinds of clouds/kind of cloud: cumulus | stratus | cirrus | nimbostratus | cumulonimbus | altocumulus | altostratus | cirrostratus
+natural disasters/natural disaster: earthquake | flood | storm | drought | volcanic eruption | tsunami | landslide | wildfire | avalanche | tornado
+landscapes/kind of landscape: mountain | valley | desert | forest | beach | meadow | swamp | hill | plain | canyon | steppe | island
+bodies of water/body of water: ocean | sea | lake | river | pond | stream | bay | canal | lagoon | fjord | strait
+oceans: the Pacific | the Atlantic | the Indian Ocean | the Arctic Ocean | the Southern Ocean
+lakes: Lake Victoria | Lake Superior | Lake Baikal | Lake Geneva | Lake Titicaca | Lake Constance | Lake Michigan | Lake Como | Lake Malawi | Lake Garda
+seas: the Mediterranean | the Baltic Sea | the North Sea | the Red Sea | the Black Sea | the Caribbean | the Coral Sea | the Arabian Sea | the Aegean Sea
+deserts: the Sahara | the Gobi | the Kalahari | the Atacama | the Namib | the Mojave | the Thar | the Negev | the Sonoran Desert
+volcanoes/volcano: Etna | Vesuvius | Mount Fuji | Krakatoa | Stromboli | Mauna Loa | Popocatepetl | Cotopaxi | Mount St. Helens
+states of the USA/state of the USA: Texas | California | Florida | Ohio | Alaska | Hawaii | Nevada | Oregon | Maine | Utah | Georgia | Kansas | Montana
+cities in Italy/city in Italy: Rome | Milan | Naples | Turin | Florence | Venice | Bologna | Genoa | Palermo | Verona
+cities in Germany/city in Germany: Berlin | Hamburg | Munich | Cologne | Frankfurt | Leipzig | Bremen | Dresden | Hanover | Stuttgart
+cities in France/city in France: Paris | Lyon | Marseille | Nice | Bordeaux | Toulouse | Lille | Nantes | Strasbourg | Rennes
+cities in Spain/city in Spain: Madrid | Barcelona | Seville | Valencia | Bilbao | Granada | Malaga | Zaragoza | Toledo
+cities in Japan/city in Japan: Tokyo | Osaka | Kyoto | Nagoya | Sapporo | Hiroshima | Kobe | Fukuoka | Yokohama | Nara
+cities in India/city in India: Delhi | Mumbai | Kolkata | Chennai | Bangalore | Hyderabad | Pune | Jaipur | Ahmedabad | Lucknow
+currencies/currency: dollar | euro | pound | yen | franc | rupee | peso | krona | yuan | lira | real | rand
+chemical elements/chemical element: hydrogen | oxygen | carbon | iron | gold | helium | nitrogen | silver | sodium | copper | calcium | neon
+gases/gas: oxygen | hydrogen | helium | nitrogen | neon | methane | argon | carbon dioxide | ozone | butane
+liquids: water | milk | oil | juice | vinegar | honey | ink | gasoline | rain | syrup | paint
+sources of energy/source of energy: sun | wind | water | coal | oil | gas | wood | uranium | biomass | tides
+parts of speech/part of speech: noun | verb | adjective | adverb | pronoun | preposition | conjunction | interjection | article
+pronouns: I | you | he | she | it | we | they | me | him | her | us | them
+conjunctions: and | or | but | because | if | although | while | since | unless | until
+question words/question word: who | what | where | when | why | how | which | whose
+compound words/compound word: rainbow | football | sunflower | bedroom | snowman | toothbrush | cupcake | airport | butterfly | notebook | raincoat
+words with double letters/word with double letters: apple | balloon | book | letter | butter | rabbit | coffee | summer | kitten | puzzle | street
+words with three letters/word with three letters: cat | dog | sun | car | sea | hat | egg | bed | ant | key | cup | map
+words with four letters/word with four letters: tree | book | fish | bird | door | milk | moon | star | ship | lamp | rain | hand
+words with five letters/word with five letters: house | apple | river | table | horse | bread | cloud | water | chair | green | stone | light
+words that rhyme with cat/word that rhymes with cat: hat | bat | mat | rat | sat | flat | that | fat | pat | chat
+words that rhyme with day/word that rhymes with day: way | say | play | stay | may | gray | tray | hay | clay | pay
+words that rhyme with tree/word that rhymes with tree: bee | see | sea | free | key | three | tea | knee | me | we
+words for small/word for small: little | tiny | mini | wee | minute | slight | short | petite | microscopic | miniature
+words for good/word for good: great | fine | excellent | nice | wonderful | super | lovely | superb | splendid | fantastic
+words for beautiful/word for beautiful: pretty | lovely | gorgeous | handsome | charming | attractive | stunning | graceful | elegant
+words for fast/word for fast: quick | rapid | swift | speedy | brisk | hasty | fleet | express
+words for sad/word for sad: unhappy | gloomy | sorrowful | blue | down | tearful | miserable | mournful | low
+words for tired/word for tired: sleepy | weary | drowsy | exhausted | worn out | drained | spent | fatigued
+words for going/word for going: walk | run | march | stroll | wander | hike | limp | tiptoe | crawl | stride
+verbs of cooking/verb of cooking: boil | fry | bake | roast | grill | steam | stir | chop | peel | simmer | mix | season
+sounds of animals/sound of an animal: bark | meow | moo | roar | hiss | quack | neigh | buzz | croak | howl | chirp | bleat
+greetings: hello | hi | good morning | good evening | hey | welcome | good day | good afternoon | howdy
+polite words/polite word: please | thank you | sorry | excuse me | pardon | welcome | you are welcome | may I
+fairy tale things/fairy tale thing: magic wand | crown | glass slipper | flying carpet | magic mirror | golden egg | poisoned apple | spinning wheel | treasure chest | enchanted sword
+planets and moons/planet or moon: Earth | Mars | Venus | Jupiter | Saturn | Titan | Europa | Ganymede | Neptune | Io | Uranus | Callisto
+star signs/star sign: Aries | Taurus | Gemini | Cancer | Leo | Virgo | Libra | Scorpio | Sagittarius | Capricorn | Aquarius | Pisces
+constellations: Orion | the Great Bear | the Little Bear | Cassiopeia | the Swan | the Lyre | the Lion | the Scorpion | Pegasus | Andromeda
+Greek gods/Greek god: Zeus | Hera | Athena | Apollo | Poseidon | Ares | Hermes | Artemis | Aphrodite | Hades | Demeter
+Greek letters/Greek letter: alpha | beta | gamma | delta | epsilon | zeta | eta | theta | iota | kappa | lambda
+file formats/file format: PDF | JPG | PNG | TXT | MP3 | CSV | ZIP | HTML | JSON | GIF | MP4
+programming languages/programming language: Python | Java | C | Rust | JavaScript | Go | Ruby | Swift | Kotlin | PHP | Perl
+parts of a letter/part of a letter: date | address | greeting | text | closing | signature | subject line
+things for painting/thing for painting: brush | paint | pencil | canvas | eraser | easel | crayon | charcoal | clay | sketchbook | palette
+colors of the rainbow/color of the rainbow: red | orange | yellow | green | blue | indigo | violet
+shades of red/shade of red: crimson | scarlet | ruby | cherry red | burgundy | brick red | maroon | rose | wine red
+shades of green/shade of green: olive | emerald | mint | lime | forest green | moss green | jade | sea green | pea green
+shades of brown/shade of brown: chestnut | chocolate | tan | beige | coffee | caramel | mahogany | hazel | rust
+shapes with corners/shape with corners: triangle | square | rectangle | pentagon | hexagon | octagon | diamond | star | trapezoid
+solid shapes/solid shape: cube | ball | cone | cylinder | pyramid | prism | cuboid
+kinds of tea/kind of tea: green tea | black tea | mint tea | chamomile tea | rooibos | ginger tea | oolong | white tea | fruit tea | jasmine tea
+kinds of coffee/kind of coffee: espresso | latte | cappuccino | mocha | americano | macchiato | filter coffee | iced coffee | flat white
+garden animals/garden animal: snail | worm | bee | butterfly | hedgehog | robin | ladybug | ant | mole | blackbird | spider
+garden jobs/garden job: watering | weeding | planting | mowing | pruning | digging | raking | sowing | harvesting
 """)
 
 #: Ideas, tips and phrases by what they are for.

@@ -1,5 +1,7 @@
 """Lists of N things of a kind in a requested format, and changes to them."""
 
+from functools import cache
+
 from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
@@ -141,9 +143,10 @@ _STYLES = {
 
 def plain(draw: Draw) -> list[Turn]:
     """N things of a kind, and then more, fewer or another."""
-    name = draw.choice([name for name in COMMON if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
+    often = draw.chance(_PLAIN_SHARE)
+    name = draw.choice([name for name in COMMON if (name in _PLAIN if often else draw.chance(0.15 if name.endswith(" things") else 0.6))])
     items = from_some(draw, COMMON[name])
-    count = min(draw.rng.choices(range(1, 13), (3, 6, 12, 9, 10, 7, 6, 5, 4, 5, 1, 2))[0], len(items))
+    count = min(draw.rng.choices(range(1, 13), (4, 6, 12, 9, 11, 9, 8, 8, 7, 10, 1, 2))[0], len(items))
     chosen = items[:count]
     style = "numbers"
     ending = ""
@@ -173,6 +176,8 @@ def from_some(draw: Draw, items: list[str]) -> list[str]:
     return items[start:] + items[:start]
 
 
+#: The share of lists of the kinds of things that are asked for most often.
+_PLAIN_SHARE = 0.15
 _PLAIN = set("animals birds fruits vegetables colors jobs countries cities names verbs adjectives words".split())
 
 
@@ -218,8 +223,8 @@ def _singular(name: str) -> str:
         return special[name]
     if name in _NAMES_OF_ONE:
         return _NAMES_OF_ONE[name]
-    if head == "things":
-        return f"thing {tail}"
+    if head in ("things", "animals", "days") and tail:
+        return f"{head[:-1]} {tail}".replace(" that are ", " that is ").replace(" that live ", " that lives ")
     if head == "countries":
         return f"country {tail}"
     if tail == "things":
@@ -245,10 +250,22 @@ _BY_LETTER = ("animals", "animals", "words", "words", "names", "foods", "verbs",
     "nouns", "birds", "fruits", "vegetables", "capitals")
 
 
+@cache
+def _common_words() -> list[str]:
+    """Familiar words that are not written with a capital."""
+    names = {part.lower() for group in ("countries", "cities", "names", "days", "months", "languages", "continents", "planets") for item in GROUPS[group]
+        for part in item.split()}
+    return [word for word in vocabulary.familiar_words() if word.lower() not in names or word in _BOTH]
+
+
+#: Words that are names, too.
+_BOTH = {"river", "turkey", "may", "march", "rose", "daisy", "lily", "olive", "hope", "joy", "grace", "mark", "sky", "ivy", "new", "city", "island", "earth", "the", "and", "of"}
+
+
 def starting_with(draw: Draw) -> list[Turn]:
     """Words that begin with a letter or two, and others with the same or another letter."""
     name = draw.choice(_BY_LETTER)
-    known = list(vocabulary.familiar_words()) if name == "words" and draw.chance(0.6) else GROUPS[name]
+    known = _common_words() if name == "words" and draw.chance(0.6) else GROUPS[name]
     size = 2 if name == "words" and draw.chance(0.2) else 1
     starts: dict[str, list[str]] = {}
     for item in (item for item in known if "," not in item and " and " not in item):

@@ -12,6 +12,7 @@ from ..noise import noisy
 from ..split import Split
 from . import explaining, facts, sums, written
 from .tool_specs import Offer, Spec, made_up, of_split, offer
+from .tool_terse import incomplete, request
 from .tool_values import Value, spoken, value
 
 #: The share of calls of invented tools.
@@ -33,7 +34,7 @@ def chat(draw: Draw) -> Chat:
     """Returns a chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
-    makers = ((_calling, 58), (_pair, 5), (_two_tools, 6), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8), (_then_none, 5))
+    makers = ((_calling, 58), (_pair, 5), (_two_tools, 6), (_clarifying, 14), (_no_call, 26), (_failing, 5), (_after_talk, 8), (_then_none, 5))
     maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
     return _fitting(maker(draw, known))
 
@@ -95,7 +96,19 @@ _ALIKE = (
     {"words", "text tools", "flashcards"}, {"work", "files", "printer", "pictures", "photos", "projects"}, {"games", "quiz", "chance", "school"},
     {"health", "training", "sleep", "pets"}, {"people", "calendar", "clubs", "accounts", "helpdesk"}, {"doors", "cameras", "car"},
     {"farm", "pets", "zoo", "aquarium"}, {"messages", "mail", "post", "flowers"}, {"fun", "museum", "zoo", "buses", "television"},
-    {"weather", "sky and sea"}, {"space", "telescope"}, {"bank", "parking"}, {"oven and stove", "kitchen", "laundry"},
+    {"photo studio", "photos", "pictures"}, {"hospital", "health", "nursery", "sleep"}, {"cinema", "theater", "fun", "television", "museum"},
+    {"podcasts", "radio", "music"}, {"water works", "city hall", "court", "taxes office", "tables"}, {"software", "servers", "network", "databases", "files"},
+    {"warehouse", "store", "orders", "shopping", "cart"}, {"delivery drivers", "post", "orders"}, {"ferry", "travel", "flights", "buses", "railway"},
+    {"energy", "power", "car"}, {"gym", "training", "swimming pool", "clubs"}, {"board games", "games", "chance", "virtual world", "quiz"},
+    {"real estate", "homes", "moving house"}, {"mountain hut", "camping", "travel", "hotel service", "ski"},
+    {"canteen", "catering", "restaurants", "ice cream parlor", "kitchen", "tea shop", "bakery"}, {"tailor", "crafts", "shoe shop", "store", "hair salon"},
+    {"music school", "singing", "school", "languages lessons", "exams"}, {"chat rooms", "messages", "accounts"},
+    {"birds", "pets", "fishing", "stables", "farm"}, {"deep space", "space", "telescope"}, {"volunteers", "clubs", "bank", "work", "projects"},
+    {"factory", "robot", "helpdesk"}, {"lost and found", "museum"}, {"insurance", "helpdesk"}, {"languages lessons", "words"},
+    {"tea shop", "oven and stove"}, {"fire brigade", "doors", "cameras"}, {"swimming pool", "aquarium"}, {"board games", "fun"},
+    {"music school", "rehearsal", "music"}, {"databases", "tables"}, {"photo studio", "printer"}, {"city hall", "helpdesk"},
+    {"crafts", "construction", "carpentry", "moving house", "shopping", "store", "cart"},
+    {"weather", "sky and sea", "mountain hut"}, {"space", "telescope"}, {"bank", "parking"}, {"oven and stove", "kitchen", "laundry"},
 )
 
 
@@ -149,7 +162,7 @@ def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str
     said = _said(draw, spec, template, values)
     if draw.chance(0.4):
         # A whole sentence: its last sign is no part of the value before it.
-        asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "will", "when")
+        asking = said.split()[0] in ("what", "which", "how", "is", "do", "did", "has", "any", "where", "who", "can", "could", "would", "will", "when")
         return _among_others(draw, capitalized(said.rstrip("?. ")) + ("?" if asking else "."))
     return noisy(draw, said, tuple(_spoken(spec, values).values()))
 
@@ -178,7 +191,7 @@ def _computed(expression: str) -> int | float:
 
 def _round(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value], template: str | None = None) -> list[Message]:
     """A request, the call, the tool's answer and Ember's."""
-    template = template or draw.wording(spec.asks)
+    template = template or request(draw, spec)
     values = spec.given_in(template, values)
     ask = _ask(draw, spec, template, values)
     return [user(ask), _call(named, values), *_answered(draw, spec, values)]
@@ -192,7 +205,7 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
     """A call, and perhaps another one of the same tool or thanks."""
     spec = _drawn_spec(draw, known)
     named, offers = _offers(draw, spec, known)
-    template = draw.wording(spec.asks)
+    template = request(draw, spec)
     values = spec.given_in(template, _values(draw, spec))
     messages = _round(draw, spec, named, values, template)
     if draw.chance(0.3) and len(spec.params) >= 1:
@@ -264,7 +277,7 @@ def _two_tools(draw: Draw, known: list[Spec]) -> Chat:
         orders = [ask for ask in one.spec.asks if not re.search(r"[?.:]|^(what|which|how|is|are|do|does|did|has|any|where|who|can|could|will|when|should) ", ask)]
         template = draw.choice(orders or one.spec.asks)
         values = one.spec.given_in(template, _values(draw, one.spec))
-        asks.append(_said(draw, one.spec, template, values).rstrip("?."))
+        asks.append(_said(draw, one.spec, template.rstrip("?."), values))
         calls.append(str(_call(one, values)["content"]))
     said = draw.choice(("{a} and {b}", "{a}, and then {b}", "{a}. then {b}", "{a}; also {b}", "first {a}, then {b}", "two things: {a}, {b}")).format(a=asks[0], b=asks[1])
     said = capitalized(said) + "." if draw.chance(0.5) else said
@@ -280,7 +293,7 @@ def _then_none(draw: Draw, known: list[Spec]) -> Chat:
     if not fitting:
         return _calling(draw, known)
     other = draw.choice(fitting)
-    template = draw.wording(other.asks)
+    template = request(draw, other)
     if any(_verb(one) in template for one in offers):
         return _calling(draw, known)
     messages = _round(draw, spec, named, _values(draw, spec))
@@ -289,27 +302,29 @@ def _then_none(draw: Draw, known: list[Spec]) -> Chat:
 
 
 def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
-    """A request that leaves something out: Ember asks, and then calls."""
-    specs = [spec for spec in known if spec.missing]
-    if not specs:
-        return _calling(draw, known)
-    spec = draw.choice(specs)
+    """A request that leaves something out: Ember asks, and then calls; perhaps then a request that leaves nothing out."""
+    spec = _drawn_spec(draw, known)
     named, offers = _offers(draw, spec, known)
+    found = incomplete(draw, named)
+    if not found:
+        return _calling(draw, known)
+    template, slot, question = found
     values = _values(draw, spec)
-    slot = spec.missing.slot
-    given = {key: one for key, one in values.items() if key != slot}
-    told = spoken(values[slot])
-    template = draw.wording(spec.missing.asks)
-    given = spec.given_in(template, given)
-    values = spec.given_in(template, values)
+    told = spoken(values[slot], spec.kinds()[slot])
+    given = spec.given_in(template, {key: one for key, one in values.items() if key != slot})
+    values = given | {slot: values[slot]}
     messages = [
         user(_ask(draw, spec, template, given)),
-        assistant(draw.choice(spec.missing.questions)),
-        user(noisy(draw, draw.choice(("{v}", "{v}", "{v} please", "{v}, thanks")).format(v=told), (told,))),
+        assistant(question),
+        user(noisy(draw, draw.choice(("{v}", "{v}", "{v}", "{v} please", "{v}, thanks", "{v}.")).format(v=told), (told,))),
         _call(named, values),
     ]
     if draw.chance(0.6):
         messages += _answered(draw, spec, values)
+        if draw.chance(0.35):
+            messages += _round(draw, spec, named, _values(draw, spec))
+    if draw.chance(0.2):
+        messages = _round(draw, spec, named, _values(draw, spec)) + messages
     return _chat(draw, spec.group, messages, offers)
 
 
@@ -322,7 +337,7 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
         groups = {one.spec.group for one in offers}
         near = set().union(*(_like(group) for group in groups))
         other = draw.choice([spec for spec in known if spec.group not in near] or known)
-        template = draw.wording(other.asks)
+        template = request(draw, other)
         if other.group in near or any(_verb(one) in template for one in offers):
             return _calling(draw, known)
         ask = _ask(draw, other, template, _values(draw, other))
@@ -361,7 +376,7 @@ def _failing(draw: Draw, known: list[Spec]) -> Chat:
     named, offers = _offers(draw, spec, known)
     values = _values(draw, spec)
     error = draw.choice(_ERRORS)
-    template = draw.wording(spec.asks)
+    template = request(draw, spec)
     values = spec.given_in(template, values)
     ask = _ask(draw, spec, template, values)
     reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.",

@@ -37,6 +37,8 @@ class Spec:
     optional: frozenset[str] = frozenset()
     #: Whether other tools of the group can be on offer too, as no request fits two of them.
     distinct: bool = False
+    #: What the request is about in a word or two, for requests without a verb.
+    nouns: tuple[str, ...] = ()
 
     def kinds(self) -> dict[str, str]:
         """The kind of values of each parameter and result."""
@@ -92,6 +94,13 @@ def specs() -> tuple[Spec, ...]:
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
+@cache
+def _nouns() -> dict[str, str]:
+    """The nouns of the tools whose blocks do not give any, by the first name of the tool."""
+    rows = (seeds.FOLDER / "chats" / "tools" / "nouns.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return dict(row.split("\t") for row in rows)
+
+
 def _read(block: str, distinct: bool) -> Spec:
     fields: dict[str, list[str]] = {}
     for line in block.strip().splitlines():
@@ -108,7 +117,7 @@ def _read(block: str, distinct: bool) -> Spec:
         for part in _bars(fields.get("result", ["status = word:done"])[0]))
     names = tuple(name.strip() for name in fields["tool"][0].split(","))
     return Spec(fields["group"][0], names, _bars(fields["about"][0]), params, _bars(fields["ask"][0]), missing, results,
-        _bars(fields["reply"][0]), optional, distinct)
+        _bars(fields["reply"][0]), optional, distinct, _bars(fields["noun"][0] if "noun" in fields else _nouns()[names[0]]))
 
 
 def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
@@ -120,6 +129,9 @@ def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
 
 
 _PREFIXES = ("my_", "do_", "tool_", "api_", "app_", "fn_", "the_", "run_")
+#: Ways to write the name of a parameter, and the share of those written so.
+_STYLED = ("{}_value", "the_{}", "{}_param", "input_{}", "p_{}", "arg_{}", "{}_1", "my_{}", "{}_text", "new_{}", "{}_in", "x_{}")
+_STYLED_SHARE = 0.08
 _SUFFIXES = ("_v2", "_tool", "_now", "_api", "2", "_action", "_function", "_service")
 
 
@@ -141,6 +153,8 @@ def offer(draw: Draw, spec: Spec, made_up: bool = False) -> Offer:
     shown: dict[str, str] = {}
     for names, _ in spec.params:
         chosen = draw.choice([other for other in names if other not in shown.values()])
+        if draw.chance(_STYLED_SHARE):
+            chosen = draw.choice(_STYLED).format(chosen)
         shown[names[0]] = _camel(chosen) if style == 0 else chosen
     return Offer(spec, name, draw.choice(spec.about), shown)
 
@@ -281,4 +295,5 @@ def made_up(draw: Draw) -> Spec:
     plain, *others = ask.split(" | ")
     forms = _QUESTIONS if plain.startswith(_QUESTION_WORDS) else _ORDERS
     asks = (*(form.format(t=plain) for form in forms), *others * _OTHER_WORDS_WEIGHT)
-    return Spec("made up", names, about, tuple(params), asks, None, (("status", "word:done"),), (reply,))
+    nouns = (shown,) if general else (thing, f"{shown} {thing}")
+    return Spec("made up", names, about, tuple(params), asks, None, (("status", "word:done"),), (reply,), nouns=nouns)

@@ -116,6 +116,8 @@ def value(draw: Draw, kind: str) -> Value:
             return draw.number(40, 200)
         case "fullname":
             return f"{draw.word('name')} {draw.choice(SURNAMES) if draw.chance(0.8) else capitalized(spliced(draw))}"
+        case "surname":
+            return draw.choice(SURNAMES) if draw.chance(0.7) else capitalized(spliced(draw))
         case "date":
             return draw.choice(("{m} {d}", "{m} {d}", "{d} {m}")).format(m=draw.word("month"), d=draw.number(1, 28))
         case "cell":
@@ -130,6 +132,38 @@ def value(draw: Draw, kind: str) -> Value:
             return f"555-{draw.number(1000, 9999)}"
         case "code":
             return f"{draw.choice('ABCDEFGH')}{draw.choice('KLMNPQRS')}{draw.number(100, 9999)}"
+        case "rpm":
+            return draw.number(10, 150) * 100
+        case "angle":
+            return draw.number(0, 359)
+        case "skilength":
+            return draw.number(90, 200)
+        case "shoesize":
+            return draw.number(30, 47)
+        case "kiln":
+            return draw.number(16, 26) * 50
+        case "oldyear":
+            return draw.number(1650, 1920)
+        case "diesides":
+            return draw.choice((4, 6, 8, 10, 12, 20, 100))
+        case "signedint":
+            return draw.number(-999, 999)
+        case "port":
+            return draw.choice((22, 80, 443, 3000, 5432, 8080, 8443, draw.number(1024, 65535)))
+        case "ip":
+            return f"10.{draw.number(0, 255)}.{draw.number(0, 255)}.{draw.number(1, 254)}"
+        case "version":
+            return f"{draw.number(0, 12)}.{draw.number(0, 30)}" + (f".{draw.number(0, 40)}" if draw.chance(0.6) else "")
+        case "hostname":
+            return f"{draw.word('any')}.{draw.choice(('example', 'local', 'test', 'lan', 'internal'))}"
+        case "appname" | "tablename":
+            return draw.choice(("{}", "{}", "{}_{}", "{}-{}")).format(draw.word("any"), draw.word("any"))
+        case "username":
+            return draw.choice(("{}", "{}{}", "{}_{}", "{}.{}")).format(spliced(draw), draw.number(1, 999))
+        case "branch":
+            return draw.choice(("fix/{}-{}", "{}-{}", "feature/{}", "{}_{}")).format(draw.word("any"), draw.word("any"))
+        case "square":
+            return f"{draw.choice('abcdefgh')}{draw.number(1, 8)}"
         case "events":
             return draw.some(_TEXTS["event"], draw.number(1, 2))
         case "shoppings":

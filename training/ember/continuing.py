@@ -100,9 +100,15 @@ def _of_first_words(draw: Draw) -> Told:
         text, names = swapped(draw, draw.choice(_completions(draw.split)))
         return Told("continued/completion", text, names, completion=True)
     kind, frame = draw.choice(fragments())
+    return told_fragment(draw, kind, frame)
+
+
+def told_fragment(draw: Draw, kind: str, frame: Frame) -> Told:
+    """Returns the text of a fragment. Its slots `{he1}` and `{his1}` stand before the name in its first sentence: `Against {his1}
+    will, {A} stayed.`"""
     values = people(draw, {})
-    text = stories.told_in_parts(draw, frame, values)
-    return Told(f"continued/{kind}", text, values, completion=True)
+    values |= {f"{pronoun}1": values[pronoun] for pronoun in ("he", "him", "his", "himself")}
+    return Told(f"continued/{kind}", stories.told_in_parts(draw, frame, values), values, completion=True)
 
 
 @cache

@@ -119,7 +119,7 @@ class Drawing(unittest.TestCase):
         draw = Draw(Random(3))
         for kind, frame in continuing.fragments():
             for _ in range(10):
-                text = stories.told_in_parts(draw, frame, stories.people(draw, {}))
+                text = continuing.told_fragment(draw, kind, frame).text
                 self.assertNotRegex(text, r"[{}|]|\(\d+\)", kind)
                 self.assertEqual(text.count('"') % 2, 0, text)
 

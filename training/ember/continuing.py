@@ -96,6 +96,8 @@ def _of_first_words(draw: Draw) -> Told:
     """Returns a text whose first words may be given: a story, or a question and its answer."""
     if draw.chance(_QUESTION_SHARE):
         return _answered(draw)
+    if draw.chance(_STATEMENT_SHARE):
+        return _stated(draw)
     if draw.chance(_COMPLETION_SHARE):
         text, names = swapped(draw, draw.choice(_completions(draw.split)))
         return Told("continued/completion", text, names, completion=True)
@@ -141,14 +143,33 @@ def _answered(draw: Draw) -> Told:
     return Told("continued/question", text, {}, completion=True)
 
 
+def _stated(draw: Draw) -> Told:
+    """Returns a known fact, such as a capital, in one to three sentences."""
+    table = draw.choice(("about", "capitals", "food_origins", "premises", "tools"))
+    row = draw.choice(seeds.facts(table))
+    match table:
+        case "about":
+            text = f"{row['first']} {row['second']} {row['third']}"
+        case "capitals":
+            text = f"The capital of {row['country']} is {row['capital']}. It lies in {row['continent']}."
+        case "food_origins":
+            text = f"{row['food']} {row['verb']} {row['made_from']}."
+        case "premises":
+            text = f"{row['claim'].replace('{x}', row['right'])}."
+        case _:
+            text = f"{row['tool']} {'is' if row['tool'].startswith(('a ', 'an ')) else 'are'} used for {row['use']}."
+    # The point of `Washington, D.C.` ends its sentence.
+    return Told("continued/statement", capitalized(text.replace("D.C..", "D.C.")), {}, completion=True)
+
+
 #: The largest number of words of an opening that breaks off.
 _MOST_WORDS = 12
 
 #: The share of openings that break off after any of their words among openings with a continuation.
 _BROKEN_OFF_SHARE = 0.35
 
-#: The share of questions among these, and of the completions without slots among the others.
-_QUESTION_SHARE, _COMPLETION_SHARE = 0.12, 0.2
+#: The share of questions among these, of statements among the others, and of completions without slots among the rest.
+_QUESTION_SHARE, _STATEMENT_SHARE, _COMPLETION_SHARE = 0.12, 0.05, 0.2
 
 #: The share of explanations among openings with a continuation.
 _EXPLAINED_SHARE = 0.04

@@ -10,6 +10,7 @@ from .fill import fill, keys
 from .grammar import capitalized, plural
 from .split import Split
 from .stories import Frame, Told, people
+from .swapping import swapped
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def _parts(lines: list[str]) -> tuple[tuple[str, ...], ...]:
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
     """Returns an opening, its continuation, and both as a story. The continuation repeats a name or a thing if the opening has one."""
+    if draw.chance(_BROKEN_OFF_SHARE):
+        return _broken_off(draw)
     if draw.chance(_EXPLAINED_SHARE):
         return _explained(draw)
     for _ in range(_TRIES):
@@ -70,6 +73,103 @@ def _explained(draw: Draw) -> tuple[str, str, Told]:
         sentences = re.split(r"(?<=[.!?]) ", answer)
     return sentences[0], " ".join(sentences[1:]), Told("continued/explanation", answer, {})
 
+
+def _broken_off(draw: Draw) -> tuple[str, str, Told]:
+    """Returns the first words of a text, as many as each other number of them, and the rest, which completes their sentence."""
+    count = draw.number(1, _MOST_WORDS)
+    for _ in range(_TRIES):
+        told = _of_first_words(draw)
+        opening, rest = after_words(told.text, count)
+        if shares(opening, rest):
+            break
+    return opening, rest, told
+
+
+def after_words(text: str, count: int) -> tuple[str, str]:
+    """Divides a text after so many words, or fewer if hardly anything would follow."""
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    end = ends[min(count, len(ends) - 3) - 1]
+    return text[:end], text[end:].lstrip()
+
+
+def _of_first_words(draw: Draw) -> Told:
+    """Returns a text whose first words may be given: a story, or a question and its answer."""
+    if draw.chance(_QUESTION_SHARE):
+        return _answered(draw)
+    if draw.chance(_STATEMENT_SHARE):
+        return _stated(draw)
+    if draw.chance(_COMPLETION_SHARE):
+        text, names = swapped(draw, draw.choice(_completions(draw.split)))
+        return Told("continued/completion", text, names, completion=True)
+    kind, frame = draw.choice(fragments())
+    return told_fragment(draw, kind, frame)
+
+
+def told_fragment(draw: Draw, kind: str, frame: Frame) -> Told:
+    """Returns the text of a fragment. Its slots `{he1}` and `{his1}` stand before the name in its first sentence: `Against {his1}
+    will, {A} stayed.`"""
+    values = people(draw, {})
+    values |= {f"{pronoun}1": values[pronoun] for pronoun in ("he", "him", "his", "himself")}
+    return Told(f"continued/{kind}", stories.told_in_parts(draw, frame, values), values, completion=True)
+
+
+@cache
+def _completions(split: Split) -> tuple[seeds.Story, ...]:
+    """Returns the stories of a split that were written as completions of their first words."""
+    return tuple(story for story in stories.known(split) if story.completion)
+
+
+@cache
+def fragments() -> tuple[tuple[str, Frame], ...]:
+    """Returns the texts of every `fragments*.txt`, each with the form of its first words: `fragment, question`."""
+    found = []
+    for path in sorted((seeds.FOLDER / "continuing").glob("fragments*.txt")):
+        for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            tag, *lines = block.strip().splitlines()
+            kind = f"fragment, {tag.removeprefix('# form:').strip()}"
+            found.append((kind, Frame(kind, _parts(lines))))
+    return tuple(found)
+
+
+def _answered(draw: Draw) -> Told:
+    """Returns a question of the tables of explanations and its answer."""
+    if draw.chance(0.5):
+        row = draw.choice(seeds.facts("explain"))
+        question, answer = row["ask"], row["answer"]
+    else:
+        row = draw.choice(seeds.facts("how"))
+        question, answer = draw.choice(row["asks"].split(" / ")), row["answer"]
+    text = f"{capitalized(question)}? {answer}"
+    return Told("continued/question", text, {}, completion=True)
+
+
+def _stated(draw: Draw) -> Told:
+    """Returns a known fact, such as a capital, in one to three sentences."""
+    table = draw.choice(("about", "capitals", "food_origins", "premises", "tools"))
+    row = draw.choice(seeds.facts(table))
+    match table:
+        case "about":
+            text = f"{row['first']} {row['second']} {row['third']}"
+        case "capitals":
+            text = f"The capital of {row['country']} is {row['capital']}. It lies in {row['continent']}."
+        case "food_origins":
+            text = f"{row['food']} {row['verb']} {row['made_from']}."
+        case "premises":
+            text = f"{row['claim'].replace('{x}', row['right'])}."
+        case _:
+            text = f"{row['tool']} {'is' if row['tool'].startswith(('a ', 'an ')) else 'are'} used for {row['use']}."
+    # The point of `Washington, D.C.` ends its sentence.
+    return Told("continued/statement", capitalized(text.replace("D.C..", "D.C.")), {}, completion=True)
+
+
+#: The largest number of words of an opening that breaks off.
+_MOST_WORDS = 12
+
+#: The share of openings that break off after any of their words among openings with a continuation.
+_BROKEN_OFF_SHARE = 0.35
+
+#: The share of questions among these, of statements among the others, and of completions without slots among the rest.
+_QUESTION_SHARE, _STATEMENT_SHARE, _COMPLETION_SHARE = 0.12, 0.05, 0.2
 
 #: The share of explanations among openings with a continuation.
 _EXPLAINED_SHARE = 0.04

@@ -47,7 +47,12 @@ def opened_text(draw: Draw) -> Text:
 def continued_text(draw: Draw) -> Text:
     """Returns an opening of any kind, and a continuation that keeps what it mentions."""
     opening, rest, told = continuing.continued(draw)
-    return _typed(draw, told.kind, opening, draw.choice((" ", " ", "\n")), rest)
+    if told.completion:
+        between = told.text[len(opening) : -len(rest)]
+    else:
+        # No line ends within a sentence.
+        between = " " if rest[0].islower() else draw.choice((" ", " ", "\n"))
+    return _typed(draw, told.kind, opening, between, rest)
 
 
 def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text:

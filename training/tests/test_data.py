@@ -114,6 +114,19 @@ class Drawing(unittest.TestCase):
                 self.assertNotRegex(text, r"[{}|]|\(\d+\)")
                 self.assertEqual(text.count('"') % 2, 0, text)
 
+    def test_fragments_are_enough_and_whole(self):
+        self.assertGreaterEqual(len(continuing.fragments()), 350)
+        draw = Draw(Random(3))
+        for kind, frame in continuing.fragments():
+            for _ in range(10):
+                text = continuing.told_fragment(draw, kind, frame).text
+                self.assertNotRegex(text, r"[{}|]|\(\d+\)", kind)
+                self.assertEqual(text.count('"') % 2, 0, text)
+
+    def test_an_opening_breaks_off_after_any_word(self):
+        self.assertEqual(continuing.after_words("When it rained,\nwe stayed in.", 3), ("When it rained,", "we stayed in."))
+        self.assertEqual(continuing.after_words("One two three four five.", 12), ("One two", "three four five."))
+
     def test_a_body_has_an_alternative_for_each_way_through_it(self):
         def marks(way: str) -> set[str]:
             return set(way[1:].split(")", 1)[0]) if way.startswith("(") else set("1234")

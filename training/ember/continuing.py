@@ -310,8 +310,10 @@ def _needs(named: set[str], opening: str, values: dict[str, str], role: str | No
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    if role and "job" in named and not _in_first_person(opening):
-        return {"job"}
+    if role and "a" not in named:
+        if _in_first_person(opening):
+            return {"role, first person"}
+        return {"role", "job"} if "job" in named else {"role"}
     if kinds := _kinds_of_thing(named, values):
         return {f"{kind}, first person" for kind in kinds} if _in_first_person(opening) else kinds
     if _in_first_person(opening):

@@ -310,7 +310,11 @@ def _needs(named: set[str], opening: str, values: dict[str, str], role: str | No
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
-    if role and "a" not in named:
+    if role and "object" in named:
+        # Only these bodies call their first person by a role.
+        kind = f"object of the {_class_of(values['object'])}"
+        return {f"{kind}, first person"} if _in_first_person(opening) else {kind}
+    if role and not {"a", "animal"} & named:
         if _in_first_person(opening):
             return {"role, first person"}
         return {"role", "job"} if "job" in named else {"role"}

@@ -227,7 +227,7 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     # A theme with few bodies is rarer, so that none of them is told over and over.
     chance = min(0.85, len(_with_needs(frozenset({needs}))) / (2 if theme.word == NO_WORD else 6))
     if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
-        chance = min(0.4, chance)
+        chance = min(0.75 if theme.word == NO_WORD else 0.4, chance)
     if theme.needs not in themes.FIXED and not draw.chance(chance):
         return set()
     values["word"] = theme.word
@@ -366,21 +366,31 @@ def _kind_of_letter(opening: str) -> str:
 #: What a thing is for, by the place where it is found.
 _CLASSES = {
     "kitchen": "in the kitchen, on the table", "wardrobe": "in the wardrobe", "desk": "on the desk, in the library, in the classroom",
-    "toy box": "in the toy box", "street": "on the street", "music room": "in the music room", "house": "in the living room, in the hall, "
-    "in the bedroom, in the bathroom", "workshop": "in the workshop, in the toolbox, in the shed, in the garage",
+    "toy box": "in the toy box", "street": "on the street", "music room": "in the music room", "house": "in the living room, in the hall",
+    "bedroom": "in the bedroom, in the bathroom", "workshop": "in the workshop, in the toolbox, in the shed, in the garage",
     "museum": "in the museum", "sports field": "at the sports field", "harbor": "at the harbor, at the beach", "farm": "on a farm",
     "woods": "in the woods", "garden": "in the garden", "hospital": "in the hospital", "space station": "on the space station",
     "station": "at the train station, at the airport", "market": "at the market", "party": "at a party", "attic": "in the attic, in the cellar",
     "bag": "in a handbag, in a camping bag", "sewing basket": "in a sewing basket, in a jewelry box",
 }
-_CLASSES_OF_MORE = {"cake": "party", "tree": "woods", "box": "attic"}
+_CLASS_OF_ONE = {
+    "cake": "party", "tree": "woods", "box": "attic", "newspaper": "desk",
+    **dict.fromkeys("button zipper shoelace".split(), "sewing basket"),
+    **dict.fromkeys("handbag purse wallet handkerchief umbrella".split(), "bag"),
+    **dict.fromkeys(["lighthouse", "crane", "lifeguard tower", "gangplank", "ambulance", "car", "motorbike", "scooter", "bicycle"], "street"),
+    **dict.fromkeys(["scoreboard", "tennis net", "hoop", "bench for the players", "corner flag", "water cooler"], "garden"),
+    **dict.fromkeys(["desk", "chair", "blackboard", "whiteboard", "easel", "bookshelf", "study table", "coat hook", "notice board", "poster",
+        "skeleton", "map drawer", "step stool", "wastebasket", "reading lamp", "returns cart", "oven", "stove", "fridge", "freezer", "sink",
+        "faucet", "dishwasher", "boiler", "fuse box", "shelf"], "house"),
+    **dict.fromkeys(["coat", "doormat", "key", "key ring", "walking stick", "shoehorn"], "bag"),
+}
 
 
 @cache
 def _class_of(thing: str) -> str:
     """Returns what a thing is for: `kitchen`, `workshop` and so on."""
-    if thing in _MORE_OBJECTS:
-        return _CLASSES_OF_MORE.get(thing, "desk")
+    if thing in _CLASS_OF_ONE or thing in _MORE_OBJECTS:
+        return _CLASS_OF_ONE.get(thing, "desk")
     found = next(row["found"] for row in seeds.words("objects") if row["object"] == thing)
     return next((name for name, places in _CLASSES.items() if found in places.split(", ")), "house")
 
@@ -456,7 +466,7 @@ def _workers() -> frozenset[str]:
 
 #: Words for things and places that mostly mean something else.
 _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
-    "pocket", "sleeve", "plane", "die", "moon", "stage", "landing", "corner"}
+    "pocket", "sleeve", "collar", "cobweb", "puddle", "dance floor", "runway", "rock pool", "plane", "die", "moon", "stage", "landing", "corner"}
 
 
 #: What precedes a noun that an opening mentions.

@@ -225,7 +225,7 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs
     # A theme with few bodies is rarer, so that none of them is told over and over.
-    chance = min(0.85, len(_with_needs(frozenset({needs}))) / (2 if theme.word == NO_WORD else 6))
+    chance = min(0.9 if theme.word == NO_WORD else 0.75, len(_with_needs(frozenset({needs}))) / (1.25 if theme.word == NO_WORD else 6))
     if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
         chance = min(0.75 if theme.word == NO_WORD else 0.4, chance)
     if theme.needs not in themes.FIXED and not draw.chance(chance):
@@ -374,7 +374,7 @@ _CLASSES = {
     "bag": "in a handbag, in a camping bag", "sewing basket": "in a sewing basket, in a jewelry box",
 }
 _CLASS_OF_ONE = {
-    "cake": "party", "tree": "woods", "box": "attic", "newspaper": "desk",
+    "cake": "party", "tree": "woods", "box": "attic", "newspaper": "desk", "envelope": "mail", "invitation": "mail", "photograph": "mail",
     **dict.fromkeys("button zipper shoelace".split(), "sewing basket"),
     **dict.fromkeys("handbag purse wallet handkerchief umbrella".split(), "bag"),
     **dict.fromkeys(["lighthouse", "crane", "lifeguard tower", "gangplank", "ambulance", "car", "motorbike", "scooter", "bicycle"], "street"),
@@ -390,7 +390,7 @@ _CLASS_OF_ONE = {
 def _class_of(thing: str) -> str:
     """Returns what a thing is for: `kitchen`, `workshop` and so on."""
     if thing in _CLASS_OF_ONE or thing in _MORE_OBJECTS:
-        return _CLASS_OF_ONE.get(thing, "desk")
+        return _CLASS_OF_ONE.get(thing, "mail")
     found = next(row["found"] for row in seeds.words("objects") if row["object"] == thing)
     return next((name for name, places in _CLASSES.items() if found in places.split(", ")), "house")
 

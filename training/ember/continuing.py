@@ -330,7 +330,9 @@ def _needs(named: set[str], opening: str, values: dict[str, str], role: str | No
         return {"place", "nature"}
     if slot == "place" and values["place"] in _buildings():
         return {"place", "building"}
-    return {slot} if slot else {"none", "none, first person"}
+    if slot:
+        return {slot}
+    return {"none"} if opening.count(" ") > 2 else {"none", "none, first person"}
 
 
 def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:

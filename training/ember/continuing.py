@@ -170,7 +170,7 @@ def _as_role(draw: Draw, opening: str, role: str | None) -> dict[str, str]:
 
 def _within_sentences(text: str, role: str) -> str:
     """Returns a text with a role in lower case wherever it does not begin a sentence."""
-    return re.sub(rf"(?<=[\w,;] ){re.escape(capitalized(role))}\b", role, text)
+    return re.sub(rf'(?<=[\w,;"] )(?<![.!?]" ){re.escape(capitalized(role))}\b', role, text)
 
 
 _ALTERNATIVES = re.compile(r"\[([^\]]*)\]")
@@ -225,7 +225,7 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs
     # A theme with few bodies is rarer, so that none of them is told over and over.
-    chance = min(0.9 if theme.word == NO_WORD else 0.75, len(_with_needs(frozenset({needs}))) / (1.25 if theme.word == NO_WORD else 6))
+    chance = min(0.92 if theme.word == NO_WORD else 0.75, len(_with_needs(frozenset({needs}))) / (1 if theme.word == NO_WORD else 6))
     if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
         chance = min(0.75 if theme.word == NO_WORD else 0.4, chance)
     if theme.needs not in themes.FIXED and not draw.chance(chance):

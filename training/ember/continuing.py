@@ -489,7 +489,8 @@ def _nouns(text: str) -> list[str]:
 def _compounds() -> frozenset[str]:
     """Returns the known nouns of several words."""
     known = {noun for words in (_animals(), _objects(), _workers(), _places()) for noun in words if " " in noun}
-    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "bell tower", "time machine", "coffee machine", "train station", "bus station"})
+    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "bell tower",
+        "time machine", "coffee machine", "train station", "bus station"})
 
 
 def named_in(opening: str) -> dict[str, str]:

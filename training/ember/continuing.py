@@ -19,6 +19,8 @@ class Body:
 
     needs: str
     frame: Frame
+    #: Whether `{A}` may be somebody without a name: `the plumber`, `my aunt`.
+    without_names: bool = False
 
 
 @cache
@@ -29,7 +31,7 @@ def bodies() -> tuple[Body, ...]:
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
             tag, *lines = block.strip().splitlines()
             needs = tag.removeprefix("# needs:").strip()
-            found.append(Body(needs, Frame(needs, _parts(lines))))
+            found.append(Body(needs, Frame(needs, _parts(lines)), path.name.startswith("bodies-of-")))
     return tuple(found)
 
 
@@ -179,9 +181,22 @@ _TRIES = 8
 
 
 def _continued_once(draw: Draw) -> tuple[str, str, Told]:
+    opening, named, values = _opened(draw)
+    told = opening.replace(_BREAK, " ")
+    _separate(draw, told, named, values)
+    role = None if "a" in named else role_in(told)
+    themed = _themed(draw, named, told, values)
+    body = draw.choice(_with_needs(frozenset(themed))) if themed else _body(draw, _needs(named, told, values, role), told, values)
+    rest = stories.told_in_parts(draw, varied_frame(draw, body.frame), values | _as_role(draw, told, role) if body.without_names else values)
+    rest = _within_sentences(rest, role) if role and body.without_names else rest
+    return opening, rest, Told(f"continued/{body.needs}", f"{told} {rest}", values)
+
+
+def _opened(draw: Draw) -> tuple[str, set[str], dict[str, str]]:
+    """Returns an opening, the slots that it names, and their values with those of the people of its continuation."""
     values: dict[str, str]
-    if draw.chance(0.5):
-        template = draw.choice(seeds.lines("continuing/openings.txt"))
+    if draw.chance(_TEMPLATE_SHARE):
+        template = varied(draw, draw.choice(seeds.lines("continuing/openings.txt")))
         values = people(draw, {"object": draw.word("object")} if "{thing}" in template else {})
         template = template.replace("{thing}", "{object}")
         named = set(keys(template))
@@ -189,18 +204,86 @@ def _continued_once(draw: Draw) -> tuple[str, str, Told]:
         if opening.startswith("My name"):
             # The narrator has that name, so the characters have other names.
             values = people(draw, {key: values[key] for key in named & {"object", "animal"}})
-    else:
-        opening = _known_opening(draw) if draw.chance(0.5) else _any_opening(draw)
-        found = named_in(opening)
-        named = set(found)
-        values = people(draw, found | _person_meant(draw, opening, named))
-    while values["animal2"] in opening:
-        values["animal2"] = draw.word("critter")
-    told = opening.replace(_BREAK, " ")
-    themed = _themed(draw, named, told, values)
-    body = draw.choice(_with_needs(frozenset(themed))) if themed else _body(draw, _needs(named, told, values), told, values)
-    rest = stories.told_in_parts(draw, body.frame, values)
-    return opening, rest, Told(f"continued/{body.needs}", f"{opening.replace(_BREAK, ' ')} {rest}", values)
+        found = named_in(opening.replace(_BREAK, " "))
+        values |= {slot: found[slot] for slot in {"object", "animal", "job", "place"} & set(found) - named}
+        return opening, named | set(found), values
+    opening = _known_opening(draw) if draw.chance(0.3) else _any_opening(draw)
+    found = named_in(opening)
+    return opening, set(found), people(draw, found | _person_meant(draw, opening, set(found)))
+
+
+#: The share of openings with slots.
+_TEMPLATE_SHARE = 0.62
+
+
+def _separate(draw: Draw, opening: str, named: set[str], values: dict[str, str]) -> None:
+    """Draws anew what a continuation adds to an opening if the opening already has it in another role."""
+    for slot, kind in (("animal2", "critter"), ("object2", "trinket"), ("b", "woman" if values["he2"] == "she" else "man"), ("b2", "woman")):
+        while slot not in named and (values[slot] in opening or values[slot] in [values[other] for other in ("a", "b", "animal", "object")
+            if other != slot]):
+            values[slot] = draw.word(kind)
+
+
+#: Words for people that are not their jobs, by the pronoun that they take.
+_WOMEN = "woman girl lady queen princess witch waitress mother mom grandmother grandma aunt sister daughter wife niece".split()
+_MEN = ("man boy king prince wizard waiter fisherman father dad grandfather grandpa uncle brother son husband nephew gentleman monk").split()
+_OTHERS = "child kid student pupil player boss neighbor cousin friend stranger guest visitor passenger tourist customer inventor".split()
+
+
+_PRONOUNS = {
+    "f": {"he": "she", "him": "her", "his": "her", "himself": "herself"},
+    "m": {"he": "he", "him": "him", "his": "his", "himself": "himself"},
+}
+
+
+@cache
+def _roles() -> frozenset[str]:
+    """Returns the words for a person without a name."""
+    return _workers() | frozenset([*_WOMEN, *_MEN, *_OTHERS])
+
+
+def role_in(opening: str) -> str | None:
+    """Returns the person without a name who is the subject of an opening: `the plumber`, `my aunt`."""
+    match = re.match(r"(The|An?|One|My|Our)((?: [a-z][\w'-]*){1,4})", opening)
+    if not match:
+        return None
+    words = match[2].split()
+    for start in (0, 1):
+        for end in (start + 3, start + 2, start + 1):
+            noun = " ".join(words[start:end])
+            if noun in _roles() and len(words) >= end and not (len(words) > end and words[end] in ("of", "and")):
+                return f"{match[1].lower() if match[1] in ('My', 'Our') else 'the'} {noun}"
+    return None
+
+
+def _as_role(draw: Draw, opening: str, role: str | None) -> dict[str, str]:
+    """Returns the values by which a body calls its first person by a role, with the pronouns of the opening or of the word."""
+    if role is None:
+        return {}
+    noun = role.split(" ", 1)[1]
+    said = set(re.findall(r"[a-z]+", opening.lower()))
+    woman = noun in _WOMEN or (noun not in _MEN and bool(said & {"she", "her", "hers"}))
+    man = noun in _MEN or (not woman and bool(said & {"he", "his", "him"}))
+    mark = "f" if woman or (not man and draw.chance(0.5)) else "m"
+    return {"a": role} | _PRONOUNS[mark]
+
+
+def _within_sentences(text: str, role: str) -> str:
+    """Returns a text with a role in lower case wherever it does not begin a sentence."""
+    return re.sub(rf'(?<=[\w,;"] )(?<![.!?]" ){re.escape(capitalized(role))}\b', role, text)
+
+
+_ALTERNATIVES = re.compile(r"\[([^\]]*)\]")
+
+
+def varied(draw: Draw, template: str) -> str:
+    """Returns a template with one of each `[red/blue/old]`."""
+    return _ALTERNATIVES.sub(lambda match: draw.choice(match[1].split("/")), template)
+
+
+def varied_frame(draw: Draw, frame: Frame) -> Frame:
+    """Returns a frame with one of each `[red/blue/old]` in its parts."""
+    return Frame(frame.kind, tuple(tuple(varied(draw, way) for way in part) for part in frame.parts))
 
 
 #: The largest share of the bodies of an event among the continuations of openings that tell of it, and the share of a single one.
@@ -242,13 +325,17 @@ def _themed(draw: Draw, named: set[str], opening: str, values: dict[str, str]) -
     in_first_person = theme.needs not in themes.OF_ANY_VOICE and _in_first_person(opening)
     needs = f"{theme.needs}, first person" if in_first_person else theme.needs
     # A theme with few bodies is rarer, so that none of them is told over and over.
-    chance = min(0.75, len(_with_needs(frozenset({needs}))) / 6)
+    chance = min(0.92 if theme.word == NO_WORD else 0.75, len(_with_needs(frozenset({needs}))) / (1 if theme.word == NO_WORD else 6))
     if named & {"object", "animal"} and theme.needs not in themes.OF_ANY_VOICE:
-        chance = min(0.3, chance)
+        chance = min(0.75 if theme.word == NO_WORD else 0.4, chance)
     if theme.needs not in themes.FIXED and not draw.chance(chance):
         return set()
     values["word"] = theme.word
     return {needs}
+
+
+#: The word of a theme whose bodies have words of their own.
+NO_WORD = "-"
 
 
 def _in_first_person(opening: str) -> bool:
@@ -315,7 +402,7 @@ def _sentences() -> tuple[str, ...]:
         and named_in(one) and (named_in(one).get("a") or not _PERSON_MEANT.search(one))))
 
 
-def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
+def _needs(named: set[str], opening: str, values: dict[str, str], role: str | None = None) -> set[str]:
     """Returns what bodies may need to continue an opening that names these slots: a thing or an animal, then a person."""
     if opening.startswith("Dear") and not opening.startswith("Dear diary"):
         return {_kind_of_letter(opening)}
@@ -323,6 +410,14 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         return {"steps"}
     if re.search(r"^(Found|Missing|Lost|Wanted)\b|\bfor sale\b", opening):
         return {"notice"}
+    if role and "object" in named:
+        # Only these bodies call their first person by a role.
+        kind = f"object of the {_class_of(values['object'])}"
+        return {f"{kind}, first person"} if _in_first_person(opening) else {kind}
+    if role and not {"a", "animal"} & named:
+        if _in_first_person(opening):
+            return {"role, first person"}
+        return {"role", "job"} if "job" in named else {"role"}
     if kinds := _kinds_of_thing(named, values):
         return {f"{kind}, first person" for kind in kinds} if _in_first_person(opening) else kinds
     if _in_first_person(opening):
@@ -335,7 +430,9 @@ def _needs(named: set[str], opening: str, values: dict[str, str]) -> set[str]:
         return {"place", "nature"}
     if slot == "place" and values["place"] in _buildings():
         return {"place", "building"}
-    return {slot} if slot else {"none", "none, first person"}
+    if slot:
+        return {slot}
+    return {"none"} if opening.count(" ") > 2 else {"none", "none, first person"}
 
 
 def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> set[str]:
@@ -352,9 +449,10 @@ def _needs_of_event(needs: set[str], opening: str, values: dict[str, str]) -> se
 def _kinds_of_thing(named: set[str], values: dict[str, str]) -> set[str]:
     """Returns what bodies may need to continue an opening with a thing or an animal; nothing if it has neither."""
     if "object" in named:
+        kinds = {f"object of the {_class_of(values['object'])}"}
         if values["object"] in _small_objects():
-            return {"object", "small object"}
-        return {"object", "large object"} if values["object"] in _landmarks() else {"object"}
+            return kinds | {"small object"}
+        return kinds | {"large object"} if values["object"] in _landmarks() else kinds
     if "animal" in named:
         return {"animal", "land animal"} if values["animal"] in _walkers() else {"animal"}
     return set()
@@ -365,6 +463,38 @@ def _kind_of_letter(opening: str) -> str:
     if re.match(r"Dear (all|customers?|passengers?|guests?|parents|neighbors|residents|members|visitors|students|friends of)\b", opening):
         return "customer letter"
     return "formal letter" if re.match(r"Dear (Sir|Madam|editor|director|manager|mayor|Mayor)\b", opening) else "letter"
+
+
+#: What a thing is for, by the place where it is found.
+_CLASSES = {
+    "kitchen": "in the kitchen, on the table", "wardrobe": "in the wardrobe", "desk": "on the desk, in the library, in the classroom",
+    "toy box": "in the toy box", "street": "on the street", "music room": "in the music room", "house": "in the living room, in the hall",
+    "bedroom": "in the bedroom, in the bathroom", "workshop": "in the workshop, in the toolbox, in the shed, in the garage",
+    "museum": "in the museum", "sports field": "at the sports field", "harbor": "at the harbor, at the beach", "farm": "on a farm",
+    "woods": "in the woods", "garden": "in the garden", "hospital": "in the hospital", "space station": "on the space station",
+    "station": "at the train station, at the airport", "market": "at the market", "party": "at a party", "attic": "in the attic, in the cellar",
+    "bag": "in a handbag, in a camping bag", "sewing basket": "in a sewing basket, in a jewelry box",
+}
+_CLASS_OF_ONE = {
+    "cake": "party", "tree": "woods", "box": "attic", "newspaper": "desk", "envelope": "mail", "invitation": "mail", "photograph": "mail",
+    **dict.fromkeys("button zipper shoelace".split(), "sewing basket"),
+    **dict.fromkeys("handbag purse wallet handkerchief umbrella".split(), "bag"),
+    **dict.fromkeys(["lighthouse", "crane", "lifeguard tower", "gangplank", "ambulance", "car", "motorbike", "scooter", "bicycle"], "street"),
+    **dict.fromkeys(["scoreboard", "tennis net", "hoop", "bench for the players", "corner flag", "water cooler"], "garden"),
+    **dict.fromkeys(["desk", "chair", "blackboard", "whiteboard", "easel", "bookshelf", "study table", "coat hook", "notice board", "poster",
+        "skeleton", "map drawer", "step stool", "wastebasket", "reading lamp", "returns cart", "oven", "stove", "fridge", "freezer", "sink",
+        "faucet", "dishwasher", "boiler", "fuse box", "shelf"], "house"),
+    **dict.fromkeys(["coat", "doormat", "key", "key ring", "walking stick", "shoehorn"], "bag"),
+}
+
+
+@cache
+def _class_of(thing: str) -> str:
+    """Returns what a thing is for: `kitchen`, `workshop` and so on."""
+    if thing in _CLASS_OF_ONE or thing in _MORE_OBJECTS:
+        return _CLASS_OF_ONE.get(thing, "mail")
+    found = next(row["found"] for row in seeds.words("objects") if row["object"] == thing)
+    return next((name for name, places in _CLASSES.items() if found in places.split(", ")), "house")
 
 
 #: Where things stand that people pass.
@@ -438,7 +568,7 @@ def _workers() -> frozenset[str]:
 
 #: Words for things and places that mostly mean something else.
 _AMBIGUOUS = {"spring", "file", "patch", "track", "root", "scale", "fan", "jack", "signal", "goal", "nut", "mint", "card", "saw",
-    "pocket", "sleeve", "plane", "die", "moon", "stage", "landing", "corner"}
+    "pocket", "sleeve", "collar", "cobweb", "puddle", "dance floor", "runway", "rock pool", "plane", "die", "moon", "stage", "landing", "corner"}
 
 
 #: What precedes a noun that an opening mentions.
@@ -459,7 +589,8 @@ def _nouns(text: str) -> list[str]:
 def _compounds() -> frozenset[str]:
     """Returns the known nouns of several words."""
     known = {noun for words in (_animals(), _objects(), _workers(), _places()) for noun in words if " " in noun}
-    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "train station", "bus station"})
+    return frozenset(known | {"tree house", "queen bee", "ice cream", "birthday cake", "kitchen chair", "bell tower",
+        "time machine", "coffee machine", "train station", "bus station"})
 
 
 def named_in(opening: str) -> dict[str, str]:

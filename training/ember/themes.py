@@ -73,7 +73,7 @@ def themes_of(opening: str) -> list[Theme]:
         return [Theme("question", said)]
     # `Uncle Viktor` is a person of the story, not the uncle of somebody.
     opening = re.sub(r"\b(Aunt|Uncle|Cousin|Grandma|Grandpa|Granny|Mother|Father|Captain|Doctor|Nurse) (?=[A-Z])", "", opening)
-    text = " ".join(["", *re.findall(r"[a-z']+", opening.lower().replace("ice cream", "")), ""])
+    text = " ".join(["", *re.findall(r"[a-z]+(?:'[a-rt-z]+)?", opening.lower().replace("ice cream", "")), ""])
     found = list(dict.fromkeys(theme for form, theme in _forms() if form in text))
     return found or ([Theme("fact", said)] if _states_a_fact(opening) else [])
 

@@ -33,7 +33,7 @@ REASONS = (
 #: Farewells, and answers that return what was wished.
 ENDINGS = (
     ("[bye|goodbye|bye bye|cya|bye for now|farewell|ciao|so long]", "[Goodbye|Bye]! [Take care.|Have a good day.|Come back any time.|It was nice to talk with you.]"),
-    ("[see you|see ya|talk to you|until] [later|soon|next time|then]", "[See you|Until then|See you next time]! [Take care.|I enjoyed our chat.|Have a good time.]"),
+    ("[see you later|see you soon|see ya later|see ya|talk to you later|talk to you soon|until next time|until then|later]", "[See you|Until then|See you next time]! [Take care.|I enjoyed our chat.|Have a good time.]"),
     ("[see you|see ya|talk to you|until] tomorrow", "[See you tomorrow|Until tomorrow]! [Take care.|Have a good evening.|I enjoyed our chat.]"),
     ("[good night|goodnight|gn|night|sleep well|sweet dreams]", "[Good night|Sleep well]! [Sweet dreams.|Rest well.|I hope you have a nice dream.]"),
     ("[have a nice day|have a good day|enjoy your day|I wish you a good day]", "[Thank you, the same to you|You have a good day, too|Thank you, you too]! [Goodbye.|Bye.|]"),

@@ -19,7 +19,7 @@ _ALTERNATIVES = re.compile(r"\[([^\[\]]*)\]")
 #: The share of answers that take up a word of the message, if any does.
 _TAKING_UP = 0.75
 #: Numbers, from least to most.
-_NUMBERS = {"few": (2, 9), "number": (2, 30), "big": (31, 999), "age": (6, 90), "hour": (1, 12)}
+_NUMBERS = {"few": (2, 9), "number": (2, 30), "big": (31, 999), "age": (6, 90), "hour": (1, 12), "port": (1024, 9999)}
 _LETTERS = "abcdefghijkmnopqrstuvwxyz"
 
 
@@ -147,12 +147,12 @@ def _turn(draw: Draw, step: Step, values: dict[str, str]) -> Turn:
 
 
 def protected(values: dict[str, str]) -> tuple[str, ...]:
-    """Returns the words that keep even their capitals when they are typed: codes."""
-    return tuple(value for key, value in values.items() if key.startswith("code"))
+    """Returns the words that keep even their capitals when they are typed: codes, and what a command is given."""
+    return tuple(value for key, value in values.items() if key.startswith(_KEPT))
 
 
 def others(values: dict[str, str]) -> tuple[str, ...]:
-    """Returns the words that may lose their capitals when they are typed: all but codes."""
+    """Returns the words that may lose their capitals when they are typed: all but those of `protected`."""
     kept = protected(values)
     return tuple(value for value in values.values() if value not in kept)
 
@@ -184,8 +184,8 @@ def _add(draw: Draw, key: str, values: dict[str, str]) -> None:
     number = key.removeprefix(name)
     if name in _NUMBERS:
         values[key] = _other(lambda: str(draw.number(*_NUMBERS[name])), values)
-    elif name == "code":
-        values[key] = _other(lambda: code(draw), values)
+    elif name in _MADE:
+        values[key] = _other(lambda: _MADE[name](draw), values)
     elif name == "relative":
         values[key] = _other(lambda: draw.word(name), values)
     elif name == "name" and (kind := _NAMES_OF.get(values.get(f"relative{number}", ""))):
@@ -200,6 +200,29 @@ def _add(draw: Draw, key: str, values: dict[str, str]) -> None:
 #: The kind of names of a relative, where there is only one.
 _NAMES_OF = dict.fromkeys("sister mother aunt daughter grandmother niece".split(), "woman") | dict.fromkeys(
     "brother father uncle son grandfather nephew".split(), "man")
+
+
+#: Slots whose words are typed as they are: of codes, names of models and files.
+_KEPT = ("code", "model", "gguf", "hub")
+_QUANTIZATIONS = ("Q4_K_M", "Q8_0", "Q5_K_M", "Q4_0", "Q6_K", "F16", "BF16", "IQ4_XS", "Q3_K_M")
+
+
+def _file_of_model(draw: Draw) -> str:
+    """Returns the name of a GGUF file, such as `tiny-fox-q8_0.gguf`."""
+    stem = draw.choice((code(draw), draw.word("animal").replace(" ", "-"), f"{draw.word('adjective')}-{draw.word('animal')}".replace(" ", "-"), draw.word("name"), "model"))
+    ending = draw.choice(("", "", "-" + draw.choice(_QUANTIZATIONS), "-" + draw.choice(_QUANTIZATIONS).lower(), f"-{draw.number(1, 70)}b"))
+    return f"{stem}{ending}.gguf" if draw.chance(0.4) else f"{stem}{ending}.gguf".lower()
+
+
+def _name_on_hub(draw: Draw) -> str:
+    """Returns a name on the Hugging Face hub, such as `hf:Anna/otter-4b-GGUF:Q8_0`."""
+    stem = draw.choice((draw.word("animal"), draw.word("object"), draw.word("adjective"), code(draw))).replace(" ", "-")
+    owner = draw.choice((draw.word("name"), draw.word("animal").replace(" ", ""), code(draw)))
+    return f"hf:{owner}/{stem}-{draw.number(1, 70)}b-GGUF" + draw.choice(("", ":" + draw.choice(_QUANTIZATIONS)))
+
+
+#: Makers of words that are drawn from no list.
+_MADE = {"code": lambda draw: code(draw), "gguf": _file_of_model, "hub": _name_on_hub}
 
 
 def _other(made, values: dict[str, str]) -> str:

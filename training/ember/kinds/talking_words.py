@@ -56,6 +56,11 @@ _LISTS = {
         "roasted carrots, apple slices, banana, pickles, smoked fish, spinach, fried onions, beans, blue cheese, pear, radishes, potato salad",
     "loaf": "rye bread, toast, a soft roll, dark bread, white bread, corn bread, a bagel, a bun, flat bread, walnut bread, sourdough",
     "sauce": "mustard, honey, butter, lemon juice, yogurt, pesto, mayonnaise, ketchup, olive oil, hot sauce, plum jam, cream cheese",
+    # The short names of `inferno list --catalog`.
+    "model": "qwen3:0.6b, qwen3:1.7b, qwen3:4b, qwen3:8b, qwen3:14b, qwen3:30b, qwen3:32b, qwen3-coder:30b, qwen2.5:0.5b, qwen2.5:1.5b, "
+        "qwen2.5:3b, qwen2.5:7b, llama3.2:1b, llama3.2:3b, llama3.1:8b, gemma3:1b, gemma3:4b, gpt-oss:20b, phi4-mini:3.8b, phi4:14b, "
+        "mistral:7b, mistral-nemo:12b, mistral-small:24b, smollm2:135m, smollm2:360m, smollm2:1.7b, tinyllama:1.1b, deepseek-r1:1.5b, "
+        "deepseek-r1:7b, deepseek-r1:8b, deepseek-r1:14b, hermes3:3b, hermes3:8b",
 }
 
 

@@ -5,13 +5,15 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill, keys
 from ..split import split_of
-from . import creating, talking
+from . import combined, creating, talking
 
 #: Kinds of intents whose answers fit anywhere in a chat.
 FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative", "daily life",
     "requests", "about us")
-#: Shares of the talks and of the creative requests among the chats of intents; the rest is of `seeds/chats/intents`.
+#: Shares of the talks, of messages of several parts and of the creative requests among the chats of intents; the rest is of
+#: `seeds/chats/intents`.
 _TALK_SHARE = 0.5
+_COMBINED_SHARE = 0.1
 _CREATING_SHARE = 0.25
 #: The share of talks of several steps among dialogues.
 _STEPS_SHARE = 0.6
@@ -40,6 +42,8 @@ def intent_turns(draw: Draw, kinds: tuple[str, ...] | None = None) -> tuple[str,
     if form > 1 - _CREATING_SHARE and (kinds is None or "creative" in kinds):
         kind, turns = creating.chat(draw)
         return f"intents/{kind}", turns
+    if kinds is None and form < _TALK_SHARE + _COMBINED_SHARE:
+        return combined.chat(draw)
     known = [intent for intent in seeds.intents() if kinds is None or intent.kind in kinds]
     # An intent of many wordings comes more often, but not as much more as it has wordings.
     intent = draw.rng.choices(known, [len(intent.wordings) ** 0.5 for intent in known])[0]
@@ -48,11 +52,15 @@ def intent_turns(draw: Draw, kinds: tuple[str, ...] | None = None) -> tuple[str,
 
 def starting(draw: Draw) -> list[Turn]:
     """A greeting."""
+    if draw.chance(_TALK_SHARE):
+        return talking.talk(draw, ("greetings",), False)[1]
     return [_turn(draw, draw.choice([intent for intent in seeds.intents() if intent.wordings[0] in _STARTING]))]
 
 
 def ending(draw: Draw) -> list[Turn]:
     """Thanks, or a farewell."""
+    if draw.chance(_TALK_SHARE):
+        return talking.talk(draw, ("thanks", "farewells"), False)[1]
     wordings = _ENDING | {"thanks"}
     return [_turn(draw, draw.choice([intent for intent in seeds.intents() if intent.wordings[0] in wordings]))]
 

@@ -98,7 +98,7 @@ _LAST_WORDS = ("Before {he} fell asleep, {s} whispered one word: {word}.", "Abov
 _ASKS = ("tell me a story about {x}", "a story about {x}", "write a story about {x}", "write a short story about {x}", "a short story about {x} please", "can you tell me a story about {x}", "make up a story about {x}",
     "tell me a bedtime story about {x}", "a bedtime story about {x}", "Please tell me a story about {x}.", "Write me a story about {x}.", "i want a story about {x}", "story about {x}",
     "a tale about {x}", "i would like to hear a story about {x}", "think of a story about {x}", "let me hear a story about {x}", "Ember, tell me a story about {x}.", "could you tell a little story about {x}?")
-_END_ASKS = ("{r}. The last word should be {word}.", "{r}, last word: {word}", "{r}. It must end with the word \"{word}\".", "{r} that ends with the word {word}", "{r}. End with the word {word}.",
+_END_ASKS = ("{r}. The last word should be {word}.", "{r}, last word: {word}", "{r}. It must end with the word \"{word}\".", "{r}. End with the word {word}.",
     "{r}, and the very last word must be {word}", "{r} and let it end with \"{word}\"")
 _SHORTER = ("shorter please", "shorter", "make it shorter", "the same story in one sentence", "in one sentence please", "too long, make it shorter", "sum it up", "summarize the story", "can you make that shorter?",
     "a shorter version please", "what happened, in one sentence?", "now the short version", "that was too long", "give me a summary")
@@ -120,7 +120,8 @@ def story(draw: Draw) -> list[Turn]:
         text = f"{_title(draw, frame, cast)}\n\n{text}"
     names = (cast.name, cast.helper_name, cast.city)
     turns = [Turn(request, text, (cast.last_word,), names)]
-    for form in dict.fromkeys(draw.some(_FOLLOW_UPS, draw.rng.choices((0, 1, 2, 3), (5, 5, 3, 1))[0])):
+    # The same story with somebody else comes last, since questions after it would be about that one.
+    for form in sorted(dict.fromkeys(draw.some(_FOLLOW_UPS, draw.rng.choices((0, 1, 2, 3), (5, 5, 3, 1))[0])), key=lambda form: form is _again):
         turns += form(draw, frame, cast)
     return turns
 

@@ -24,12 +24,7 @@ _ASKS = ("write {k} for {p}{r}", "{k} for {p}{r}", "i need {k} for {p}{r}", "can
     "could you write {k} to {p}{r}?", "make {k} for {p}{r}", "I would like {k} for {p}{r}.", "what can i write to {p}{r}? {k} please", "compose {k} for {p}{r}", "Write {k} for {p}{r}.")
 _DEAR = ("Dear {n},", "Hello {n},", "Hi {n},", "Dear {n},")
 _SIGNED = ("Yours, {m}", "Love, {m}", "Warm greetings, {m}", "Best wishes, {m}")
-_SIGN#: Relations that nobody is greeted by.
-_NEVER_DEAR = {"wife", "husband", "son", "nephew", "niece", "boss", "roommate", "landlord", "classmate"}
-#: Relations that several people share.
-_OURS = {"aunt", "uncle", "boss", "teacher", "neighbor", "doctor", "friend", "colleague", "coach", "cousin", "grandmother", "grandfather"}
-
-_ASKS = ("sign it with {m}", "sign it as {m}", "my name is {m}, add that", "and sign it: {m}", "put my name under it: {m}")
+_SIGN_ASKS = ("sign it with {m}", "sign it as {m}", "my name is {m}, add that", "and sign it: {m}", "put my name under it: {m}")
 _SHORTER = ("shorter please", "make it shorter", "shorter", "too long", "just one or two sentences please", "can you make it shorter?", "a shorter version")
 _FOR_ANOTHER = ("the same for {m}", "now one for {m}", "and one for {m}", "now the same for {m} please", "do the same for {m}")
 _ADDED = ("we bring {foods}", "the cake is in the fridge", "i call on {day}", "i have a present", "{name2} sends greetings", "i come by on {day}", "my {critter} says hello", "the {object2} is in the mail",

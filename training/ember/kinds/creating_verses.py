@@ -57,7 +57,7 @@ _THING = (("The {x} stood there quietly, day after day,\nand watched how the sea
     ("A {x} can be patient the whole of its life.", "Nobody knows what the {x} thinks at night.", "The {x} has a scratch, and I know where it's from.", "In the last evening light, the {x} looks like new."))
 #: For a place.
 _PLACE = (("Come walk with me, friend, for the {x} is near,\nand all of the people are friendly round here.", "I walked to the {x} in the first morning light,\nand all that I saw there was quiet and bright.",
-    "The {x} has its sounds, and the {x} has its smell,\nand each of us there has a story to tell.", "When I am away, I remember the day\nthat I came to the {x} and decided to stay."),
+    "The {x} has its sounds, and it has its own smell,\nand each of us there has a story to tell.", "When I am away, I remember the day\nthat I came to the {x} and decided to stay."),
     ("At the {x}, every face is a story.", "The {x} in the evening is gentle and still.", "Meet me tonight near the {x}, my friend."))
 
 _ASKS = ("a poem about {t} in {n} lines", "write a poem of {n} lines about {t}", "{n} lines about {t}", "write {n} lines about {t}", "a {n}-line poem about {t}", "write a {n}-line poem about {t}", "give me {n} lines about {t}",

@@ -137,7 +137,7 @@ def _listed(draw: Draw) -> Item:
         Turn(draw.choice(("what is on my shopping list?", "what do i need to buy?", "read me the shopping list")), capitalized(f"{listed(items)}.")),
         Turn(draw.choice(("how many things are on my list?", "how many things do i need to buy?")), f"There are {len(items)} things on your list."),
         Turn(draw.choice(("what is the last thing on my list?", "and the last thing on the list?")), f"The last thing is {items[-1]}."),
-        Turn(question, verdict(f"the list is {', '.join(items)}", there), (searched,))))
+        Turn(question, verdict(f"your list names {listed(items)}", there), (searched,))))
 
 
 _MAKERS: tuple[Callable[[Draw], Item], ...] = (_sum, _capital, _opposite, _named, _pet_named, _code, _told, _told, _told, _told, _told, _listed)

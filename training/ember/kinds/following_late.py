@@ -128,7 +128,7 @@ _TELLING = (
 
 
 def _listed(draw: Draw) -> Item:
-    kind = draw.choice(("foods", "object", "crops"))
+    kind = draw.choice(("foods", "foods", "object"))
     *items, other = draw.words(kind, draw.number(3, 5))
     there = draw.chance(0.5)
     searched = draw.choice(items) if there else other

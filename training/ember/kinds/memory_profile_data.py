@@ -83,7 +83,6 @@ EITHER = "cousin boss teacher neighbor doctor dentist friend roommate colleague 
 #: What users like and do not like: the kind of words, and what is asked about them.
 TASTES = (
     ("foods", ("what do i like to eat", "which food do i like", "what could you cook for me"), ("what do i not like to eat", "which food do i not like", "what should nobody cook for me")),
-    ("crops", ("what do i like to eat", "what food do i like"), ("what don't i like to eat", "what food do i not like")),
     ("dish", ("what do i like to eat", "which dish do i like"), ("what do i not want to eat", "which dish do i not like")),
     ("doing", ("what do i like to do", "what is fun for me"), ("what do i not like to do", "what is no fun for me")),
     ("animals", ("which animals do i like",), ("which animals do i not like", "which animals don't i like")),

@@ -178,7 +178,7 @@ def _relative(draw: Draw, used: set[str]) -> Fact:
         return _two_relatives(draw, used)
     who, name = _person(draw, used)
     detail, questions = _detail(draw, who, name, used)
-    clause = draw.choice((f"my {who} is called {name}", f"my {who}'s name is {name}", f"i have a {who} called {name}" if who not in _ONLY_ONE else f"{name} is my {who}"))
+    clause = draw.choice((f"my {who} is called {name}", f"my {who}'s name is {name}", f"i have {with_article(who)} called {name}" if who not in _ONLY_ONE else f"{name} is my {who}"))
     if detail:
         clause = draw.choice((f"my {who} {name} {detail}", f"my {who} is called {name} and {detail}"))
     known = f"your {who} is called {name}" + (f" and {detail}" if detail else "")
@@ -238,7 +238,7 @@ def _two_relatives(draw: Draw, used: set[str]) -> Fact:
         ((f"is my {first} called {name2}", f"is {name2} my {first}"), f"{verdict(f'your {first} is called {name}', False)}"),
         ((f"is my {second} called {name2}", f"is {name2} my {second}"), f"{verdict(f'your {second} is called {name2}', True)}")]
     clause = draw.choice((f"my {first} is called {name} and my {second} is called {name2}", f"my {first} is {name} and my {second} is {name2}", f"{name} is my {first}, {name2} is my {second}",
-        f"my {first}'s name is {name}, my {second}'s name is {name2}", f"i have a {first}, {name}, and a {second}, {name2}"))
+        f"my {first}'s name is {name}, my {second}'s name is {name2}", f"i have {with_article(first)}, {name}, and {with_article(second)}, {name2}"))
     if not {first, second} & {*_ONLY_ONE, "grandmother", "grandfather"} and draw.chance(0.4):
         age, age2 = draw.some(range(2, 60), 2)
         older, younger = ((name, age), (name2, age2)) if age > age2 else ((name2, age2), (name, age))

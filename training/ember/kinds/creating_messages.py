@@ -23,6 +23,8 @@ _OURS = {"aunt", "uncle", "boss", "teacher", "neighbor", "doctor", "friend", "co
 _ASKS = ("write {k} for {p}{r}", "{k} for {p}{r}", "i need {k} for {p}{r}", "can you write {k} for {p}{r}?", "please write {k} for {p}{r}", "help me write {k} for {p}{r}", "write {k} to {p}{r}", "{k} to {p}{r} please",
     "could you write {k} to {p}{r}?", "make {k} for {p}{r}", "I would like {k} for {p}{r}.", "what can i write to {p}{r}? {k} please", "compose {k} for {p}{r}", "Write {k} for {p}{r}.")
 _DEAR = ("Dear {n},", "Hello {n},", "Hi {n},", "Dear {n},")
+#: Occasions for which nobody writes "Hi".
+_SAD = {"condolence", "lost pet"}
 _SIGNED = ("Yours, {m}", "Love, {m}", "Warm greetings, {m}", "Best wishes, {m}")
 _SIGN_ASKS = ("sign it with {m}", "sign it as {m}", "my name is {m}, add that", "and sign it: {m}", "put my name under it: {m}")
 _SHORTER = ("shorter please", "make it shorter", "shorter", "too long", "just one or two sentences please", "can you make it shorter?", "a shorter version")
@@ -50,7 +52,7 @@ def chat(draw: Draw) -> list[Turn]:
         request = f"{request.rstrip('.?')}, {draw.choice(('from', 'signed by'))} {signed}"
     to = name or who
     sentences = _sentences(draw, occasion, values, slots)
-    dear = draw.choice(_DEAR)
+    dear = _DEAR[0] if occasion.name in _SAD else draw.choice(_DEAR)
     ending = f"\n{draw.choice(_SIGNED).format(m=signed)}" if signed else ""
     names = tuple(values.values()) + (signed, name)
     turns = [Turn(request, _written(dear, to, sentences) + ending, (), names)]

@@ -56,7 +56,7 @@ def _other_topic(draw: Draw, between: Between) -> list[Turn]:
     return []
 
 
-_PERSONAL = re.compile(r"\b(my|our|mine|i am|i'm|im|i have|i like|i live|i was|i love|i want|we|me)\b", re.IGNORECASE)
+_PERSONAL = re.compile(r"\b(my|our|mine|i|im|we|me)\b", re.IGNORECASE)
 
 
 def _facts(draw: Draw, count: int) -> list[Fact]:
@@ -210,7 +210,7 @@ def _detail(draw: Draw, who: str, name: str, used: set[str]) -> tuple[str, list[
     whom = (f"my {who}", name)
     if not form:
         return "", []
-    word = str(draw.number(1 if who in ("son", "daughter", "niece", "nephew") else 20, 80 if who not in ("son", "daughter", "niece", "nephew") else 19)) if form == "age" else _drawn(draw, form, used)
+    word = str(draw.number(1 if who in ("son", "daughter", "niece", "nephew") else 20, 80 if who not in ("son", "daughter", "niece", "nephew") else 19)) if form == "age" else _animal_at_home(draw, used) if form == "animal" else _drawn(draw, form, used)
     said = {"age": f"is {word} years old", "city": f"lives in {word}", "job": f"is {with_article(word)}", "foods": f"loves {word}", "animal": f"has {with_article(word)}"}[form]
     wordings = {"age": ["how old is {p}", "what is the age of {p}", "and how old is {p}?"], "city": ["where does {p} live", "in which city does {p} live", "and where does {p} live?"],
         "job": ["what does {p} do for work", "what is the job of {p}", "what does {p} work as"], "foods": ["what does {p} love", "what does {p} like to eat", "which food does {p} love"],

@@ -7,6 +7,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import keys
 from ..grammar import capitalized, listed, plural, with_article
+from . import creating_messages, creating_names, creating_verses
 from .creating_data import FORMS, JOKES, NAMED, NO_TOPICS, TOPICS, Form
 from .facts_asking import asked
 from .talking import filled
@@ -25,6 +26,9 @@ _PRAISED = ["I am glad that you like it! Do you want another one?", "Thank you! 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a creative request, perhaps with requests for more."""
+    if draw.chance(_FITTING_SHARE):
+        maker = draw.rng.choices([maker for maker, _ in _FITTING], [weight for _, weight in _FITTING])[0]
+        return "creative", maker(draw)
     if draw.chance(0.14):
         return "creative", names(draw)
     if draw.chance(0.16):
@@ -33,6 +37,11 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
         return "creative", riddle(draw)
     form = draw.rng.choices(FORMS, [form.weight for form in FORMS])[0]
     return "creative", of_form(draw, form)
+
+
+#: The share of requests whose texts are put together for their kind of subject, and those with their weights.
+_FITTING_SHARE = 0.55
+_FITTING = ((creating_verses.chat, 10), (creating_messages.chat, 9), (creating_names.chat, 8))
 
 
 def of_form(draw: Draw, form: Form) -> list[Turn]:

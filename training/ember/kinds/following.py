@@ -6,6 +6,7 @@ from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
+from . import following_late, following_reasons
 from .facts_asking import asked
 from .talking import code, filled
 
@@ -351,4 +352,5 @@ def no_name(draw: Draw, _: Between) -> list[Turn]:
 _MAKERS: dict[str, tuple[Callable[[Draw, Between], list[Turn]], int]] = {
     "going on": (going_on, 16), "compared": (compared, 18), "quoted": (quoted, 10), "changed": (changed, 12), "corrected": (corrected, 12), "listing": (listing, 14),
     "owners": (owners, 16), "statements": (made_of_statements, 10), "biggest": (biggest, 10), "no name": (no_name, 12),
+    "late": (following_late.chat, 40), **following_reasons.MAKERS,
 }

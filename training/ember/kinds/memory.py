@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from ..chat import Turn
 from ..draw import Draw
-from ..split import HELD_OUT_KINDS
+from ..split import HELD_OUT_KINDS, Split
+from . import memory_profile
 from .facts_asking import asked
 from .memory_data import NEVER_TOLD, SORTS, Sort
 from .talking import chosen, filled, others, protected
@@ -21,6 +22,12 @@ class Told:
 
 def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[Turn]]:
     """Facts mentioned and asked for; `between` generates turns of other kinds in between."""
+    if draw.split is Split.TRAIN or draw.chance(0.3):
+        form = draw.rng.random()
+        for name, maker, share in _PROFILES:
+            if form < share:
+                return f"memory/{name}", maker(draw, between)
+            form -= share
     name, sort = draw.kind("memory", {sort.name: (sort, sort.weight) for sort in SORTS})
     others = [other for other in SORTS if other is not sort and f"memory/{other.name}" in _trained()]
     told: list[Told] = []
@@ -37,6 +44,9 @@ def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[T
         turns.append(_asking(draw, one))
     return name, turns
 
+
+#: Chats about a whole life, with their shares.
+_PROFILES = (("profile", memory_profile.chat, 0.4), ("tastes of two", memory_profile.tastes_of_two, 0.08), ("changed", memory_profile.changed, 0.08))
 
 #: Facts that are asked for in the same words.
 _ALIKE = ({"fear", "fear of animals"}, {"thing", "present"}, {"trip", "order"}, {"hobby", "liking"}, {"number", "price", "count"}, {"friend", "two people"},

@@ -7,6 +7,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, with_article
+from . import story_frames
 from .facts_asking import asked
 from .story_plans import given_words, planned, sentence
 
@@ -204,5 +205,5 @@ def first_lines(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"planned": (planned, 120), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 12),
+_MAKERS = {"planned": (planned, 70), "frames": (story_frames.story, 110), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 12),
     "of kind": (of_kind, 8), "first lines": (first_lines, 4), "shortened": (shortened, 10)}

@@ -69,7 +69,7 @@ def _read(block: str) -> Problem:
 
 
 #: Characters of tales, apart from animals and jobs.
-_CREATURES = (
+CREATURES = (
     "robot dragon ghost giant witch wizard knight pirate snowman mermaid troll alien fairy king queen princess prince monster unicorn "
     "astronaut scarecrow boy girl man woman dwarf elf goblin phoenix vampire yeti genie grandmother grandfather child clown magician "
     "inventor spy cowboy viking puppet teddy bear"
@@ -84,10 +84,11 @@ _PRONOUNS = {"he": ("him", "his", "himself"), "she": ("her", "her", "herself"), 
 
 def _character(draw: Draw, kinds: tuple[str, ...] = ("critter", "creature", "job", "animal")) -> str:
     kind = draw.rng.choices(kinds, (10, 7, 4, 3)[: len(kinds)])[0]
-    return draw.choice(_CREATURES).replace("_", " ") if kind == "creature" else draw.word(kind)
+    return draw.choice(CREATURES).replace("_", " ") if kind == "creature" else draw.word(kind)
 
 
-def _pronoun(draw: Draw, character: str) -> str:
+def pronoun_of(draw: Draw, character: str) -> str:
+    """Returns `he` or `she`, which is drawn where a character may be either."""
     if character in _HE_ONLY:
         return "he"
     if character in _SHE_ONLY:
@@ -160,7 +161,7 @@ _LAST_WORDS = [
     "Before {he} fell asleep, the {c} whispered one word: {w}.", "And the last word of the song they sang was {w}.",
     "The {c} took a pencil and wrote one word on the wall: {w}.", "What did the {c} dream of that night? Of {w}.",
 ]
-_NATURAL = {
+NATURAL_ENDS = {
     "home": "Then they all walked home.", "friends": "Since that day they are friends.", "moon": "Above them shone the moon.",
     "night": "They talked all night.", "sea": "Far away they could hear the sea.", "sleep": "And then the {c} fell into a deep sleep.",
     "tea": "Then they sat down and drank tea.", "rain": "Outside they could hear the rain.", "stars": "Over the roofs shone the stars.",
@@ -192,7 +193,7 @@ def _plan(draw: Draw) -> tuple[Plan, Problem, bool]:
     while (helper := _character(draw, ("critter", "creature", "job"))) == character:
         pass
     plan = Plan(character, helper, draw.choice(problem.clauses))
-    subject = _pronoun(draw, character)
+    subject = pronoun_of(draw, character)
     him, his, himself = _PRONOUNS[subject]
     by_adjective = bool(problem.adjectives) and draw.chance(0.6)
     if by_adjective:
@@ -229,7 +230,7 @@ def _told(draw: Draw, plan: Plan, problem: Problem) -> None:
     if plan.place:
         turn = f"{turn} {draw.choice(_PLACES)}"
     if plan.last_word:
-        natural = _NATURAL.get(plan.last_word)
+        natural = NATURAL_ENDS.get(plan.last_word)
         end = f"{end} {natural or draw.choice(_LAST_WORDS).replace('{w}', plan.last_word)}"
     elif draw.chance(0.3) or len(f"{intro} {trouble} {turn} {end}".split()) < _SHORT:
         end = f"{end} {draw.choice(_ENDINGS)}"
@@ -266,7 +267,7 @@ def planned(draw: Draw) -> list[Turn]:
     if draw.chance(0.2) and "{t}" not in plan.clause:
         plan.thing = plan.values["t"]
     if draw.chance(0.15):
-        plan.last_word = draw.choice(list(_NATURAL)) if draw.chance(0.6) else draw.word(draw.choice(("any", "trinket", "foods")))
+        plan.last_word = draw.choice(list(NATURAL_ENDS)) if draw.chance(0.6) else draw.word(draw.choice(("any", "trinket", "foods")))
     form = draw.rng.choices(("plain", "opening", "setting", "two", "title"), (66, 8, 8, 12, 6))[0]
     if form == "opening":
         plan.opening = fill(draw, draw.choice(_OPENINGS), plan.values)

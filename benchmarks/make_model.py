@@ -17,6 +17,8 @@ import numpy as np
 # epsilon, whether embeddings are the output head
 SHAPES = {
     "qwen3-0.6b": ("qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, 1e6, 1e-6, True),
+    "qwen3-8b": ("qwen3", 36, 4096, 32, 8, 128, 12288, 151936, 40960, 1e6, 1e-6, False),
+    "llama-2-7b": ("llama", 32, 4096, 32, 32, 128, 11008, 32000, 4096, 1e4, 1e-5, False),
     "llama-3-8b": ("llama", 32, 4096, 32, 8, 128, 14336, 128256, 8192, 5e5, 1e-5, False),
 }
 # The number of a type, columns and bytes of a block.

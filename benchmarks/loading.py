@@ -33,7 +33,7 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def forget_files():
+def drop_page_cache():
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3")
 
@@ -74,16 +74,19 @@ def estimate(args, model):
 
 def main():
     args = parse_arguments()
-    print("| | size, GB | reads from disk, GB/s | loading | reads from memory, GB/s | loading | memory, GB | of the estimate "
-          "| of file and cache | decode, tokens/s | of the roof |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    columns = [
+        "size, GB", "reads from disk, GB/s", "loading from disk", "reads from page cache, GB/s", "loading from page cache",
+        "memory, GB", "memory / estimate", "memory / (file + KV cache)", "decode, tokens/s", "share of bandwidth limit",
+    ]
+    print(f"| | {' | '.join(columns)} |")
+    print("|---" + "|---:" * len(columns) + "|")
     for model in args.models:
         size = os.path.getsize(model)
         columns = [[] for _ in range(7)]
         for _ in range(args.rounds):
-            forget_files()
+            drop_page_cache()
             columns[0].append(size / read_seconds(model))
-            forget_files()
+            drop_page_cache()
             columns[1].append(size / bench(args, model)[0]["load_seconds"])
             read_seconds(model)
             columns[2].append(size / read_seconds(model))

@@ -5,8 +5,8 @@
 
 Requires the package inferno-llm with the extra `ray`, built with `maturin build --release`, and an idle machine. The engine
 computes the same prompts in a process of its own, with the same threads, through `inferno.Model.generate`. Both alternate.
-The rate of Ray Data is that of the last three quarters of the rows: the difference between the times of all rows and of a
-quarter of them, which contain the same start of the actor and the same loading of the model.
+Rates are those of the last three quarters of the rows: the difference between the times of all rows and of a quarter of them,
+which contain the same start and the same loading of the model.
 
 The table is Markdown, for the dated records in this folder.
 """
@@ -27,9 +27,12 @@ import json, sys, time, inferno
 path, load, prompts, options = json.loads(sys.stdin.read())
 model = inferno.Model(path, **load)
 model.generate(prompts[: load["max_num_seqs"]], **options)
-start = time.perf_counter()
-texts = [each.text for each in model.generate(prompts, **options)]
-print(json.dumps([time.perf_counter() - start, texts]))
+seconds = []
+for part in prompts[: len(prompts) // 4], prompts:
+    start = time.perf_counter()
+    texts = [each.text for each in model.generate(part, **options)]
+    seconds.append(time.perf_counter() - start)
+print(json.dumps([seconds, texts]))
 """
 
 
@@ -52,8 +55,8 @@ def load_options(arguments):
 def engine_rate(arguments, prompts, options):
     request = json.dumps([arguments.model, load_options(arguments), prompts, options])
     output = subprocess.run([sys.executable, "-c", ENGINE], input=request, capture_output=True, text=True, check=True)
-    seconds, texts = json.loads(output.stdout.splitlines()[-1])
-    return len(prompts) / seconds, texts
+    (part_seconds, seconds), texts = json.loads(output.stdout.splitlines()[-1])
+    return (len(prompts) - len(prompts) // 4) / (seconds - part_seconds), texts
 
 
 def ray_run(arguments, prompts, options):

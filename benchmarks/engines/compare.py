@@ -2,12 +2,12 @@
 """Alternate runs of `inferno bench`, llama.cpp and OpenVINO on the same files, and print the ratios of their speeds.
 
     compare.py MODEL.gguf... [-p 512] [-n 64] [-d 0] [--batch 16] [--threads 2] [--rounds 3] [--json FILE]
-               [--llama-cpp-python PYTHON] [--openvino-python PYTHON]
+               [--llama-cpp-python PYTHON] [--openvino-python PYTHON] [--openvino-precision f32]
 
 Each peer runs under a Python interpreter that has it: llama-cpp-python or openvino-genai. Peers that are not specified are left out.
 The programs alternate, so that a slowdown of the machine affects all. Each round yields one ratio from adjacent runs; the
 table shows the median over the rounds. All use the same number of threads and start with a loaded, warmed-up model, with their
-own defaults otherwise; llama.cpp stores the KV cache in float16.
+own defaults otherwise, for OpenVINO except --openvino-precision.
 
 The table is Markdown, for the dated records in the folder above. --json writes all results to a file.
 """
@@ -31,16 +31,19 @@ def parse_arguments():
     parser.add_argument("--inferno", default="target/release/inferno", help="path of the inferno binary")
     parser.add_argument("--llama-cpp-python", metavar="PYTHON", help="Python interpreter with llama_cpp")
     parser.add_argument("--openvino-python", metavar="PYTHON", help="Python interpreter with openvino_genai")
+    parser.add_argument("--openvino-precision", metavar="PRECISION", help="precision of OpenVINO's products [default: its own]")
     parser.add_argument("--json", help="write all results to this file")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.openvino_python and args.depth:
+        parser.error("OpenVINO is not measured at a depth")
+    return args
 
 
 def run_json(command):
     finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if finished.returncode != 0:
         sys.exit(f"{' '.join(command[:3])} failed with status {finished.returncode}:\n{finished.stderr}")
-    # Peers may print notes of their own before it.
-    return json.loads(finished.stdout[finished.stdout.index("{"):])
+    return json.loads(finished.stdout)
 
 
 def commands(args):
@@ -51,7 +54,8 @@ def commands(args):
     if args.llama_cpp_python:
         found["llama.cpp"] = [args.llama_cpp_python, os.path.join(folder, "peer_llama_cpp.py")]
     if args.openvino_python:
-        found["OpenVINO"] = [args.openvino_python, os.path.join(folder, "peer_openvino.py")]
+        precision = ["--precision", args.openvino_precision] if args.openvino_precision else []
+        found["OpenVINO"] = [args.openvino_python, os.path.join(folder, "peer_openvino.py"), *precision]
     return found
 
 
@@ -68,6 +72,8 @@ def figures(args):
 
 def row(name, figure, rounds):
     """Returns a row of the table: the median of each engine, with the ratio to it and its range."""
+    if not all(figure(reports["inferno"]) for reports in rounds):
+        return f"| {name} | not measured |"
     cells = []
     for engine in rounds[0]:
         rates = [figure(reports[engine]) for reports in rounds]

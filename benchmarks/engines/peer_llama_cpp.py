@@ -3,7 +3,8 @@
 
     peer_llama_cpp.py MODEL.gguf [-p 512] [-n 64] [-d 0] [--batch 16] [--threads 2] [-r 2]
 
-Requires llama-cpp-python. The model is loaded and warmed up before. The KV cache is float16.
+Requires llama-cpp-python. The model is loaded and warmed up before. Settings are llama.cpp's defaults otherwise: the KV cache is
+float16, and a pass has up to 512 tokens.
 """
 import argparse
 import json
@@ -41,8 +42,6 @@ class Peer:
         params.n_seq_max = sequences
         params.n_threads = params.n_threads_batch = threads
         params.type_k = params.type_v = FLOAT16
-        if hasattr(params, "kv_unified"):
-            params.kv_unified = True
         self.context = llama_cpp.llama_init_from_model(self.model, params)
         if not self.context:
             sys.exit("llama.cpp failed to create a context")
@@ -100,8 +99,8 @@ class Peer:
 def measure(args):
     batches = workload.batch_sizes(args)
     sequence_tokens = args.depth + args.decode_tokens
-    # llama.cpp pads the cache of each sequence.
-    context_tokens = max(args.prompt_tokens, max([1, *batches]) * (sequence_tokens + 32)) + 64
+    # The context is divided among the sequences, and llama.cpp pads the cache of each.
+    context_tokens = max([1, *batches]) * (max(args.prompt_tokens, sequence_tokens) + 64)
     peer = Peer(args.model, context_tokens, args.threads, max([1, *batches]))
     peer.prefill(WARM_UP_TOKENS)
     report = {"engine": f"llama-cpp-python {peer.api.__version__}", "batch": {}}

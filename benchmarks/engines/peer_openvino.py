@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measure OpenVINO GenAI, and print the compared fields of `inferno bench -o json`.
 
-    peer_openvino.py MODEL.gguf [-p 512] [-n 64] [--batch 16] [--threads 2] [-r 2]
+    peer_openvino.py MODEL.gguf [-p 512] [-n 64] [--batch 16] [--threads 2] [-r 2] [--precision PRECISION]
 
-Requires openvino-genai, which reads GGUF files in Q8_0, Q4_0 and Q4_K_M of some architectures. Its defaults are used: on
-processors with AMX it multiplies in bf16. Every run has other prompts, since it caches prefixes. Depths are not measured.
+Requires openvino-genai, which reads GGUF files in Q8_0, Q4_0 and Q4_K_M of some architectures. Its defaults are used, except for
+PRECISION (such as f32) if it is specified: where the processor supports bf16, it multiplies in bf16. Every run has other prompts,
+since it caches prefixes. Sequences begin with prompts of 8 tokens. Depths are not measured.
 """
 import argparse
 import json
@@ -24,8 +25,9 @@ FIRST_TOKEN, LAST_TOKEN = 1_000, 50_000
 class Peer:
     """A pipeline, which computes the prompts of one call together."""
 
-    def __init__(self, model, threads):
-        self.pipeline = openvino_genai.LLMPipeline(model, "CPU", INFERENCE_NUM_THREADS=threads)
+    def __init__(self, model, threads, precision):
+        properties = {"INFERENCE_PRECISION_HINT": precision} if precision else {}
+        self.pipeline = openvino_genai.LLMPipeline(model, "CPU", INFERENCE_NUM_THREADS=threads, **properties)
         self.random = numpy.random.RandomState(0)
 
     def seconds(self, prompt_tokens, new_tokens, sequences):
@@ -49,7 +51,7 @@ class Peer:
 
 def measure(args):
     batches = workload.batch_sizes(args)
-    peer = Peer(args.model, args.threads)
+    peer = Peer(args.model, args.threads, args.precision)
     peer.seconds(32, 4, 1)
     report = {"engine": f"OpenVINO GenAI {openvino_genai.__version__}", "batch": {}}
     repeated = range(args.repetitions)
@@ -68,6 +70,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     workload.add_arguments(parser)
+    parser.add_argument("--precision", help="precision of products")
     arguments = parser.parse_args()
     if arguments.depth:
         sys.exit("depths are not measured")

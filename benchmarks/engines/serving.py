@@ -2,10 +2,9 @@
 """Measure `inferno serve` under load next to llama.cpp's batch of as many sequences, and its latency while a long prompt arrives.
 
     serving.py MODEL.gguf [--clients 16] [--prompt-tokens 60] [--max-tokens 128] [--long-prompt 4000] [--rounds 3]
-               [--llama-cpp-python PYTHON]
+               [--requests 128] [--llama-cpp-python PYTHON]
 
-Each round measures the server, then llama.cpp alone: its batch has neither prompts nor requests, so it is an upper bound of
-what a server around it reaches. The prefix cache is off. The load generator is `inferno bench serve`; its share of the
+Each round measures the server, then llama.cpp alone: its batch has neither prompts nor requests. The prefix cache is off. The load generator is `inferno bench serve`; its share of the
 processor is in the table. Then, `--streams` clients read tokens while one request with a long prompt arrives, and the
 times between their tokens are compared with those before it. Requires an idle machine.
 """
@@ -15,14 +14,12 @@ import json
 import os
 import random
 import resource
-import statistics
 import subprocess
 import sys
 import threading
 import time
 
 import compare
-import workload
 
 PORT = 8390
 VOCABULARY = 50_000
@@ -32,6 +29,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--requests", type=int, default=128)
     parser.add_argument("--prompt-tokens", type=int, default=60)
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--long-prompt", type=int, default=4000, help="tokens of the long prompt")
@@ -65,7 +63,7 @@ def load(args):
     """Returns the report of one round, and the load generator's share of one core."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
-    command = [args.inferno, "bench", "serve", "--url", f"http://127.0.0.1:{PORT}", "--concurrency", args.clients]
+    command = [args.inferno, "bench", "serve", "--url", f"http://127.0.0.1:{PORT}", "--concurrency", args.clients, "--requests", args.requests]
     command += ["--prompt-tokens", args.prompt_tokens, "--max-tokens", args.max_tokens, "-o", "json"]
     report = compare.run_json([str(word) for word in command])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -75,10 +73,11 @@ def load(args):
 
 def batch_rate(args):
     """Returns the tokens per second of llama.cpp's batch, at the mean depth of the requests."""
-    depth = args.prompt_tokens + args.max_tokens // 2
+    steps = 24
+    depth = args.prompt_tokens + args.max_tokens // 2 - steps // 2
     folder = os.path.dirname(os.path.abspath(__file__))
-    command = [args.llama_cpp_python, os.path.join(folder, "peer_llama_cpp.py"), args.model, "-p", 0, "-n", 24, "-d", depth]
-    command += ["--batch", args.clients, "--threads", args.threads, "-r", 1]
+    command = [args.llama_cpp_python, os.path.join(folder, "peer_llama_cpp.py"), args.model, "-p", 0, "-n", steps, "-d", depth]
+    command += ["--batch", args.clients, "--threads", args.threads, "-r", 2]
     return compare.run_json([str(word) for word in command])["batch"][str(args.clients)]
 
 
@@ -88,7 +87,10 @@ def stream(prompt_tokens, max_tokens, seed, times):
     body = {"prompt": ids, "max_tokens": max_tokens, "ignore_eos": True, "stream": True, "temperature": 0}
     connection = http.client.HTTPConnection("127.0.0.1", PORT)
     connection.request("POST", "/v1/completions", json.dumps(body), {"content-type": "application/json"})
-    for line in connection.getresponse():
+    response = connection.getresponse()
+    if response.status != 200:
+        raise RuntimeError(response.read().decode())
+    for line in response:
         if line.startswith(b"data: {"):
             times.append(time.monotonic())
 
@@ -100,13 +102,17 @@ def latencies(args):
     for thread in threads:
         thread.start()
     while min(len(times) for times in running) < 40:
+        if not all(thread.is_alive() for thread in threads):
+            sys.exit("a stream ended early")
         time.sleep(0.05)
     begin, first = time.monotonic(), []
     stream(args.long_prompt, 1, 1000, first)
     for thread in threads:
         thread.join()
     gaps = [(a, b - a) for times in running for a, b in zip(times, times[1:])]
-    before = [gap for start, gap in gaps if start < begin]
+    # All of them have begun, and the long prompt has not.
+    together = max(times[0] for times in running)
+    before = [gap for start, gap in gaps if together <= start and start + gap <= begin]
     during = [gap for start, gap in gaps if begin <= start < first[0]]
     return before, during, first[0] - begin
 
@@ -136,7 +142,7 @@ def main():
         ratio = f"{peer:.1f} | {rate / peer:.2f}" if peer else " | "
         print(f"| {number} | {rate:.1f} | {first['p50']:.2f} | {first['p99']:.2f} | {ratio} | {share:.2f} |")
     print(f"\n{args.streams} streams, and a prompt of {args.long_prompt} tokens\n")
-    print("| round | between tokens p50 before, ms | p99 before | p50 during | p99 during | p99 during / p50 during | p99 during / p50 before | prompt, s |")
+    print("| round | between tokens p50 before, ms | p99 before | p50 during | p99 during | p99 during / median during | p99 during / median before | prompt, s |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for number, (*_, before, during, seconds) in enumerate(rounds, 1):
         cells = [percentile(gaps, share) * 1e3 for gaps in (before, during) for share in (0.5, 0.99)]

@@ -84,3 +84,9 @@ def verdict(fact: str, holds: bool) -> str:
     depend on it: a small model knows it better than whether something else is right."""
     fact = fact if re.search(r"\b[A-Z]\.$", fact) else fact.removesuffix(".")
     return capitalized(f"{fact}, so {'yes' if holds else 'no'}.")
+
+
+def bare(thing: str) -> str:
+    """Returns a noun without its article."""
+    start, _, rest = thing.partition(" ")
+    return rest if start in ("a", "an", "the") else thing

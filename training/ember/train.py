@@ -186,7 +186,7 @@ class Trainer:
         self.model.eval()
         for path in sorted(self.out.glob("held-out-*.npz")):
             batches = batches_of(path, self.batch_tokens)[:HELD_OUT_BATCHES]
-            # Gradients stay enabled, since without them everything would be compiled once more.
+            # Gradients stay enabled, since without them everything would be compiled once more, as it is for a model with dropout.
             found[path.stem.removeprefix("held-out-")] = round(sum(self.loss(b).item() for b in batches) / len(batches), 4)
         self.model.train()
         return found
@@ -200,7 +200,7 @@ def main() -> None:
     length.add_argument("--steps", type=int, help="number of steps")
     length.add_argument("--seconds", type=float, help="seconds of training, with those of the runs that are resumed")
     parser.add_argument("--layers", type=int, default=Config().num_layers, help="number of layers of a new model; --resume and --from keep those they find")
-    parser.add_argument("--dropout", type=float, default=Config().dropout, help="share of each layer's output that is dropped in training of a new model")
+    parser.add_argument("--dropout", type=float, default=Config().dropout, help="share of each layer's output that is dropped in training; --resume keeps what it finds")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")

@@ -9,7 +9,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ember import chat_text, continuing, documents, seeds, stories, swapping, texts, vocabulary  # noqa: E402
+from ember import chat_text, continuing, documents, mentioned, seeds, stories, swapping, texts, vocabulary  # noqa: E402
 from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember.draw import Draw  # noqa: E402
 from ember.fill import fill  # noqa: E402
@@ -94,11 +94,11 @@ class Drawing(unittest.TestCase):
         self.assertGreater(sum(continuing.shares(opening, rest) for opening, rest, _ in found), 950)
 
     def test_an_opening_is_searched_for_what_a_body_can_repeat(self):
-        self.assertEqual(continuing.named_in("Oscar saw a fox at the museum.")["animal"], "fox")
-        self.assertEqual(continuing.named_in("The museum closes at six."), {"place": "museum"})
-        self.assertEqual(continuing.named_in("The taxi driver turned around."), {"job": "taxi driver"})
-        self.assertEqual(continuing.named_in("The sun is a huge ball of hot gas."), {})
-        self.assertEqual(continuing.named_in("Oranges."), {"foods": "oranges"})
+        self.assertEqual(mentioned.named_in("Oscar saw a fox at the museum.")["animal"], "fox")
+        self.assertEqual(mentioned.named_in("The museum closes at six."), {"place": "museum"})
+        self.assertEqual(mentioned.named_in("The taxi driver turned around."), {"job": "taxi driver"})
+        self.assertEqual(mentioned.named_in("The sun is a huge ball of hot gas."), {})
+        self.assertEqual(mentioned.named_in("Oranges."), {"foods": "oranges"})
 
     def test_bodies_are_enough_and_whole(self):
         bodies = continuing.bodies()

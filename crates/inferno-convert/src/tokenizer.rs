@@ -208,8 +208,10 @@ pub(crate) fn convert(
     if family.architecture == "llama" {
         known_roles(context, &mut special)?;
     }
-    // Hunyuan's token that ends texts, and another one that ends turns.
-    if let Some(id) = context.config.optional_count(&["eod_token_id"])? {
+    // The token that ends texts of dense Hunyuan models, and another one that ends turns.
+    if family.architecture == "hunyuan-dense"
+        && let Some(id) = context.config.optional_count(&["eod_token_id"])?
+    {
         special.set("eos", id as usize);
         if let Some(end) = files.first_of_several_ends()? {
             special.set("eot", end);

@@ -97,9 +97,9 @@ def test_stored_responses_are_found_on_the_replica_that_has_them(two):
 
 
 def pages(path) -> list[str]:
-    """What every replica responds to a request. A request to the address reaches the least busy one only."""
-    replicas = serve.get_deployment_handle("InfernoReplica", "default")
-    answers = replicas.broadcast("_answer", "GET", path, [("host", b"localhost")], b"").results(timeout_s=SECONDS)
+    """Returns the body that each replica sends. A request to the address reaches the least busy one only."""
+    handle = serve.get_deployment_handle("InfernoReplica", "default")
+    answers = handle.broadcast("_answer", "GET", path, [("host", b"localhost")], b"").results(timeout_s=SECONDS)
     assert [status for status, _ in answers] == [200] * len(answers)
     return [body.decode() for _, body in answers]
 
@@ -120,7 +120,7 @@ def test_a_client_that_leaves_cancels_its_request(two):
     long = {"prompt": ["Once"] * 64, "ignore_eos": True, "stream": True, "max_tokens": 480}
     with two.stream("POST", "/v1/completions", json=long) as answer:
         next(answer.iter_lines())
-        assert num_running() > 0
+        assert num_running() > 0, "no request is running"
     eventually(lambda: num_running() == 0, "the request was not cancelled")
     assert num_generated() - before < 64 * 400
 

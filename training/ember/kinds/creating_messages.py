@@ -87,11 +87,7 @@ def _sentences(draw: Draw, occasion: Occasion, values: dict[str, str], slots: se
     fitting = [sentence for sentence in occasion.details if set(keys(sentence)) <= slots]
     middle = [sentence for sentence in occasion.middle if set(keys(sentence)) <= slots]
     chosen = [draw.choice(occasion.first), *([draw.choice(fitting)] if fitting else []), *draw.some(middle, draw.number(1, 2)), draw.choice(occasion.last)]
-    return [_sentence(filled(draw, sentence, values)) for sentence in chosen]
-
-
-def _sentence(text: str) -> str:
-    return capitalized(text)
+    return [capitalized(filled(draw, sentence, values)) for sentence in chosen]
 
 
 def _written(dear: str, to: str, sentences: list[str]) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, verdict, with_article
+from ..grammar import bare, capitalized, verdict, with_article
 from .facts_asking import also, asked
 from .facts_living import classed
 
@@ -89,15 +89,10 @@ _IS_BARE = ["is {x0} {y0}", "{x0} {y0}?", "{x0} is {y0} right", "{x0}: {y0} yes 
 
 def _values(thing: str, claim: str) -> dict[str, str]:
     known = kinds().get(claim)
-    return {"x": thing, "X": capitalized(thing), "y": _named(claim), "x0": _bare(thing), "y0": claim, "ys": known.plural if known else _PLURALS.get(claim, f"{claim}s")}
+    return {"x": thing, "X": capitalized(thing), "y": _named(claim), "x0": bare(thing), "y0": claim, "ys": known.plural if known else _PLURALS.get(claim, f"{claim}s")}
 
 
 _PLURALS = {"food": "foods"}
-
-
-def _bare(thing: str) -> str:
-    start, _, rest = thing.partition(" ")
-    return rest if start in ("a", "an", "the") else thing
 
 
 def _whether(draw: Draw, thing: str, kind: Kind, claim: str) -> Turn:
@@ -179,7 +174,7 @@ def what_is_it(draw: Draw) -> list[Turn]:
     if form == 0:
         turns = [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?", "what sort of thing is {x}?",
             "whats {x0}", "do you know what {x} is", "tell me what {x} is", "{x}?", "what would you call {x}", "{x} is a kind of what",
-            "say what {x} is"], x=thing, x0=_bare(thing)), f"{capitalized(_said(thing, kind))}.")]
+            "say what {x} is"], x=thing, x0=bare(thing)), f"{capitalized(_said(thing, kind))}.")]
         if draw.chance(0.35):
             turns.append(Turn(asked(draw, ["and what is {y}?", "what is {y}", "what does {y0} mean", "explain what {y} is"], y=_named(kind.name), y0=kind.name),
                 kind.meaning))
@@ -189,7 +184,7 @@ def what_is_it(draw: Draw) -> list[Turn]:
         pair = draw.some([kind.name, other], 2)
         wordings = ["is {x} {y} or {z}", "Is {x} {y} or {z}?", "what is {x}, {y} or {z}?", "{x}: {y} or {z}?", "which is it, is {x} {y} or {z}",
             "{y} or {z}: what is {x}?", "would you call {x} {y} or {z}", "{x0} {y0} or {z0}", "do we call {x} {y} or {z}?", "tell me if {x} is {y} or {z}"]
-        return [Turn(asked(draw, wordings, x=thing, y=_named(pair[0]), z=_named(pair[1]), x0=_bare(thing), y0=pair[0], z0=pair[1]),
+        return [Turn(asked(draw, wordings, x=thing, y=_named(pair[0]), z=_named(pair[1]), x0=bare(thing), y0=pair[0], z0=pair[1]),
             f"{capitalized(_said(thing, kind))}.")]
     others = _distinct(draw, kind)
     if form == 2:

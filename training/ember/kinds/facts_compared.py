@@ -6,7 +6,7 @@ from functools import cache
 from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, plural, verdict
+from ..grammar import bare, capitalized, plural, verdict
 from .facts_asking import asked
 from .random_words import any_name
 
@@ -123,12 +123,7 @@ _WHETHER_MANY = ["are {as_} {w} than {cs}", "Are {as_} {w} than {cs}?", "{as_} a
 
 def _values(two: Pair) -> dict[str, str]:
     """What the wordings are filled with: the things with and without their articles."""
-    return {"a": two.first, "A": capitalized(two.first), "c": two.second, "a0": _bare(two.first), "c0": _bare(two.second), "w": two.word}
-
-
-def _bare(thing: str) -> str:
-    start, _, rest = thing.partition(" ")
-    return rest if start in ("a", "an", "the") else thing
+    return {"a": two.first, "A": capitalized(two.first), "c": two.second, "a0": bare(two.first), "c0": bare(two.second), "w": two.word}
 
 
 def _which(draw: Draw, two: Pair) -> Turn:
@@ -143,7 +138,7 @@ def _said(two: Pair, thing: str, word: str) -> str:
 def _whether(draw: Draw, two: Pair) -> Turn:
     word = two.word if two.holds else two.turned_word
     if draw.chance(0.12) and two.scale.comparative != "more" and _has_plural(two.first) and _has_plural(two.second):
-        first, second = plural(_bare(two.first)), plural(_bare(two.second))
+        first, second = plural(bare(two.first)), plural(bare(two.second))
         return Turn(asked(draw, _WHETHER_MANY, as_=first, cs=second, w=two.word), verdict(f"{first} are {word} than {second}", two.holds))
     wordings = _WHETHER_BARE if draw.chance(0.12) else _WHETHER
     return Turn(asked(draw, wordings, **_values(two)), verdict(f"{two.first} is {word} than {two.second}", two.holds))

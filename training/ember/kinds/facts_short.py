@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, number_word, plural, verdict, with_article
+from ..grammar import bare, capitalized, number_word, plural, verdict, with_article
 from . import facts_classes
 from .facts_asking import asked
 from .facts_living import _legs, _needs_no_in, classed
@@ -44,12 +44,7 @@ def _color(draw: Draw) -> Short:
     row = draw.familiar(seeds.facts("colors"), 2)
     thing = f"the {row['thing']}" if row["article"] == "the" else row["thing"]
     wrong = tuple(name for name in "red blue green yellow black white pink brown orange".split() if name not in row["color"] and (thing, name) not in _UNDECIDED)
-    return Short(_bare(thing), ("color", "colour", "what color", "which color", "color"), f"{thing} {'are' if row['number'] == 'plural' else 'is'} {row['color']}", row["color"], wrong)
-
-
-def _bare(thing: str) -> str:
-    start, _, rest = thing.partition(" ")
-    return rest if start in ("a", "an", "the") else thing
+    return Short(bare(thing), ("color", "colour", "what color", "which color", "color"), f"{thing} {'are' if row['number'] == 'plural' else 'is'} {row['color']}", row["color"], wrong)
 
 
 def _animal_class(draw: Draw) -> Short:
@@ -61,7 +56,7 @@ def _animal_class(draw: Draw) -> Short:
 
 def _thing_class(draw: Draw) -> Short:
     thing, kind = facts_classes._drawn(draw)
-    return Short(_bare(thing), ("what", "what is it", "what kind of thing", "kind"), f"{thing} is {facts_classes._named(kind.name)}", kind.name, kind.never)
+    return Short(bare(thing), ("what", "what is it", "what kind of thing", "kind"), f"{thing} is {facts_classes._named(kind.name)}", kind.name, kind.never)
 
 
 def _animals(draw: Draw) -> Short:
@@ -112,7 +107,7 @@ def _tool(draw: Draw) -> Short:
     row = draw.familiar(seeds.facts("tools"), 2)
     words = set(row["use"].split())
     wrong = tuple(f"for {use}" for use in _CLEAR_USES if not words & (set(use.split()) - {"a", "the", "and", "in", "of", "things", "with"}))
-    return Short(_bare(row["tool"]), ("use", "what for", "used for what", "purpose", "good for what"), _use_said(row).removesuffix("."), f"for {row['use']}", wrong)
+    return Short(bare(row["tool"]), ("use", "what for", "used for what", "purpose", "good for what"), _use_said(row).removesuffix("."), f"for {row['use']}", wrong)
 
 
 def _body(draw: Draw) -> Short:

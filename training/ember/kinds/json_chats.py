@@ -6,7 +6,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
-from .json_keys import MORE_SHAPES
+from .json_keys import KEY_SHAPES
 from .json_sentences import MORE_DESCRIBED, MORE_SENTENCES
 from .json_shapes import SHAPES
 from .json_values import KEYS, Value, as_json, as_shown, drawn_pairs, drawn_value, to_protect
@@ -325,5 +325,5 @@ _MAKERS = {
     "invented": (invented, 3),
     "counted": (counted, 4),
     **SHAPES,
-    **MORE_SHAPES,
+    **KEY_SHAPES,
 }

@@ -321,7 +321,7 @@ def all_values(draw: Draw) -> list[Turn]:
     return [Turn(draw.choice(("{j} {c}", "{c}: {j}", "{j}\n{c}", "{c} in {j}")).format(j=given, c=asked(draw, wordings)), as_json(made), (given,))]
 
 
-MORE_SHAPES = {
+KEY_SHAPES = {
     "typed array": (typed_array, 16), "array changed": (array_changed, 10), "changed once": (changed_once, 24), "changed twice": (changed_twice, 8), "news": (news, 8),
     "telegram": (telegram, 14), "keys first": (keys_first, 14), "values first": (values_first, 10), "other order": (other_order, 8), "respectively": (respectively, 8),
     "inner object": (inner_object, 12), "yes and no": (yes_and_no, 5), "number words": (number_words, 5), "two lists": (two_lists, 6), "list or object": (list_or_object, 6),

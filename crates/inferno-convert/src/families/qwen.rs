@@ -8,8 +8,7 @@ use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::pooling;
 use crate::transforms::{
-    first_half_transposed, negative_exp, plus_one, rows, same, second_half_transposed, squeezed,
-    transposed,
+    first_half, negative_exp, plus_one, rows, same, second_half, squeezed, transposed,
 };
 
 pub(super) const QWEN2: Family = Family {
@@ -53,17 +52,37 @@ pub(super) const QWEN3_VL_MOE: Family = Family {
         split(
             "model.layers.{}.mlp.experts.gate_up_proj",
             &[
-                ("blk.{}.ffn_gate_exps.weight", first_half_transposed),
-                ("blk.{}.ffn_up_exps.weight", second_half_transposed),
+                ("blk.{}.ffn_gate_exps.weight", |context, tensor| {
+                    first_half(context, expert_rows(context, tensor, "hidden_size")?)
+                }),
+                ("blk.{}.ffn_up_exps.weight", |context, tensor| {
+                    second_half(context, expert_rows(context, tensor, "hidden_size")?)
+                }),
             ],
         ),
         split(
             "model.layers.{}.mlp.experts.down_proj",
-            &[("blk.{}.ffn_down_exps.weight", transposed)],
+            &[("blk.{}.ffn_down_exps.weight", |context, tensor| {
+                expert_rows(context, tensor, "moe_intermediate_size")
+            })],
         ),
     ]],
     ..QWEN2_MOE
 };
+
+/// Experts as rows of `inputs` values. Published files store them transposed; files saved by transformers 5 do not. A shape
+/// that fits both is that of a published file, as in llama.cpp's converter.
+fn expert_rows(
+    context: &Context<'_>,
+    tensor: Lazy,
+    inputs: &'static str,
+) -> Result<Lazy, ViewError> {
+    let inputs = context.config.count(&[inputs])?;
+    match tensor.shape[..] {
+        [_, rows, cols] if cols == inputs && rows != inputs => Ok(tensor),
+        _ => transposed(context, tensor),
+    }
+}
 
 /// The layers that add features of images, which text does not have.
 fn deepstack(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {

@@ -98,9 +98,8 @@ impl Tekken {
             false => TokenType::Normal,
         });
         let tokens = Tokens { types: types.collect(), texts, scores: Some(vec![0.0; size]) };
-        let merges = merges(&bytes).map_err(|rank| {
-            invalid(format!("vocab[{rank}]: no two tokens of lower rank join to this one"))
-        })?;
+        let merges = merges(&bytes)
+            .map_err(|rank| invalid(format!("vocab[{rank}]: no two tokens join to this one")))?;
         Ok(Self { tokens, merges, num_special })
     }
 
@@ -164,7 +163,6 @@ fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>, usize> {
         let splits = (1..token.len()).map(|middle| token.split_at(middle));
         let mut pairs: Vec<_> = splits
             .filter_map(|(left, right)| Some((ranks.get(left)?, ranks.get(right)?)))
-            .filter(|&(&left, &right)| left < rank && right < rank)
             .collect();
         if pairs.is_empty() {
             return Err(rank);

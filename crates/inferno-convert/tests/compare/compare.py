@@ -152,6 +152,8 @@ def make_model(name, config, folder, cache):
     if name in PUBLISHED:
         PUBLISHED[name](saved)
         (folder / "config.json").write_text(json.dumps(saved))
+    if name == "qwen3vlmoe":
+        transpose_experts(folder / "model.safetensors")
     (folder / "generation_config.json").write_text(json.dumps({"temperature": 0.7, "top_k": 20, "top_p": 0.8, "repetition_penalty": 1.05}))
     if name in PIECES:
         write_pieces(folder, cache)
@@ -161,6 +163,15 @@ def make_model(name, config, folder, cache):
         write_piece_merges(folder)
     else:
         write_byte_level(folder)
+
+
+def transpose_experts(path):
+    """Stores experts as published files do, which transformers 5 saves as rows."""
+    from safetensors.torch import load_file, save_file
+    tensors = load_file(path)
+    experts = (".experts.gate_up_proj", ".experts.down_proj")
+    save_file({key: tensor.transpose(1, 2).contiguous() if key.endswith(experts) else tensor for key, tensor in tensors.items()},
+              path, {"format": "pt"})
 
 
 def gptneox_published(config):
@@ -176,8 +187,9 @@ def falcon_published(config):
 def nemotron_h_published(config):
     for key in [key for key in config if "expert" in key or key.startswith("moe_")] + ["n_group", "topk_group", "norm_topk_prob", "routed_scaling_factor"]:
         config.pop(key, None)
-    letters = {"mamba": "M", "attention": "*", "mlp": "-"}
+    letters = {"mamba": "M", "linear_attention": "M", "attention": "*", "full_attention": "*", "mlp": "-"}
     config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
+    config["num_hidden_layers"] = len(config["hybrid_override_pattern"])
     without_class(config)
 
 
@@ -271,8 +283,8 @@ def compare(ours, theirs):
 
 
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
-# The name of a built-in template is no template, and one family has no type there.
-BEYOND = {"mistral-tekken": ["key tokenizer.chat_template"], "gptneox": ["key general.file_type"],
+# The name of a built-in template is no template, it writes scores, which are floats, as integers, and one family has no type there.
+BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores"], "gptneox": ["key general.file_type"],
           "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
 
 # Small models that are committed, with what llama.cpp's converter made of them.

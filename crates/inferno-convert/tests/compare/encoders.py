@@ -28,7 +28,7 @@ CONFIGS = {
     "jina-bert-v3": ("JinaEmbeddingsV3Model", "jina_embeddings_v3", dict(SMALL, pad_token_id=1), "unigram", {"pooling": "mean"}),
     "jina-bert-v3-published": ("JinaEmbeddingsV3Model", "jina_embeddings_v3", dict(SMALL, pad_token_id=1), "unigram",
                                {"pooling": "mean", "published": "jina"}),
-    "embeddinggemma": ("Gemma3TextModel", "gemma3_text", dict(SMALL, num_key_value_heads=2, head_dim=16, sliding_window=8,
+    "embeddinggemma": ("Gemma3TextModel", "gemma3_text", dict(SMALL, num_key_value_heads=2, head_dim=16, query_pre_attn_scalar=16, sliding_window=8,
                                                               use_bidirectional_attention=True, bos_token_id=1, eos_token_id=2,
                                                               pad_token_id=0), "merged pieces", {"pooling": "mean"}),
     "qwen3-embedding": ("Qwen3Model", "qwen3", dict(SMALL, num_key_value_heads=2, head_dim=16), "bytes", {"pooling": "lasttoken"}),

@@ -27,7 +27,7 @@ def compute(inferno, model, reference):
     if ids != reference["ids"]:
         raise RuntimeError(f"token ids {ids}, expected {reference['ids']}")
     kind = "rank" if "logits" in reference else "none"
-    output = run([inferno, "embed", "-m", model, "--pooling", kind, "--no-normalize", reference["text"]])
+    output = run([inferno, "embed", "-m", model, "--pooling", kind, "--no-normalize", "--kv-dtype", "f32", reference["text"]])
     found = json.loads(output.splitlines()[0])["embedding"]
     return found if kind == "none" else [found]
 

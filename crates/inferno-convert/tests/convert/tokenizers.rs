@@ -40,12 +40,12 @@ fn encode(metadata: &Metadata, text: &str) -> Vec<u32> {
     tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true })
 }
 
-/// A `tekken.json` with all bytes, `ab` and `abc` as tokens and four special ones.
-fn tekken() -> Value {
+/// A `tekken.json` with all bytes and two further tokens, and four special ones.
+fn tekken(further: [&str; 2]) -> Value {
     use base64::Engine;
     let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
     let bytes = (0..=255_u8).map(|byte| vec![byte]);
-    let tokens = bytes.chain([b"ab".to_vec(), b"abc".to_vec()]).enumerate();
+    let tokens = bytes.chain(further.map(|token| token.as_bytes().to_vec())).enumerate();
     let vocab: Vec<Value> =
         tokens.map(|(rank, bytes)| json!({"rank": rank, "token_bytes": encode(&bytes)})).collect();
     let special = ["<unk>", "<s>", "</s>"].into_iter().enumerate();
@@ -63,7 +63,8 @@ fn tekken() -> Value {
 fn tekken_ranks_become_merges() {
     let folder = tempdir().expect("a folder");
     write_without_tokenizer(folder.path(), 262);
-    fs::write(folder.path().join("tekken.json"), tekken().to_string()).expect("it is written");
+    fs::write(folder.path().join("tekken.json"), tekken(["ab", "abc"]).to_string())
+        .expect("it is written");
     let metadata = convert(folder.path());
     let tokens = texts(&metadata, "tokenizer.ggml.tokens");
     assert_eq!(tokens[..4], ["<unk>", "<s>", "</s>", "<SPECIAL_3>"]);
@@ -72,6 +73,18 @@ fn tekken_ranks_become_merges() {
     // BOS, a space, abc, b
     let [space, b] = [4 + u32::from(b' '), 4 + u32::from(b'b')];
     assert_eq!(encode(&metadata, " abcb"), [1, space, 4 + 257, b]);
+}
+
+#[test]
+fn a_part_of_a_tekken_token_may_have_a_higher_rank() {
+    let folder = tempdir().expect("a folder");
+    write_without_tokenizer(folder.path(), 262);
+    fs::write(folder.path().join("tekken.json"), tekken(["abc", "bc"]).to_string())
+        .expect("it is written");
+    let metadata = convert(folder.path());
+    assert_eq!(texts(&metadata, "tokenizer.ggml.merges"), ["a bc", "b c"]);
+    // Like tiktoken, which joins the pair with the lowest rank first: b and c, then a and bc.
+    assert_eq!(encode(&metadata, "abc"), [1, 4 + 256]);
 }
 
 /// A change of a file.
@@ -88,7 +101,7 @@ fn an_invalid_tekken_file_is_an_error() {
     for (change, part) in changes {
         let folder = tempdir().expect("a folder");
         write_without_tokenizer(folder.path(), 262);
-        let mut file = tekken();
+        let mut file = tekken(["ab", "abc"]);
         change(&mut file);
         fs::write(folder.path().join("tekken.json"), file.to_string()).expect("it is written");
         let error = Conversion::open(folder.path(), &ConvertOptions::default())

@@ -21,6 +21,8 @@ import sys
 
 import workload
 
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -48,14 +50,13 @@ def run_json(command):
 
 def commands(args):
     """Returns the command of each engine, without the model."""
-    folder = os.path.dirname(os.path.abspath(__file__))
     isa = ["--isa", args.isa] if args.isa else []
     found = {"inferno": [args.inferno, "bench", "-o", "json", *isa, "-m"]}
     if args.llama_cpp_python:
-        found["llama.cpp"] = [args.llama_cpp_python, os.path.join(folder, "peer_llama_cpp.py")]
+        found["llama.cpp"] = [args.llama_cpp_python, os.path.join(FOLDER, "peer_llama_cpp.py")]
     if args.openvino_python:
         precision = ["--precision", args.openvino_precision] if args.openvino_precision else []
-        found["OpenVINO"] = [args.openvino_python, os.path.join(folder, "peer_openvino.py"), *precision]
+        found["OpenVINO"] = [args.openvino_python, os.path.join(FOLDER, "peer_openvino.py"), *precision]
     return found
 
 

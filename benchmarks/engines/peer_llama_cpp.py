@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import random
-import statistics
 import sys
 import time
 
@@ -103,16 +102,12 @@ def measure(args):
     context_tokens = max([1, *batches]) * (max(args.prompt_tokens, sequence_tokens) + 64)
     peer = Peer(args.model, context_tokens, args.threads, max([1, *batches]))
     peer.prefill(WARM_UP_TOKENS)
-    report = {"engine": f"llama-cpp-python {peer.api.__version__}", "batch": {}}
-    if args.prompt_tokens:
-        rates = [peer.prefill_rate(args.prompt_tokens) for _ in range(args.repetitions)]
-        report["prefill_tps"] = statistics.median(rates)
-    if args.decode_tokens:
-        for sequences in [1, *batches]:
-            rates = peer.decode_rates(args.decode_tokens, args.depth, sequences, args.repetitions)
-            report["batch"][str(sequences)] = statistics.median(rates)
-        report["decode_tps"] = report["batch"]["1"]
-    return report
+    return workload.report(
+        args,
+        f"llama-cpp-python {peer.api.__version__}",
+        lambda: peer.prefill_rate(args.prompt_tokens),
+        lambda sequences: peer.decode_rates(args.decode_tokens, args.depth, sequences, args.repetitions),
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ since it caches prefixes. Sequences begin with prompts of 8 tokens. Depths are n
 """
 import argparse
 import json
-import statistics
 import sys
 import time
 
@@ -50,20 +49,14 @@ class Peer:
 
 
 def measure(args):
-    batches = workload.batch_sizes(args)
     peer = Peer(args.model, args.threads, args.precision)
     peer.seconds(32, 4, 1)
-    report = {"engine": f"OpenVINO GenAI {openvino_genai.__version__}", "batch": {}}
-    repeated = range(args.repetitions)
-    if args.prompt_tokens:
-        rates = [args.prompt_tokens / peer.seconds(args.prompt_tokens, 1, 1) for _ in repeated]
-        report["prefill_tps"] = statistics.median(rates)
-    if args.decode_tokens:
-        for sequences in [1, *batches]:
-            rates = [peer.decode_rate(args.decode_tokens, sequences) for _ in repeated]
-            report["batch"][str(sequences)] = statistics.median(rates)
-        report["decode_tps"] = report["batch"]["1"]
-    return report
+    return workload.report(
+        args,
+        f"OpenVINO GenAI {openvino_genai.__version__}",
+        lambda: args.prompt_tokens / peer.seconds(args.prompt_tokens, 1, 1),
+        lambda sequences: [peer.decode_rate(args.decode_tokens, sequences) for _ in range(args.repetitions)],
+    )
 
 
 if __name__ == "__main__":

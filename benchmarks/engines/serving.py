@@ -4,9 +4,9 @@
     serving.py MODEL.gguf [--clients 16] [--prompt-tokens 60] [--max-tokens 128] [--long-prompt 4000] [--rounds 3]
                [--requests 128] [--llama-cpp-python PYTHON]
 
-Each round measures the server, then llama.cpp alone: its batch has neither prompts nor requests. The prefix cache is off. The load generator is `inferno bench serve`; its share of the
-processor is in the table. Then, `--streams` clients read tokens while one request with a long prompt arrives, and the
-times between their tokens are compared with those before it. Requires an idle machine.
+Each round measures the server, then llama.cpp alone: its batch has neither prompts nor requests. The prefix cache is off. The
+load generator is `inferno bench serve`; its share of the processor is in the table. Then, `--streams` clients read tokens while one
+request with a long prompt arrives, and the times between their tokens are compared with those before it. Requires an idle machine.
 """
 import argparse
 import http.client
@@ -75,8 +75,7 @@ def batch_rate(args):
     """Returns the tokens per second of llama.cpp's batch, at the mean depth of the requests."""
     steps = 24
     depth = args.prompt_tokens + args.max_tokens // 2 - steps // 2
-    folder = os.path.dirname(os.path.abspath(__file__))
-    command = [args.llama_cpp_python, os.path.join(folder, "peer_llama_cpp.py"), args.model, "-p", 0, "-n", steps, "-d", depth]
+    command = [args.llama_cpp_python, os.path.join(compare.FOLDER, "peer_llama_cpp.py"), args.model, "-p", 0, "-n", steps, "-d", depth]
     command += ["--batch", args.clients, "--threads", args.threads, "-r", 2]
     return compare.run_json([str(word) for word in command])["batch"][str(args.clients)]
 

@@ -1,6 +1,7 @@
 """What all engines are measured with: a prompt, and tokens one at a time for one sequence and for several."""
 import argparse
 import os
+import statistics
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,3 +30,18 @@ def flags(arguments: argparse.Namespace) -> list[str]:
 def batch_sizes(arguments: argparse.Namespace) -> list[int]:
     """Returns the numbers of sequences that decode together."""
     return [int(size) for size in arguments.batch.split(",") if size]
+
+
+def report(arguments: argparse.Namespace, engine: str, prefill_rate, decode_rates) -> dict:
+    """Returns the fields of `inferno bench -o json` that are compared: medians, in tokens per second.
+
+    `prefill_rate()` processes the prompt once, and `decode_rates(sequences)` yields the rate of each repetition.
+    """
+    found = {"engine": engine, "batch": {}}
+    if arguments.prompt_tokens:
+        found["prefill_tps"] = statistics.median(prefill_rate() for _ in range(arguments.repetitions))
+    if arguments.decode_tokens:
+        for sequences in [1, *batch_sizes(arguments)]:
+            found["batch"][str(sequences)] = statistics.median(decode_rates(sequences))
+        found["decode_tps"] = found["batch"]["1"]
+    return found

@@ -1,6 +1,7 @@
 """Openings of any kind, and continuations that keep the names and things mentioned in them."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,13 +27,15 @@ class Body:
 @cache
 def bodies() -> tuple[Body, ...]:
     """Returns all bodies, from every `bodies*.txt`."""
-    found = []
-    for path in sorted((seeds.FOLDER / "continuing").glob("bodies*.txt")):
+    return tuple(Body(needs, Frame(needs, parts), name.startswith("bodies-of-")) for name, needs, parts in _blocks("bodies*.txt", "# needs:"))
+
+
+def _blocks(pattern: str, tag: str) -> Iterator[tuple[str, str, tuple[tuple[str, ...], ...]]]:
+    """Yields the name of the file, the value of the tag line, and the parts of each block of the files of a pattern."""
+    for path in sorted((seeds.FOLDER / "continuing").glob(pattern)):
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
-            tag, *lines = block.strip().splitlines()
-            needs = tag.removeprefix("# needs:").strip()
-            found.append(Body(needs, Frame(needs, _parts(lines)), path.name.startswith("bodies-of-")))
-    return tuple(found)
+            first, *lines = block.strip().splitlines()
+            yield path.name, first.removeprefix(tag).strip(), _parts(lines)
 
 
 @cache
@@ -124,13 +127,8 @@ def _completions(split: Split) -> tuple[seeds.Story, ...]:
 @cache
 def fragments() -> tuple[tuple[str, Frame], ...]:
     """Returns the texts of every `fragments*.txt`, each with the form of its first words: `fragment, question`."""
-    found = []
-    for path in sorted((seeds.FOLDER / "continuing").glob("fragments*.txt")):
-        for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
-            tag, *lines = block.strip().splitlines()
-            kind = f"fragment, {tag.removeprefix('# form:').strip()}"
-            found.append((kind, Frame(kind, _parts(lines))))
-    return tuple(found)
+    kinds = ((f"fragment, {form}", parts) for _, form, parts in _blocks("fragments*.txt", "# form:"))
+    return tuple((kind, Frame(kind, parts)) for kind, parts in kinds)
 
 
 def _answered(draw: Draw) -> Told:

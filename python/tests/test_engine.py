@@ -72,7 +72,7 @@ def test_the_event_loop_runs_while_the_model_computes(model):
 
 
 def test_priority_decides_which_waiting_request_runs_first():
-    model = inferno.Model(device="cpu", context=256, max_num_seqs=1, prefix_cache=False)
+    model = inferno.Model(device="cpu", max_num_seqs=1, prefix_cache=False)
 
     async def main():
         engine = inferno.Engine(model)
@@ -83,7 +83,7 @@ def test_priority_decides_which_waiting_request_runs_first():
             finished.append(name)
 
         # Long enough to run until the others wait.
-        first = asyncio.create_task(request("first", 0, max_tokens=200))
+        first = asyncio.create_task(request("first", 0, max_tokens=600))
         while engine.metrics()["num_running"] == 0:
             await asyncio.sleep(0.001)
         await asyncio.gather(first, request("late", 5), request("early", -5))
@@ -93,15 +93,22 @@ def test_priority_decides_which_waiting_request_runs_first():
 
 
 def test_a_full_queue_rejects_requests():
-    model = inferno.Model(device="cpu", context=256, max_num_seqs=1, max_num_waiting=1)
+    model = inferno.Model(device="cpu", max_num_seqs=1, max_num_waiting=1)
 
     async def main():
         engine = inferno.Engine(model)
-        calls = [engine.generate(PROMPT, max_tokens=20) for _ in range(6)]
-        results = await asyncio.gather(*calls, return_exceptions=True)
-        rejected = [result for result in results if isinstance(result, inferno.QueueFullError)]
-        assert rejected and rejected[0].fields == {"limit": 1}
-        assert any(isinstance(result, inferno.Completion) for result in results)
+        # Long enough to run, on any machine, until the requests below were sent.
+        running = asyncio.create_task(engine.generate(PROMPT, ignore_eos=True))
+        while engine.metrics()["num_running"] == 0:
+            await asyncio.sleep(0.001)
+        waiting = asyncio.create_task(engine.generate(PROMPT, max_tokens=20))
+        while engine.metrics()["num_waiting"] == 0:
+            await asyncio.sleep(0.001)
+        with pytest.raises(inferno.QueueFullError) as error:
+            await engine.generate(PROMPT, max_tokens=20)
+        assert error.value.fields == {"limit": 1}
+        running.cancel()
+        assert isinstance(await waiting, inferno.Completion)
 
     asyncio.run(main())
 

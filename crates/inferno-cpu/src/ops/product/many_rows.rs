@@ -1,4 +1,4 @@
-//! Products of many rows with quantized weights.
+//! Products of many rows with quantized weights, if unpacking them takes long or the machine has a matrix unit.
 //!
 //! A chunk of a panel (256 columns) is unpacked once for several hundred rows, whose sums are kept in memory. The
 //! unpacked form is the same for all formats of a kind. Then each block of 16 rows is multiplied: in registers, some

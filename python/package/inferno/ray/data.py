@@ -63,7 +63,7 @@ def generate(
     why a row is invalid; without it, an invalid row ends the job. `options` are those of `Engine.generate`.
 
     Each of the `num_actors` actors holds one engine, loads `model` with the options in `load`, and reserves `num_cpus` cores,
-    which it also uses as threads by default, and `num_gpus` GPUs.
+    which it also uses as threads by default, and `num_gpus` GPUs, on which it then computes.
     """
     operation = _Operation("generate", column, output, errors, options)
     return _map(dataset, model, operation, num_actors, num_cpus, num_gpus, load)
@@ -120,7 +120,8 @@ def _map(
     num_gpus: float,
     load: Mapping[str, Any] | None,
 ) -> Dataset:
-    load = {"threads": max(1, int(num_cpus)), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
+    device = {"device": "gpu"} if num_gpus else {}
+    load = {**device, "threads": max(1, int(num_cpus)), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
     _check_cores(num_actors * num_cpus)
     pool = ray.data.ActorPoolStrategy(
         size=num_actors, max_concurrent_calls_per_actor=_CALLS_PER_ACTOR, enable_true_multi_threading=True

@@ -106,7 +106,8 @@ def pipeline(
 
     Each actor loads only its layers, from its own copy of `source`: a path that exists on every host, or
     ``"hf:OWNER/REPO:QUANTIZATION"``, which each host downloads. ``strategy="STRICT_SPREAD"`` places each stage on another
-    host. Outputs are those of the whole model in one process, bit for bit, if the hosts have the same kind of device.
+    host. Outputs are those of the whole model in one process with the same kind of device: bit for bit on processors, the same
+    tokens on GPUs.
 
     A stage whose process ends is restarted by Ray. Requests wait up to `recovery_timeout` seconds for it, and are then
     computed again; none is lost and no token is sent twice. `num_lanes` is the number of requests' groups that travel
@@ -119,7 +120,7 @@ def pipeline(
     key = secrets.token_hex()
     stage_options = {
         "key": key,
-        "device": device,
+        "device": "gpu" if device is None and num_gpus_per_stage else device,
         "threads": max(1, int(num_cpus_per_stage)) if threads is None else threads,
         "requantize": requantize,
     }

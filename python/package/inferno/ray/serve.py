@@ -45,7 +45,8 @@ def serve_app(
 
     `model` and `options` are those of `inferno.Model`; every node that runs a replica loads it. `autoscaling` has the fields of
     Serve's `AutoscalingConfig`, such as `min_replicas` and `max_replicas`, and replaces `num_replicas`. A replica reserves
-    `num_cpus` cores, which it also uses as threads by default, `num_gpus` GPUs and other `resources` of the cluster.
+    `num_cpus` cores, which it also uses as threads by default, `num_gpus` GPUs, on which it then computes unless `device` is another one, and
+    other `resources` of the cluster.
 
     A replica that is removed first completes its requests, for `drain_timeout` seconds at most. A request is passed to the
     replica whose prefix cache has the longest part of its prompt, unless that has `max_load_difference` requests more than
@@ -53,6 +54,7 @@ def serve_app(
     `inferno.asgi_app`.
     """
     uses_prefixes = prefix_routing and options.get("prefix_cache", True)
+    device = "gpu" if device is None and num_gpus else device
     load_options = {"device": device, "threads": max(1, int(num_cpus)), **options}
     server_options = {
         "api_keys": list(api_keys),

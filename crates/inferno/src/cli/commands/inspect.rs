@@ -27,7 +27,8 @@ Examples:
   inferno inspect model.gguf --tensor blk.0.attn_q.weight
   inferno inspect model.gguf --tensors --json | jq '.tensors[0]'")]
 pub(crate) struct InspectArgs {
-    /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    /// GGUF file (any shard of a split model), a folder with a Hugging Face checkpoint, hf:OWNER/REPO[:QUANTIZATION] or a
+    /// short name
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(value_parser = model_source())]
     model: Option<ModelSource>,
@@ -56,7 +57,8 @@ pub(crate) struct InspectArgs {
 Example:
   gguf-inspect model.gguf")]
 pub(crate) struct GgufInspect {
-    /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    /// GGUF file (any shard of a split model), a folder with a Hugging Face checkpoint, hf:OWNER/REPO[:QUANTIZATION] or a
+    /// short name
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(value_name = "FILE", value_parser = model_source())]
     model: Option<ModelSource>,

@@ -40,7 +40,8 @@ Examples:
   inferno imatrix -m model-f16.gguf -f calibration.txt
   inferno quantize --imatrix imatrix.gguf model-f16.gguf model-iq2_m.gguf iq2_m")]
 pub(crate) struct QuantizeArgs {
-    /// Model to read: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    /// Model to read: a GGUF file (any shard of a split model), a folder with a Hugging Face checkpoint,
+    /// hf:OWNER/REPO[:QUANTIZATION] or a short name
     #[arg(value_name = "IN", value_parser = model_source())]
     input: ModelSource,
     /// File to write

@@ -22,7 +22,14 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "use inferno run MODEL PROMPT, or inferno generate --chat -m MODEL PROMPT",
     ),
     (&["interactive", "i", "repl"], "use inferno chat -m MODEL"),
-    (&["embed", "embedding", "embeddings", "embed-multi"], "use /v1/embeddings of inferno serve"),
+    (
+        &["embedding", "embeddings", "embed-multi"],
+        "use inferno embed -m MODEL TEXT, or /v1/embeddings of inferno serve",
+    ),
+    (
+        &["rerank", "reranking", "score"],
+        "use inferno embed -m MODEL --query QUERY DOCUMENT, or /v1/rerank of inferno serve",
+    ),
     (
         &["convert-lora", "export-lora"],
         "adapters are not supported; merge them into the checkpoint, then convert it",

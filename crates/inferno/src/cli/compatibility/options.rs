@@ -41,11 +41,11 @@ const AUTOMATIC: &str = "inferno handles this automatically";
 const ALWAYS: &str = "it is always enabled";
 
 const TABLES: [&[Entry]; 6] = [
+    bench_serve::OPTIONS,
     llama_cpp::OPTIONS,
     ollama::OPTIONS,
     llm::OPTIONS,
     vllm::OPTIONS,
-    bench_serve::OPTIONS,
     spellings::OPTIONS,
 ];
 

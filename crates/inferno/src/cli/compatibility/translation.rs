@@ -8,8 +8,8 @@ use clap::{Arg, ArgAction, Command};
 use super::advice::invalid_argument;
 use super::options::{Meaning, meaning};
 
-/// The value for which every option has its default, in options of other programs.
-const DEFAULT_VALUE: &str = "auto";
+/// The values for which every option has its default, in options of other programs.
+const DEFAULT_VALUES: [&str; 2] = ["auto", "inf"];
 
 /// A translated command line.
 #[derive(Default)]
@@ -93,6 +93,20 @@ impl Translated {
         self.set.push(entry);
     }
 
+    /// Returns the value of an option that can be set once, if it is set to another one.
+    fn other_value(
+        &self,
+        command: &Command,
+        option: &str,
+        value: Option<&OsStr>,
+    ) -> Option<&OsStr> {
+        let arg = find_option(command, option)?;
+        let is_other = |set: &&OsString| Some(set.as_os_str()) != value;
+        let is_single = !matches!(arg.get_action(), ArgAction::Append);
+        let (_, set) = self.set.iter().find(|(id, _)| is_single && id == arg.get_id().as_str())?;
+        set.as_ref().filter(is_other).map(OsString::as_os_str)
+    }
+
     /// Adds what an option of another program means.
     fn add_foreign(
         &mut self,
@@ -108,8 +122,15 @@ impl Translated {
             Meaning::SameAs(option) => {
                 let has_value = find_option(command, option).is_some_and(takes_value);
                 let value = value.or_else(|| has_value.then(|| rest.next()).flatten());
-                if value.as_deref() != Some(OsStr::new(DEFAULT_VALUE)) {
-                    self.add(command, option, value, rest);
+                if value.as_deref().is_some_and(is_default) {
+                    return;
+                }
+                match self.other_value(command, option, value.as_deref()) {
+                    Some(other) => self.notes.push(format!(
+                        "warning: {name} has no effect: {option} is {} already",
+                        other.display()
+                    )),
+                    None => self.add(command, option, value, rest),
                 }
             }
             Meaning::ByValue { number, text } => {
@@ -138,7 +159,7 @@ impl Translated {
             }
             Meaning::AdviceUnless(neutral, _) => {
                 let is_neutral = |value: &OsString| {
-                    value == DEFAULT_VALUE || neutral.iter().any(|neutral| value == neutral)
+                    is_default(value) || neutral.iter().any(|neutral| value == neutral)
                 };
                 match (value, next()) {
                     (Some(value), _) if is_neutral(&value) => {}
@@ -194,6 +215,11 @@ pub(super) fn find_option<'c>(command: &'c Command, name: &str) -> Option<&'c Ar
 
 pub(super) fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values()
+}
+
+/// Whether an option has its default with this value.
+fn is_default(value: &OsStr) -> bool {
+    DEFAULT_VALUES.iter().any(|default| value == *default)
 }
 
 /// Returns whether an argument is the value of the option before it, rather than the next option or the prompt.

@@ -27,7 +27,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         BENCH_SERVE,
         SameAs("--max-tokens"),
     ),
-    (&["--random-prefix-len"], BENCH_SERVE, SameAs("--shared-prefix")),
+    (
+        &["--random-prefix-len"],
+        BENCH_SERVE,
+        Advice("use --shared-prefix P and --prompt-tokens N; the prefix is a part of the prompt"),
+    ),
     (
         &["--dataset-name", "--dataset-path", "--data"],
         BENCH_SERVE,

@@ -34,8 +34,6 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--split-mode",
             "-ts",
             "--tensor-split",
-            "-ot",
-            "--override-tensor",
             "-fit",
             "--fit",
             "-fitt",
@@ -45,6 +43,13 @@ pub(super) const OPTIONS: &[Entry] = &[
         ],
         &[],
         NoEffect { reason: NO_SPLIT, has_value: true },
+    ),
+    (
+        &["-ot", "--override-tensor"],
+        &[],
+        Advice(
+            "use --cpu-experts or --cpu-expert-layers N for experts, and --gpu-layers N for layers",
+        ),
     ),
     (
         &["-nkvo", "--no-kv-offload", "-kvo", "--kv-offload"],
@@ -62,17 +67,25 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: AUTOMATIC, has_value: true },
     ),
     (
-        &["-b", "--batch-size", "-ub", "--ubatch-size", "--max-num-tokens"],
+        &["-b", "--batch-size"],
         SERVING,
-        SameAs("--max-num-batched-tokens"),
+        NoEffect {
+            reason: "--max-num-batched-tokens limits the tokens of a pass",
+            has_value: true,
+        },
     ),
+    (&["-ub", "--ubatch-size", "--max-num-tokens"], SERVING, SameAs("--max-num-batched-tokens")),
     (&["--mlock", "--no-mmap", "--mmap"], &[], NoEffect { reason: MAPPED, has_value: false }),
     (
         &["-C", "--cpu-mask", "-Cr", "--cpu-range", "--cpu-strict", "--prio", "--poll", "--numa"],
         &[],
         NoEffect { reason: PLACEMENT, has_value: true },
     ),
-    (&["-tb", "--threads-batch"], &[], SameAs("--threads")),
+    (
+        &["-tb", "--threads-batch"],
+        &[],
+        NoEffect { reason: "prompts are processed by the threads of --threads", has_value: true },
+    ),
     (&["-ctk", "--cache-type-k", "-ctv", "--cache-type-v"], &[], SameAs("--kv-dtype")),
     (&["--swa-full"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
     (&["-cram", "--cache-ram"], SERVING, Advice("use --kv-cache-tokens")),
@@ -222,7 +235,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: "chat templates are always rendered with Jinja", has_value: false },
     ),
     (&["--color"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
-    (&["--perf"], &[], Advice("use --stats")),
+    (&["--perf"], GENERATING, Advice("use --stats")),
     (
         &["--verbose-prompt"],
         GENERATING,
@@ -263,18 +276,14 @@ pub(super) const OPTIONS: &[Entry] = &[
         AdviceUnless(&["1", "1.0", "-1", "-1.0"], NO_SAMPLER),
     ),
     (
-        &[
-            "--mirostat-lr",
-            "--mirostat-ent",
-            "--mirostat-eta",
-            "--mirostat-tau",
-            "--dynatemp-exp",
-            "--samplers",
-            "--sampling-seq",
-            "--sampler-seq",
-        ],
+        &["--mirostat-lr", "--mirostat-ent", "--mirostat-eta", "--mirostat-tau", "--dynatemp-exp"],
         TEXT,
         Advice(NO_SAMPLER),
+    ),
+    (
+        &["--samplers", "--sampling-seq", "--sampler-seq"],
+        TEXT,
+        NoEffect { reason: "samplers run in llama.cpp's default order", has_value: true },
     ),
     (
         &["--no-penalize-nl", "--penalize-nl"],
@@ -300,7 +309,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["-a", "--alias"], SERVING, SameAs("--served-model-name")),
     (&["--ssl-key-file"], SERVE, SameAs("--tls-key")),
     (&["--ssl-cert-file"], SERVE, SameAs("--tls-cert")),
-    (&["-to", "--timeout"], SERVE, SameAs("--request-timeout")),
+    (&["-to", "--timeout"], SERVE, SameAs("--write-timeout")),
     (&["--threads-http"], SERVE, NoEffect { reason: AUTOMATIC, has_value: true }),
     (
         &["--no-webui", "--no-ui", "--webui", "--ui", "--no-slots"],
@@ -310,14 +319,19 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["--path"], SERVE, Advice("other files cannot be served; use a separate web server")),
     (&["--api-prefix"], SERVE, Advice("use a reverse proxy to serve other paths")),
     (&["--slot-save-path"], SERVE, Advice("use --prefix-cache-file FILE")),
-    (&["--rerank", "--reranking"], SERVE, Advice("reranking is not supported")),
+    (&["--rerank", "--reranking"], SERVE, NoEffect { reason: ALWAYS, has_value: false }),
     (
         &["--models-dir", "--models-max", "--models-preset"],
         SERVE,
         Advice("a server serves one model; pass it with -m"),
     ),
     // llama-bench, llama-perplexity and llama-quantize
-    (&["-b", "--batch-size", "-ub", "--ubatch-size"], &["bench"], SameAs("--batch-tokens")),
+    (
+        &["-b", "--batch-size"],
+        &["bench"],
+        NoEffect { reason: "--batch-tokens limits the tokens of a pass", has_value: true },
+    ),
+    (&["-ub", "--ubatch-size"], &["bench"], SameAs("--batch-tokens")),
     (
         &["-b", "--batch-size", "-ub", "--ubatch-size"],
         &["perplexity", "imatrix"],

@@ -19,7 +19,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     (
         &["--format", "--json"],
         GENERATING,
-        Advice("use --json-schema SCHEMA; --json-schema '{}' allows any JSON object"),
+        Advice(
+            "use --json-schema SCHEMA; --json-schema '{\"type\": \"object\"}' allows any JSON object",
+        ),
     ),
     (
         &["--keepalive"],

@@ -25,8 +25,18 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["-f", "--force"], &["rm"], SameAs("--yes")),
     (
         &["-v", "-V"],
-        &["generate", "chat", "run", "serve", "bench", "perplexity", "logits"],
+        GENERATING,
         Advice("use inferno --version for the version, or --stats for timings"),
+    ),
+    (
+        &["-v", "-V"],
+        SERVE,
+        Advice("use inferno --version for the version, or RUST_LOG=debug for a longer log"),
+    ),
+    (
+        &["-v", "-V"],
+        &["bench", "perplexity", "logits"],
+        Advice("use inferno --version for the version"),
     ),
     (
         &["--gpu", "--cuda", "--metal"],

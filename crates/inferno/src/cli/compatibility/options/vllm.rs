@@ -63,7 +63,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     (
         &["--task", "--runner", "--convert"],
         SERVING,
-        NoEffect { reason: "every server generates text and computes embeddings", has_value: true },
+        NoEffect { reason: "the model file determines what a server computes", has_value: true },
     ),
     (
         &["--uvicorn-log-level", "--log-level"],
@@ -102,7 +102,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         &["--speculative-config"],
         SERVING,
         Advice(
-            "use --draft-model MODEL, or --speculate N to draft from earlier text without a model",
+            "use --draft-model MODEL, --draft-head for the prediction head (MTP) in the file, or --speculate N to \
+             draft from earlier text",
         ),
     ),
     (&["--allowed-origins"], SERVE, Advice("use --cors-origin ORIGIN")),

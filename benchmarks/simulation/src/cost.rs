@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 /// The number of coefficients.
-const NUM_TERMS: usize = 6;
+const NUM_TERMS: usize = 7;
+/// Up to this many tokens, a step takes about as long as reading the weights.
+const FEW_TOKENS: usize = 8;
+/// Beyond this many tokens, activations no longer fit the closest caches.
+const MANY_TOKENS: usize = 64;
 
 /// The duration of a step, in seconds: a constant and coefficients for each kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -13,13 +17,16 @@ const NUM_TERMS: usize = 6;
 pub struct CostModel {
     /// A step with nothing in it: mostly reading the weights.
     pub step: f64,
-    /// A sequence that decodes.
-    pub decode_sequence: f64,
-    /// A step with prompt tokens, in addition.
+    /// A token, of a prompt or of a sequence that decodes.
+    pub token: f64,
+    /// A token after the first 8 of a step, in addition.
     #[serde(default)]
-    pub prompt_step: f64,
-    /// A prompt token.
-    pub prompt_token: f64,
+    pub token_after_8: f64,
+    /// A token after the first 64 of a step, in addition.
+    #[serde(default)]
+    pub token_after_64: f64,
+    /// A sequence that decodes, in addition to its token.
+    pub decode_sequence: f64,
     /// A token of context of a sequence that decodes.
     pub decode_context_token: f64,
     /// A token of context of a prompt token.
@@ -40,8 +47,10 @@ pub struct MachineCosts {
 pub struct StepDuration {
     /// While its replica computes alone.
     pub alone: f64,
-    /// While as many replicas compute as the machine has cores for.
+    /// While as many replicas compute as the machine has cores for, if all do the same.
     pub contended: f64,
+    /// The part of the time alone in which the weights are read, from 0 to 1: how much the step slows down others.
+    pub memory_share: f64,
 }
 
 impl MachineCosts {
@@ -54,7 +63,9 @@ impl MachineCosts {
 
     /// Returns the duration of a step.
     pub fn duration(&self, work: &StepWork) -> StepDuration {
-        StepDuration { alone: self.alone.seconds(work), contended: self.contended.seconds(work) }
+        let alone = self.alone.seconds(work);
+        let memory_share = (self.alone.step / alone).clamp(0.0, 1.0);
+        StepDuration { alone, contended: self.contended.seconds(work), memory_share }
     }
 }
 
@@ -92,10 +103,17 @@ impl StepWork {
     }
 
     fn terms(&self) -> [f64; NUM_TERMS] {
-        let counts =
-            [self.decode_sequences, self.prompt_tokens, self.decode_context, self.prompt_context];
-        let [sequences, tokens, decode_context, prompt_context] = counts.map(|count| count as f64);
-        [1.0, sequences, tokens.min(1.0), tokens, decode_context, prompt_context]
+        let tokens = self.prompt_tokens + self.decode_sequences;
+        let counts = [
+            1,
+            tokens,
+            tokens.saturating_sub(FEW_TOKENS),
+            tokens.saturating_sub(MANY_TOKENS),
+            self.decode_sequences,
+            self.decode_context,
+            self.prompt_context,
+        ];
+        counts.map(|count| count as f64)
     }
 }
 
@@ -135,9 +153,10 @@ impl CostModel {
     fn coefficients(&self) -> [f64; NUM_TERMS] {
         [
             self.step,
+            self.token,
+            self.token_after_8,
+            self.token_after_64,
             self.decode_sequence,
-            self.prompt_step,
-            self.prompt_token,
             self.decode_context_token,
             self.prompt_context_token,
         ]
@@ -146,17 +165,19 @@ impl CostModel {
     fn from_coefficients(coefficients: [f64; NUM_TERMS]) -> Self {
         let [
             step,
+            token,
+            token_after_8,
+            token_after_64,
             decode_sequence,
-            prompt_step,
-            prompt_token,
             decode_context_token,
             prompt_context_token,
         ] = coefficients;
         Self {
             step,
+            token,
+            token_after_8,
+            token_after_64,
             decode_sequence,
-            prompt_step,
-            prompt_token,
             decode_context_token,
             prompt_context_token,
         }
@@ -236,12 +257,20 @@ mod tests {
     }
 
     #[test]
+    fn tokens_of_all_kinds_count_together() {
+        let model = CostModel { token_after_8: 1.0, decode_sequence: 0.1, ..CostModel::default() };
+        assert!((model.seconds(&work(4, 6, 0)) - 2.4).abs() < 1e-9);
+        assert!((model.seconds(&work(4, 4, 0)) - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_fit_finds_the_coefficients_of_exact_durations() {
         let model = CostModel {
             step: 0.02,
+            token: 0.0002,
+            token_after_8: 0.0003,
+            token_after_64: 0.0001,
             decode_sequence: 0.001,
-            prompt_step: 0.004,
-            prompt_token: 0.0005,
             decode_context_token: 1e-6,
             prompt_context_token: 2e-7,
         };
@@ -254,6 +283,8 @@ mod tests {
             (0, 256, 0),
             (0, 256, 1000),
             (0, 64, 0),
+            (0, 8, 0),
+            (0, 16, 0),
         ];
         let measured: Vec<_> = works
             .map(|(sequences, tokens, start)| work(sequences, tokens, start))
@@ -276,7 +307,8 @@ mod tests {
         ];
         let fitted = CostModel::fit(&measured).expect("there are measurements");
         assert_eq!(fitted.decode_context_token, 0.0);
-        assert!((fitted.decode_sequence - 0.01).abs() < 0.001, "{fitted:?}");
+        let sequence = fitted.token + fitted.decode_sequence;
+        assert!((sequence - 0.01).abs() < 0.001, "{fitted:?}");
         assert!(matches!(CostModel::fit(&[]), Err(Error::NoMeasurements)));
     }
 }

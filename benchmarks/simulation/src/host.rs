@@ -7,8 +7,9 @@ use crate::cost::StepDuration;
 /// Time below which a step has ended, in seconds: rounding of times to nanoseconds.
 const ROUNDING: f64 = 2e-9;
 
-/// The steps in progress on one machine. The more there are, the longer each takes, since they compete for the memory.
-/// While there are more than the machine has cores for, they also share the cores equally, as an operating system does it.
+/// The steps in progress on one machine. Each slows down the others by its reads of weights, for which they compete: a step that
+/// decodes much, one that computes a long prompt hardly. While there are more than the machine has cores for, they also share
+/// the cores equally, as an operating system does it.
 #[derive(Debug)]
 pub struct Host {
     /// The number of steps that do not share cores.
@@ -41,7 +42,8 @@ impl Host {
 
     /// Returns when the next step ends if no other one starts before; `None` if none is running.
     pub fn next_end(&self) -> Option<Duration> {
-        let times_left = self.steps.iter().map(|step| step.left * self.seconds(step.duration));
+        let load = self.load();
+        let times_left = self.steps.iter().map(|step| step.left * load.seconds(step.duration));
         let next = times_left.min_by(f64::total_cmp)?;
         Some(self.updated + Duration::from_secs_f64(next.max(0.0)))
     }
@@ -49,10 +51,8 @@ impl Host {
     /// Removes the steps that have ended by `now`, and returns their replicas.
     pub fn take_ended(&mut self, now: Duration) -> Vec<usize> {
         self.advance(now);
-        let num_running = self.steps.len();
-        let is_ended = |step: &mut RunningStep| {
-            step.left * seconds(step.duration, num_running, self.capacity) <= ROUNDING
-        };
+        let load = self.load();
+        let is_ended = |step: &mut RunningStep| step.left * load.seconds(step.duration) <= ROUNDING;
         let ended = self.steps.extract_if(.., is_ended);
         ended.map(|step| step.replica).collect()
     }
@@ -62,29 +62,48 @@ impl Host {
         self.busy / end.as_secs_f64()
     }
 
-    /// The duration of a step if the steps in progress run all the time.
-    fn seconds(&self, duration: StepDuration) -> f64 {
-        seconds(duration, self.steps.len(), self.capacity)
+    fn load(&self) -> Load {
+        Load {
+            capacity: self.capacity,
+            num_running: self.steps.len(),
+            memory_shares: self.steps.iter().map(|step| step.duration.memory_share).sum(),
+        }
     }
 
     fn advance(&mut self, now: Duration) {
         let elapsed = now.saturating_sub(self.updated).as_secs_f64();
-        let num_running = self.steps.len();
-        self.busy += elapsed * (num_running as f64 / self.capacity).min(1.0);
+        let load = self.load();
+        self.busy += elapsed * (load.num_running as f64 / self.capacity).min(1.0);
         for step in &mut self.steps {
-            step.left -= elapsed / seconds(step.duration, num_running, self.capacity);
+            step.left -= elapsed / load.seconds(step.duration);
         }
         self.updated = now;
     }
 }
 
-/// The duration of a step while `num_running` run on a machine that computes `capacity` without sharing cores. Between one and
-/// that number, the competition for memory is interpolated.
-fn seconds(duration: StepDuration, num_running: usize, capacity: f64) -> f64 {
-    let StepDuration { alone, contended } = duration;
-    let others = num_running.saturating_sub(1) as f64;
-    let contention = if capacity > 1.0 { (others / (capacity - 1.0)).min(1.0) } else { 0.0 };
-    (alone + (contended - alone) * contention) * (num_running as f64 / capacity).max(1.0)
+/// What a step shares a machine with.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    capacity: f64,
+    num_running: usize,
+    /// Sum of the memory shares of all steps, of this one too.
+    memory_shares: f64,
+}
+
+impl Load {
+    /// The duration of a step if all these steps run all the time. The competition for memory is interpolated between none and
+    /// that of as many steps as there are cores, all of which only read weights.
+    fn seconds(&self, duration: StepDuration) -> f64 {
+        let StepDuration { alone, contended, memory_share } = duration;
+        let num_running = self.num_running as f64;
+        let others = (num_running - 1.0).max(self.capacity - 1.0);
+        let contention = if others > 0.0 {
+            ((self.memory_shares - memory_share) / others).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        (alone + (contended - alone) * contention) * (num_running / self.capacity).max(1.0)
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +114,7 @@ mod tests {
 
     /// A step whose duration does not depend on others.
     fn same(seconds: f64) -> StepDuration {
-        StepDuration { alone: seconds, contended: seconds }
+        StepDuration { alone: seconds, contended: seconds, memory_share: 1.0 }
     }
 
     #[test]
@@ -120,7 +139,7 @@ mod tests {
 
     #[test]
     fn steps_compete_for_memory_before_they_share_cores() {
-        let step = StepDuration { alone: 1.0, contended: 2.0 };
+        let step = StepDuration { alone: 1.0, contended: 2.0, memory_share: 1.0 };
         let mut host = Host::new(3.0);
         host.start(Duration::ZERO, 0, step);
         assert_eq!(host.next_end(), Some(SECOND));
@@ -134,5 +153,23 @@ mod tests {
         // Six on three cores take twice as long as three.
         (0..6).for_each(|replica| host.start(2 * SECOND, replica, step));
         assert_eq!(host.next_end(), Some(6 * SECOND));
+    }
+
+    #[test]
+    fn a_step_that_reads_no_weights_slows_down_no_other() {
+        let mut host = Host::new(2.0);
+        host.start(
+            Duration::ZERO,
+            0,
+            StepDuration { alone: 1.0, contended: 2.0, memory_share: 1.0 },
+        );
+        host.start(
+            Duration::ZERO,
+            1,
+            StepDuration { alone: 1.0, contended: 1.5, memory_share: 0.0 },
+        );
+        assert_eq!(host.take_ended(SECOND), [0]);
+        // Two thirds of it are done while it competes; the rest takes its time alone.
+        assert_eq!(host.next_end(), Some(SECOND + SECOND / 3));
     }
 }

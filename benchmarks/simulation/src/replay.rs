@@ -19,6 +19,8 @@ use crate::workload::{Dialog, Request, Workload};
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// Tokens of the prompt and of the reply of a request that measures a server alone.
 const PROBE_TOKENS: usize = 64;
+/// Tokens of the prompt of a request that fills a server's KV cache.
+const FILLING_TOKENS: usize = 512;
 /// Stack of the thread of a conversation, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
@@ -131,7 +133,8 @@ impl Replay<'_> {
             requests: Mutex::new(Vec::new()),
             last_failure: Mutex::new(None),
         };
-        let request = self.workload.request(PROBE_TOKENS, PROBE_TOKENS);
+        shared.fill_caches().map_err(Error::NothingServed)?;
+        let request = self.workload.request(0, PROBE_TOKENS, PROBE_TOKENS);
         let probe = Some(shared.send(&request, 0).map_err(Error::NothingServed)?);
         let shared = Shared { start: Instant::now(), ..shared };
         thread::scope(|scope| {
@@ -153,6 +156,20 @@ impl Replay<'_> {
 }
 
 impl Shared<'_> {
+    /// Fills the KV caches of all servers with prompts that no conversation repeats, so that none is measured while the
+    /// system provides the memory. On a virtual machine, that made prompts of a new server a seventh slower.
+    ///
+    /// **Errors**: the reason, as text.
+    fn fill_caches(&self) -> Result<(), String> {
+        let num_requests = self.replay.cache_tokens.div_ceil(FILLING_TOKENS);
+        for (server, number) in (0..self.replay.urls.len())
+            .flat_map(|server| (1..=num_requests).map(move |number| (server, number)))
+        {
+            self.send(&self.replay.workload.request(number, FILLING_TOKENS, 1), server)?;
+        }
+        Ok(())
+    }
+
     /// Sends the messages of a conversation, one after the other.
     fn hold_conversation(&self, mut dialog: Dialog) {
         while let Some(request) = self.replay.workload.next_request(&mut dialog) {

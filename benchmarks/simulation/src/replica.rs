@@ -221,12 +221,8 @@ mod tests {
 
     #[test]
     fn a_request_is_prefilled_in_chunks_and_decoded_token_by_token() {
-        let costs = CostModel {
-            step: 1.0,
-            decode_sequence: 0.5,
-            prompt_token: 0.01,
-            ..CostModel::default()
-        };
+        let costs =
+            CostModel { step: 1.0, token: 0.01, decode_sequence: 0.49, ..CostModel::default() };
         let mut replica = Replica::new(&options());
         let request = || Request {
             prompt: (0..100).collect(),

@@ -174,9 +174,9 @@ impl Workload {
         (0..count).map(|_| random.random_range(0..self.vocabulary)).collect()
     }
 
-    /// Returns a request outside of all conversations.
-    pub fn request(&self, prompt_tokens: usize, reply_tokens: usize) -> Request {
-        let tokens = |purpose, count| self.tokens(purpose, 0, 0, count);
+    /// Returns a request outside of all conversations; its tokens depend on `number`.
+    pub fn request(&self, number: usize, prompt_tokens: usize, reply_tokens: usize) -> Request {
+        let tokens = |purpose, count| self.tokens(purpose, 0, number, count);
         Request {
             prompt: tokens(Purpose::Message, prompt_tokens),
             reply: tokens(Purpose::Reply, reply_tokens),

@@ -41,7 +41,7 @@ bench:
 fuzz target="gguf" seconds="60":
     cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 
-# Test the crates that contain unsafe code under AddressSanitizer.
+# Test inferno-cpu and inferno-gguf under AddressSanitizer.
 sanitize:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --target x86_64-unknown-linux-gnu -p inferno-cpu -p inferno-gguf --lib --tests
 

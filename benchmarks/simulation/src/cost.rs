@@ -64,7 +64,7 @@ impl MachineCosts {
     /// Returns the duration of a step.
     pub fn duration(&self, work: &StepWork) -> StepDuration {
         let alone = self.alone.seconds(work);
-        let memory_share = (self.alone.step / alone).clamp(0.0, 1.0);
+        let memory_share = if alone > 0.0 { (self.alone.step / alone).min(1.0) } else { 0.0 };
         StepDuration { alone, contended: self.contended.seconds(work), memory_share }
     }
 }

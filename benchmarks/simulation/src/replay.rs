@@ -161,11 +161,12 @@ impl Shared<'_> {
     ///
     /// **Errors**: the reason, as text.
     fn fill_caches(&self) -> Result<(), String> {
-        let num_requests = self.replay.cache_tokens.div_ceil(FILLING_TOKENS);
-        for (server, number) in (0..self.replay.urls.len())
-            .flat_map(|server| (1..=num_requests).map(move |number| (server, number)))
-        {
-            self.send(&self.replay.workload.request(number, FILLING_TOKENS, 1), server)?;
+        let Replay { workload, urls, cache_tokens, .. } = self.replay;
+        for number in 1..=cache_tokens.div_ceil(FILLING_TOKENS) {
+            let request = workload.request(number, FILLING_TOKENS, 1);
+            for server in 0..urls.len() {
+                self.send(&request, server)?;
+            }
         }
         Ok(())
     }

@@ -34,12 +34,14 @@ const NUM_HTTP_THREADS: usize = 2;
 /// ```no_run
 /// use inferno_server::{ServedModel, Server, ServerOptions};
 ///
-/// # fn load() -> Result<ServedModel, std::io::Error> { unimplemented!() }
-/// let server = Server::bind(ServerOptions::default())?;
-/// println!("listening on {}", server.address());
-/// // Answers /health at once, and everything else when the model is loaded; stops on SIGTERM.
-/// server.run(load)?;
-/// # Ok::<(), inferno_server::ServerError>(())
+/// # use inferno_server::ServerError;
+/// # type Load = fn() -> Result<ServedModel, std::io::Error>;
+/// fn serve(load: Load) -> Result<(), ServerError> {
+///     let server = Server::bind(ServerOptions::default())?;
+///     println!("listening on {}", server.address());
+///     // Answers /health at once, and everything else when the model is loaded; stops on SIGTERM.
+///     server.run(load)
+/// }
 /// ```
 pub struct Server {
     listener: TcpListener,

@@ -7,8 +7,8 @@
 //! activations (rounded once). Then the sum is multiplied by the scale of the weight's row, if it
 //! has one, and the bias is added, and for accumulating products the previous output.
 //!
-//! Several rows of activations are computed side by side in registers. With few rows the weights are unpacked
-//! in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
+//! Several rows of activations are computed side by side in registers. With few rows, or if it costs little, the weights are
+//! unpacked in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
 //! (`many_rows.rs`).
 
 mod few_rows;

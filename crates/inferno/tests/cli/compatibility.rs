@@ -31,6 +31,7 @@ fn equivalent_options_have_the_same_effect() {
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--repeat-penalty", "1", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-s", "42", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--rng-seed=42", "-r", "END", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-t", "1", "-tb", "1", "Once"],
         &["generate", "--greedy", "--max_tokens", "8", "-m", "MODEL", "Once"],
         &["generate", "-temp", "0", "-max-tokens=8", "-m", "MODEL", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--backend", "cpu", "Once"],
@@ -56,7 +57,7 @@ fn options_without_an_effect_are_ignored_with_a_warning() {
         (&["-dev", "none", "-cmoe", "-ngl", "1"], "warning: --device cpu overrides"),
         (&["-dev", "cpu", "-ncmoe", "2", "-ngl", "1"], "warning: --device cpu overrides"),
         (&["--mlock", "-b", "2048", "-ub", "512"], "warning: -b has no effect"),
-        (&["-t", "1", "-tb", "2"], "warning: -tb has no effect"),
+        (&["-t", "1", "-tb", "2"], "warning: -tb has no effect: --threads is 1 already"),
         (
             &["-ctk", "f16", "-ctv", "q8_0"],
             "warning: -ctv has no effect: --kv-dtype is f16 already",

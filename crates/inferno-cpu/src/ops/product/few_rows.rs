@@ -1,4 +1,5 @@
-//! Products of one or a few blocks of rows with quantized weights, which are unpacked in registers for each block.
+//! Products with quantized weights that are unpacked in registers for each block of rows: of few rows, and with AVX-512 of any
+//! number of them with weights of signed bytes.
 
 use bytemuck::Pod;
 

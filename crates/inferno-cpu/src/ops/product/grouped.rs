@@ -1,6 +1,6 @@
 //! Products with weights of signed bytes: each group of 32 columns has a scale, and is summed separately.
 //!
-//! For few rows, weights are unpacked in registers (`few_rows.rs`); for many, chunks are unpacked once for all rows
+//! For few rows, and with AVX-512, weights are unpacked in registers (`few_rows.rs`); for many, chunks are unpacked once for all rows
 //! (`many_rows.rs`).
 //!
 //! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core if all operands are in the

@@ -62,7 +62,8 @@ pub(crate) struct ServedModelArgs {
     /// Disable reuse of cached prompt prefixes
     #[arg(long)]
     no_prefix_cache: bool,
-    /// Pooling of hidden states for the endpoints of embeddings; none is for /embedding only [default: from the model file, else that of the kind of model]
+    /// Pooling of hidden states for the endpoints of embeddings; none is for /embedding only [default: from the model
+    /// file, else that of the kind of model]
     #[arg(long, value_name = "POOLING")]
     pooling: Option<PoolingArg>,
     #[command(flatten)]

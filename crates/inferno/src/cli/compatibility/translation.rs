@@ -78,11 +78,10 @@ impl Translated {
             None if arg.is_some_and(takes_value) => rest.next(),
             value => value,
         };
-        let is_single = arg.is_some_and(|arg| !matches!(arg.get_action(), ArgAction::Append));
-        let entry = (arg.map_or(option.to_owned(), |arg| arg.get_id().to_string()), value);
-        if is_single && self.set.contains(&entry) {
+        if arg.and_then(|arg| self.set_value(arg)).is_some_and(|set| *set == value) {
             return;
         }
+        let entry = (arg.map_or(option.to_owned(), |arg| arg.get_id().to_string()), value);
         // A value in the same argument may start with a hyphen.
         let mut word = OsString::from(option);
         if let Some(value) = &entry.1 {
@@ -93,18 +92,11 @@ impl Translated {
         self.set.push(entry);
     }
 
-    /// Returns the value of an option that can be set once, if it is set to another one.
-    fn other_value(
-        &self,
-        command: &Command,
-        option: &str,
-        value: Option<&OsStr>,
-    ) -> Option<&OsStr> {
-        let arg = find_option(command, option)?;
-        let is_other = |set: &&OsString| Some(set.as_os_str()) != value;
+    /// Returns what an option that can be set once is set to.
+    fn set_value(&self, arg: &Arg) -> Option<&Option<OsString>> {
         let is_single = !matches!(arg.get_action(), ArgAction::Append);
-        let (_, set) = self.set.iter().find(|(id, _)| is_single && id == arg.get_id().as_str())?;
-        set.as_ref().filter(is_other).map(OsString::as_os_str)
+        let set = self.set.iter().find(|(id, _)| is_single && arg.get_id() == id.as_str());
+        set.map(|(_, value)| value)
     }
 
     /// Adds what an option of another program means.
@@ -120,17 +112,18 @@ impl Translated {
         let next = || rest.clone().next();
         match meaning {
             Meaning::SameAs(option) => {
-                let has_value = find_option(command, option).is_some_and(takes_value);
+                let arg = find_option(command, option);
+                let has_value = arg.is_some_and(takes_value);
                 let value = value.or_else(|| has_value.then(|| rest.next()).flatten());
                 if value.as_deref().is_some_and(is_default) {
                     return;
                 }
-                match self.other_value(command, option, value.as_deref()) {
-                    Some(other) => self.notes.push(format!(
+                match arg.and_then(|arg| self.set_value(arg)) {
+                    Some(Some(other)) if Some(other) != value.as_ref() => self.notes.push(format!(
                         "warning: {name} has no effect: {option} is {} already",
                         other.display()
                     )),
-                    None => self.add(command, option, value, rest),
+                    _ => self.add(command, option, value, rest),
                 }
             }
             Meaning::ByValue { number, text } => {

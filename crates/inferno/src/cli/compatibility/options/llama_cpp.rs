@@ -81,11 +81,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         &[],
         NoEffect { reason: PLACEMENT, has_value: true },
     ),
-    (
-        &["-tb", "--threads-batch"],
-        &[],
-        NoEffect { reason: "prompts are processed by the threads of --threads", has_value: true },
-    ),
+    (&["-tb", "--threads-batch"], &[], SameAs("--threads")),
     (&["-ctk", "--cache-type-k", "-ctv", "--cache-type-v"], &[], SameAs("--kv-dtype")),
     (&["--swa-full"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
     (&["-cram", "--cache-ram"], SERVING, Advice("use --kv-cache-tokens")),

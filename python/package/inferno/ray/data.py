@@ -15,6 +15,7 @@ import ray
 from ..completion import completed
 from ..engine import Engine
 from ..errors import InvalidRequestError
+from .reservation import load_options
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -120,8 +121,7 @@ def _map(
     num_gpus: float,
     load: Mapping[str, Any] | None,
 ) -> Dataset:
-    device = {"device": "gpu"} if num_gpus else {}
-    load = {**device, "threads": max(1, int(num_cpus)), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
+    load = {**load_options(num_cpus, num_gpus), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
     _check_cores(num_actors * num_cpus)
     pool = ray.data.ActorPoolStrategy(
         size=num_actors, max_concurrent_calls_per_actor=_CALLS_PER_ACTOR, enable_true_multi_threading=True

@@ -22,6 +22,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from ..engine import Engine
 from ..model import Model
 from ..stages import Stage, StageAddresses, divide
+from .reservation import load_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -120,10 +121,13 @@ def pipeline(
     key = secrets.token_hex()
     stage_options = {
         "key": key,
-        "device": "gpu" if device is None and num_gpus_per_stage else device,
-        "threads": max(1, int(num_cpus_per_stage)) if threads is None else threads,
         "requantize": requantize,
+        **load_options(num_cpus_per_stage, num_gpus_per_stage),
     }
+    if device is not None:
+        stage_options["device"] = device
+    if threads is not None:
+        stage_options["threads"] = threads
     resources = {"CPU": num_cpus_per_stage, **({"GPU": num_gpus_per_stage} if num_gpus_per_stage else {})}
     group = placement_group([resources] * num_stages, strategy=strategy)
     ray.get(group.ready())

@@ -13,6 +13,7 @@ from typing_extensions import Unpack
 from ..options import LoadOptions
 from .ingress import Ingress
 from .replica import Replica
+from .reservation import load_options
 
 _INGRESS = "InfernoIngress"
 _REPLICA = "InfernoReplica"
@@ -45,8 +46,8 @@ def serve_app(
 
     `model` and `options` are those of `inferno.Model`; every node that runs a replica loads it. `autoscaling` has the fields of
     Serve's `AutoscalingConfig`, such as `min_replicas` and `max_replicas`, and replaces `num_replicas`. A replica reserves
-    `num_cpus` cores, which it also uses as threads by default, `num_gpus` GPUs, on which it then computes unless `device` is another one, and
-    other `resources` of the cluster.
+    `num_cpus` cores, which it also uses as threads by default, `num_gpus` GPUs, on which it then computes unless `device` is
+    another one, and other `resources` of the cluster.
 
     A replica that is removed first completes its requests, for `drain_timeout` seconds at most. A request is passed to the
     replica whose prefix cache has the longest part of its prompt, unless that has `max_load_difference` requests more than
@@ -54,8 +55,9 @@ def serve_app(
     `inferno.asgi_app`.
     """
     uses_prefixes = prefix_routing and options.get("prefix_cache", True)
-    device = "gpu" if device is None and num_gpus else device
-    load_options = {"device": device, "threads": max(1, int(num_cpus)), **options}
+    model_options = {**load_options(num_cpus, num_gpus), **options}
+    if device is not None:
+        model_options["device"] = device
     server_options = {
         "api_keys": list(api_keys),
         "allowed_hosts": list(allowed_hosts),
@@ -81,7 +83,7 @@ def serve_app(
         max_queued_requests=_MAX_INGRESS_REQUESTS,
         **lifetime,
     )
-    bound = replicas.bind(model, load_options, server_options, _INGRESS if uses_prefixes else None)
+    bound = replicas.bind(model, model_options, server_options, _INGRESS if uses_prefixes else None)
     return ingress.bind(bound)
 
 

@@ -30,9 +30,9 @@ trap '[ ${#processes[@]} = 0 ] || kill "${processes[@]}" 2>/dev/null || true' EX
 # Measures steps with `$1` processes at a time, and writes a cost model to `$2`.
 measure() {
   local copies=$1 costs=$2 reports=() arguments jobs copy report
-  # Enough repetitions that the copies run at the same time.
-  for arguments in "-p 1024 -n 24 --batch 2,4,8 -r 5" "-p 128 -n 16 -d 1024 --batch 2,4,8 -r 5" "-p 64 -n 0 -r 30" \
-    "-p 192 -n 0 -r 12" "-p 32 -n 0 -r 60" "-p 8 -n 0 -r 100"; do
+  # Enough repetitions that the copies run at the same time. Prompts of any length: multiples of 16 tokens cost less per token.
+  for arguments in "-p 1024 -n 24 --batch 2,4,8 -r 5" "-p 120 -n 16 -d 1024 --batch 2,4,8 -r 5" "-p 8 -n 0 -r 100" \
+    "-p 27 -n 0 -r 60" "-p 50 -n 0 -r 30" "-p 90 -n 0 -r 20" "-p 150 -n 0 -r 12" "-p 230 -n 0 -r 8"; do
     jobs=()
     for copy in $(seq "$copies"); do
       report="$output/bench-$copies-$copy-$(echo "$arguments" | tr -c 'a-z0-9\n' _).json"

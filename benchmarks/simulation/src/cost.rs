@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 /// The number of coefficients.
-const NUM_TERMS: usize = 7;
+const NUM_TERMS: usize = 6;
 /// Up to this many tokens, a step takes about as long as reading the weights.
 const FEW_TOKENS: usize = 8;
-/// Beyond this many tokens, activations no longer fit the closest caches.
-const MANY_TOKENS: usize = 64;
 
 /// The duration of a step, in seconds: a constant and coefficients for each kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -22,9 +20,6 @@ pub struct CostModel {
     /// A token after the first 8 of a step, in addition.
     #[serde(default)]
     pub token_after_8: f64,
-    /// A token after the first 64 of a step, in addition.
-    #[serde(default)]
-    pub token_after_64: f64,
     /// A sequence that decodes, in addition to its token.
     pub decode_sequence: f64,
     /// A token of context of a sequence that decodes.
@@ -108,7 +103,6 @@ impl StepWork {
             1,
             tokens,
             tokens.saturating_sub(FEW_TOKENS),
-            tokens.saturating_sub(MANY_TOKENS),
             self.decode_sequences,
             self.decode_context,
             self.prompt_context,
@@ -155,7 +149,6 @@ impl CostModel {
             self.step,
             self.token,
             self.token_after_8,
-            self.token_after_64,
             self.decode_sequence,
             self.decode_context_token,
             self.prompt_context_token,
@@ -167,7 +160,6 @@ impl CostModel {
             step,
             token,
             token_after_8,
-            token_after_64,
             decode_sequence,
             decode_context_token,
             prompt_context_token,
@@ -176,7 +168,6 @@ impl CostModel {
             step,
             token,
             token_after_8,
-            token_after_64,
             decode_sequence,
             decode_context_token,
             prompt_context_token,
@@ -269,7 +260,6 @@ mod tests {
             step: 0.02,
             token: 0.0002,
             token_after_8: 0.0003,
-            token_after_64: 0.0001,
             decode_sequence: 0.001,
             decode_context_token: 1e-6,
             prompt_context_token: 2e-7,

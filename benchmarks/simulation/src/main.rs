@@ -125,8 +125,8 @@ struct Validate {
     #[arg(long, value_name = "PERCENT", default_value = "15", value_parser = workload::positive)]
     tolerance: f64,
     /// Number of servers that compute at full speed together: the cores divided by the threads of a server
-    #[arg(long, value_name = "N", value_parser = workload::positive)]
-    full_speed_replicas: f64,
+    #[arg(long, value_name = "N")]
+    full_speed_replicas: std::num::NonZeroU32,
     #[command(flatten)]
     workload: Workload,
     #[command(flatten)]

@@ -21,8 +21,8 @@ pub struct Machines {
     pub replicas_per_machine: u32,
     /// Number of replicas of a machine that compute at full speed together, its cores divided by the threads of a replica;
     /// more of them share the cores [default: all]
-    #[arg(long, value_name = "N", value_parser = crate::workload::positive)]
-    pub full_speed_replicas: Option<f64>,
+    #[arg(long, value_name = "N")]
+    pub full_speed_replicas: Option<std::num::NonZeroU32>,
     /// Price of a machine per hour; without it, no costs are reported
     #[arg(long, value_name = "PRICE", value_parser = crate::workload::positive)]
     pub price: Option<f64>,
@@ -96,8 +96,9 @@ struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     fn new(scenario: &'a Scenario<'a>) -> Self {
         let &Scenario { workload, options, machines, num_replicas, .. } = scenario;
-        let replicas_per_machine = f64::from(machines.replicas_per_machine);
-        let capacity = machines.full_speed_replicas.unwrap_or(replicas_per_machine);
+        let replicas_per_machine = machines.replicas_per_machine as usize;
+        let num_cores =
+            machines.full_speed_replicas.map_or(replicas_per_machine, |cores| cores.get() as usize);
         let num_machines = scenario.num_machines();
         let mut simulation = Self {
             scenario,
@@ -108,7 +109,7 @@ impl<'a> Simulation<'a> {
                 options.kv_cache_tokens,
             ),
             replicas: (0..num_replicas).map(|_| Replica::new(options)).collect(),
-            machines: (0..num_machines).map(|_| Host::new(capacity)).collect(),
+            machines: (0..num_machines).map(|_| Host::new(num_cores)).collect(),
             versions: vec![0; num_machines],
             events: BinaryHeap::new(),
             num_events: 0,

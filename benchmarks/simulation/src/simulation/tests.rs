@@ -20,7 +20,6 @@ const COSTS: CostModel = CostModel {
     step: 0.01,
     token: 0.0005,
     token_after_8: 0.0,
-    token_after_64: 0.0,
     decode_sequence: 0.0005,
     decode_context_token: 0.0,
     prompt_context_token: 0.0,

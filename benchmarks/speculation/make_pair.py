@@ -16,7 +16,7 @@ import numpy as np
 EMBER = Path(__file__).parents[2] / "models" / "ember.gguf"
 # Width, layers, heads, key/value heads, width of the feed-forward block.
 MODEL = (1024, 30, 16, 8, 3072)
-DRAFT = (768, 5, 4, 2, 2304)
+DRAFT = (640, 8, 4, 2, 2048)
 HEAD = 64
 
 
@@ -26,6 +26,7 @@ def write(path, shape, noise, seed=0):
     own = {t.name: gguf.dequantize(t.data, t.tensor_type).astype(np.float32) for t in reader.tensors}
     size = own["token_embd.weight"].shape[1]
     num_own = 1 + max(int(name.split(".")[1]) for name in own if name.startswith("blk."))
+    assert num_layers >= num_own, f"Ember has {num_own} layers"
     writer = gguf.GGUFWriter(path, "qwen3")
     eps = float(reader.fields["qwen3.attention.layer_norm_rms_epsilon"].contents())
     replaced = {

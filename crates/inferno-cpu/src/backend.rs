@@ -35,6 +35,7 @@ pub struct CpuOptions {
 pub struct CpuBackend {
     level: Level,
     pool: ThreadPool,
+    populates_kv_cache: bool,
     /// Memory of weights.
     weights: Arena,
     /// Memory of activations: a product of many rows writes to as many pages at a time as it has rows.
@@ -76,10 +77,19 @@ impl CpuBackend {
         Ok(Self {
             level,
             pool,
+            populates_kv_cache: false,
             weights: Arena::default(),
             activations: Arena::default(),
             workspace: Mutex::new(workspace),
         })
+    }
+
+    /// Sets whether the first 512 MB of a KV cache use memory soon after it is allocated, rather than when they are written, so
+    /// that first prompts do not wait for the system to provide it.
+    #[must_use]
+    pub fn with_populated_kv_cache(mut self, is_on: bool) -> Self {
+        self.populates_kv_cache = is_on;
+        self
     }
 
     /// The instruction set in use.

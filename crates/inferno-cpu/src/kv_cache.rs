@@ -17,6 +17,9 @@ use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvValues, Kv
 use crate::memory::AlignedArray;
 pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 
+/// Bytes of the blocks that are [populated](CpuKvCache::populate): many short conversations.
+const POPULATED_BYTES: usize = 512 << 20;
+
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
 #[derive(Debug)]
 pub struct CpuKvCache {
@@ -116,6 +119,12 @@ impl CpuKvCache {
         }
         let windows = window.map(|window| KvWindowMap::new(window, num_blocks, block_tokens));
         Ok(Self { layout: layout.clone(), layers, blocks, windowed_blocks, windows })
+    }
+
+    /// Makes the system provide memory for the blocks that are allocated first, before they are written.
+    pub(crate) fn populate(&self) {
+        self.blocks.bytes.populate(POPULATED_BYTES);
+        self.windowed_blocks.bytes.populate(POPULATED_BYTES);
     }
 
     /// One head's keys or values in one block of one layer; empty for values that are components of the keys.

@@ -57,10 +57,8 @@ impl Device {
             (None, _, Some(1..)) => return unsupported("--cpu-experts"),
             (None, ..) => {}
         }
-        let cpu = |isa, threads| {
-            let backend = Arc::new(CpuBackend::new(CpuOptions { isa, threads })?);
-            Ok(Self::Cpu { backend, note: None })
-        };
+        let cpu =
+            |isa, threads| Ok(Self::Cpu { backend: open_cpu(options, isa, threads)?, note: None });
         match backend {
             BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
             BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
@@ -69,8 +67,8 @@ impl Device {
                 Ok(Some(gpu)) => Ok(gpu),
                 Err(error) if !names_gpu(options) => {
                     let note = format!("failed to use the GPU: {error}; running on the CPU");
-                    let backend = CpuBackend::new(CpuOptions { isa, threads: num_threads })?;
-                    Ok(Self::Cpu { backend: Arc::new(backend), note: Some(note) })
+                    let backend = open_cpu(options, isa, num_threads)?;
+                    Ok(Self::Cpu { backend, note: Some(note) })
                 }
                 Ok(None) => cpu(isa, num_threads),
                 Err(error) => Err(error),
@@ -321,6 +319,16 @@ impl Device {
             _ => None,
         }
     }
+}
+
+/// Opens the CPU with this instruction set and number of threads.
+fn open_cpu(
+    options: &LoadOptions,
+    isa: Option<Isa>,
+    threads: Option<usize>,
+) -> Result<Arc<CpuBackend>, Error> {
+    let backend = CpuBackend::new(CpuOptions { isa, threads })?;
+    Ok(Arc::new(backend.with_populated_kv_cache(options.warm_up)))
 }
 
 /// Whether the options demand a GPU, so that one that fails is an error.

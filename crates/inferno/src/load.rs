@@ -52,8 +52,9 @@ pub struct LoadOptions {
     pub speculation: bool,
     /// Whether the prediction head of the model file (multi-token prediction) is loaded, which drafts tokens.
     pub prediction_head: bool,
-    /// Whether kernels are compiled, and measured if that is enabled, when the model is loaded, rather than when requests
-    /// first need them. Only GPUs do either, and software devices do not by default.
+    /// Whether what requests first need is prepared when the model is loaded, so that they do not wait for it: GPUs
+    /// compile kernels and measure them if that is enabled, which software devices do not by default; processors
+    /// provide memory for the first 512 MB of the KV cache.
     pub warm_up: bool,
     /// Target for the time between two tokens of running streams while prompts are computed; `None` for the largest
     /// chunks of prompts. Outputs are the same with any value.

@@ -79,7 +79,11 @@ impl DeviceMemory for CpuBackend {
     }
 
     fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<CpuKvCache, BackendError> {
-        CpuKvCache::new(layout)
+        let cache = CpuKvCache::new(layout)?;
+        if self.populates_kv_cache {
+            cache.populate();
+        }
+        Ok(cache)
     }
 
     fn alloc_routing(

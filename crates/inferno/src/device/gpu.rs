@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use inferno_backend::{Backend, BackendError};
-use inferno_cpu::{CpuBackend, CpuOptions};
+use inferno_cpu::CpuBackend;
 use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, warm_up};
 use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
@@ -12,7 +12,7 @@ use inferno_model::{
 };
 
 use super::division::{Division, Fallback, Parts};
-use super::{DraftFile, Part, prediction_head, runner_on};
+use super::{DraftFile, Part, open_cpu, prediction_head, runner_on};
 use crate::bench::GpuWork;
 use crate::load::context_length;
 use crate::{BackendChoice, Error, GpuEstimate, LoadEstimate, LoadOptions};
@@ -328,8 +328,8 @@ impl GpuDevice {
         if let Some(cpu) = self.cpu.get() {
             return Ok(cpu);
         }
-        let &LoadOptions { isa, num_threads: threads, .. } = options;
-        let cpu = Arc::new(CpuBackend::new(CpuOptions { isa, threads })?);
+        let &LoadOptions { isa, num_threads, .. } = options;
+        let cpu = open_cpu(options, isa, num_threads)?;
         Ok(self.cpu.get_or_init(|| cpu))
     }
 }

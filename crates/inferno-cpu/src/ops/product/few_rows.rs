@@ -1,6 +1,8 @@
 //! Products with quantized weights that are unpacked in registers for each block of rows: of few rows, and with AVX-512 of any
 //! number of them with weights of signed bytes.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 
 use super::row_blocks::RowBlocks;
@@ -59,25 +61,66 @@ struct FewRows<'a, S> {
 impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
     #[inline(always)]
     fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
-        let Product { inputs, cols, .. } = self.product;
+        let inputs = self.product.inputs;
         let num_rows = self.product.target.rows().len();
         for first_row in (0..num_rows).step_by(ROWS_TOGETHER) {
             let end = num_rows.min(first_row + ROWS_TOGETHER);
             let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
             for (number, panel) in panels.enumerate() {
                 for block in (first_row..end).step_by(W) {
-                    let inputs: &[S::Activations<W>] = inputs.block(block, W);
-                    let block_rows = W.min(end - block);
-                    for first in (0..block_rows).step_by(T) {
-                        let sums =
-                            self.kernel.panel_sums::<L, T, W>(lanes, panel, cols, inputs, first);
-                        for (t, sums) in sums.into_iter().take(block_rows - first).enumerate() {
-                            self.product.target.write(lanes, block + first + t, number, sums);
-                        }
-                    }
+                    let rows = block..end.min(block + W);
+                    self.block::<L, T, W>(lanes, panel, number, inputs.block(block, W), rows);
                 }
             }
         }
+    }
+}
+
+impl<S: FewRowsKernel> FewRows<'_, S> {
+    /// Multiplies the rows of a block by a panel: `T` at a time, and fewer where fewer are left. (A prompt of
+    /// 20 tokens takes 21 ms instead of 27, one of 100 tokens 80 instead of 85. Twelve rows as eight and four take as long as
+    /// sixteen. Measured on two cores of Zen 5.)
+    #[inline(always)]
+    fn block<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
+        lanes: L,
+        panel: &[u8],
+        number: usize,
+        inputs: &[S::Activations<W>],
+        rows: Range<usize>,
+    ) {
+        let mut first = 0;
+        while first < rows.len() {
+            let left = first..rows.len();
+            first += match left.len() {
+                ..=4 if T > 4 => {
+                    self.rows::<L, 4, W>(lanes, panel, number, inputs, rows.start, left)
+                }
+                ..=8 if T > 8 => {
+                    self.rows::<L, 8, W>(lanes, panel, number, inputs, rows.start, left)
+                }
+                _ => self.rows::<L, T, W>(lanes, panel, number, inputs, rows.start, left),
+            };
+        }
+    }
+
+    /// Multiplies the first `T` of the rows `left` of a block by a panel, and returns `T`.
+    #[inline(always)]
+    fn rows<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
+        lanes: L,
+        panel: &[u8],
+        number: usize,
+        inputs: &[S::Activations<W>],
+        block: usize,
+        left: Range<usize>,
+    ) -> usize {
+        let cols = self.product.cols;
+        let sums = self.kernel.panel_sums::<L, T, W>(lanes, panel, cols, inputs, left.start);
+        for (row, sums) in left.zip(sums) {
+            self.product.target.write(lanes, block + row, number, sums);
+        }
+        T
     }
 }
 

@@ -119,6 +119,12 @@ pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
     );
 }
 
+/// The prefetch distance for a block of `num_rows` rows. (With twice the distance, 8 sequences are 9% and 16 sequences 6% faster in
+/// Q8_0, one sequence 2% slower, on two cores of Zen 5. Other formats with 16 rows: no difference.)
+const fn prefetch_bytes(num_rows: usize) -> usize {
+    if num_rows > 4 { 2 * PREFETCH_BYTES } else { PREFETCH_BYTES }
+}
+
 /// Weights of format `F` for one block of rows.
 struct Grouped<F>(PhantomData<F>);
 
@@ -139,11 +145,11 @@ impl<F: QuantFormat> FewRowsKernel for Grouped<F> {
         for (inputs, chunk) in inputs.chunks(CHUNK_GROUPS).zip(chunks) {
             let (scales, groups) = groups::<F>(chunk, inputs.len());
             for line in scales.chunks_exact(VECTOR_BYTES) {
-                lanes.prefetch(line, PREFETCH_BYTES);
+                lanes.prefetch(line, prefetch_bytes(T));
             }
             for (group, input) in groups.zip(inputs) {
                 for line in group.codes.chunks_exact(VECTOR_BYTES) {
-                    lanes.prefetch(line, PREFETCH_BYTES);
+                    lanes.prefetch(line, prefetch_bytes(T));
                 }
                 sums = add_group(lanes, &group, input, first, sums);
             }

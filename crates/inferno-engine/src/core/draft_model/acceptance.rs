@@ -3,8 +3,12 @@
 /// Drafts that an estimate reaches back to.
 const MAX_TRIED: f64 = 64.0;
 
-/// Weight, in drafts, of what is expected of a sequence before any of its own drafts was verified.
-const PRIOR: f64 = 4.0;
+/// Weight, in drafts, of what is expected of a sequence before any of its own drafts was verified. Low, so that useless drafts
+/// end after four steps if one costs a seventh of a token.
+const PRIOR: f64 = 2.0;
+
+/// What is expected of the first sequence: enough that drafts are tried, two at a time.
+const FIRST_ACCEPTANCE: f64 = 0.5;
 
 /// The acceptance of the drafts of one sequence, or of all.
 ///
@@ -21,8 +25,7 @@ pub(super) struct Acceptance {
 
 impl Default for Acceptance {
     fn default() -> Self {
-        // Optimistic, so that drafts are tried.
-        let accepted = 0.65 * PRIOR;
+        let accepted = FIRST_ACCEPTANCE * PRIOR;
         Self { tried: PRIOR, accepted, doubt: PRIOR - accepted }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::weights::files_named;
 use crate::{ConvertError, json};
 
 /// The configuration of a model.
@@ -17,16 +18,28 @@ pub(crate) struct Config {
     text_class: Option<String>,
 }
 
+/// The largest number of layers, so that lists with a value for each of them need little memory.
+pub(crate) const MAX_LAYERS: usize = 1 << 16;
+
+/// The largest size of a head, so that tensors of rotary factors need little memory.
+const MAX_HEAD_DIM: usize = 1 << 16;
+
 /// Parts of `config.json` that describe the text model of a larger one.
 const TEXT_PARTS: [&str; 4] = ["text_config", "llm_config", "lm_config", "language_config"];
 
 impl Config {
     /// Reads `config.json` in `folder`.
     pub(crate) fn read(folder: &Path) -> Result<Self, ConvertError> {
+        if !folder.is_dir() {
+            return Err(ConvertError::NotFolder { path: folder.to_owned() });
+        }
         let Some(whole) = json::read_object(&folder.join("config.json"))? else {
-            return Err(ConvertError::MissingFile {
+            if folder.join("adapter_config.json").exists() {
+                return Err(ConvertError::Adapter { folder: folder.to_owned() });
+            }
+            return Err(ConvertError::NotCheckpoint {
                 folder: folder.to_owned(),
-                expected: "config.json",
+                gguf_files: files_named(folder, "", ".gguf")?,
             });
         };
         Ok(Self::new(whole))
@@ -85,6 +98,11 @@ impl Config {
         self.keys.get(key).filter(|value| !value.is_null())
     }
 
+    /// Whether a key exists and is `null`.
+    pub(crate) fn is_null(&self, key: &str) -> bool {
+        self.keys.get(key).is_some_and(Value::is_null)
+    }
+
     fn find<'k>(&self, keys: &[&'k str]) -> Option<(&'k str, &Value)> {
         keys.iter().find_map(|key| Some((*key, self.get(key)?)))
     }
@@ -135,6 +153,14 @@ impl Config {
         Ok(self.optional_flag(&[key])?.unwrap_or(false))
     }
 
+    /// Fails if a key exists and is not `expected`.
+    pub(crate) fn expect_flag(&self, key: &str, expected: bool) -> Result<(), ConvertError> {
+        match self.optional_flag(&[key])? {
+            Some(found) if found != expected => Err(invalid(key, &expected.to_string(), found)),
+            _ => Ok(()),
+        }
+    }
+
     /// A text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<&str>, ConvertError> {
         self.get(key)
@@ -178,13 +204,11 @@ impl Config {
 
     /// Size of a head: `head_dim`, or the hidden size divided by the heads.
     pub(crate) fn head_dim(&self) -> Result<usize, ConvertError> {
-        match self.optional_count(&["head_dim"])? {
-            Some(size) => Ok(size as usize),
-            None => {
-                let heads = self.count(&["num_attention_heads", "n_head", "n_heads"])?;
-                Ok(self.count(&["hidden_size", "n_embd"])? / heads.max(1))
-            }
-        }
+        let size = match self.optional_count(&["head_dim"])? {
+            Some(size) => size as usize,
+            None => self.count(&["hidden_size", "n_embd"])? / self.num_heads()?.max(1),
+        };
+        head_dim("head_dim", size)
     }
 
     /// Number of query heads.
@@ -202,7 +226,18 @@ impl Config {
 
     /// Number of layers, without those that predict further tokens.
     pub(crate) fn num_layers(&self) -> Result<usize, ConvertError> {
-        self.count(&["n_layers", "num_hidden_layers", "n_layer", "num_layers"])
+        let keys = &["n_layers", "num_hidden_layers", "n_layer", "num_layers"];
+        self.optional_count_up_to(MAX_LAYERS, keys)?.ok_or_else(|| missing(keys, "a number"))
+    }
+
+    /// Like [`optional_count`](Self::optional_count), of a number that is at most `max`.
+    pub(crate) fn optional_count_up_to(
+        &self,
+        max: usize,
+        keys: &[&str],
+    ) -> Result<Option<usize>, ConvertError> {
+        let Some((key, _)) = self.find(keys) else { return Ok(None) };
+        at_most(max, key, self.count(keys)?).map(Some)
     }
 
     /// The rotary parameters of all layers, or of those with full attention.
@@ -298,6 +333,18 @@ impl<'a> Rope<'a> {
     /// The kind of scaling, if the file names one.
     pub(crate) fn kind(self) -> Option<&'a str> {
         self.get("rope_type").and_then(Value::as_str)
+    }
+}
+
+/// The size of a head that has the key `key`, unless it is larger than any model's.
+pub(crate) fn head_dim(key: &str, size: usize) -> Result<usize, ConvertError> {
+    at_most(MAX_HEAD_DIM, key, size)
+}
+
+fn at_most(max: usize, key: &str, number: usize) -> Result<usize, ConvertError> {
+    match number <= max {
+        true => Ok(number),
+        false => Err(invalid(key, &format!("at most {max}"), number)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What can be wrong with a checkpoint.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use inferno_gguf::GgufError;
@@ -28,6 +30,30 @@ pub enum ConvertError {
         folder: PathBuf,
         /// The file.
         expected: &'static str,
+    },
+    /// A folder without `config.json` is not a checkpoint.
+    #[error("{}: config.json not found; {}", folder.display(), not_a_checkpoint(gguf_files))]
+    NotCheckpoint {
+        /// The folder.
+        folder: PathBuf,
+        /// Names of the GGUF files in it, sorted.
+        gguf_files: Vec<String>,
+    },
+    /// What should be the folder of a checkpoint is none.
+    #[error("{}: {}", path.display(), not_a_folder(path))]
+    NotFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder has an adapter for a model, which is not itself one.
+    #[error(
+        "{}: this is a LoRA adapter (adapter_config.json) and not a model; merge it into its base model first, for example in \
+         Python with AutoPeftModelForCausalLM.from_pretrained(DIR).merge_and_unload().save_pretrained(NEW)",
+        folder.display()
+    )]
+    Adapter {
+        /// The folder.
+        folder: PathBuf,
     },
     /// The weights are Python pickles.
     #[error(
@@ -74,12 +100,27 @@ pub enum ConvertError {
         reason: String,
     },
     /// An architecture without a conversion.
-    #[error("architecture {found} is not supported for conversion; supported are {}", known.join(", "))]
+    #[error(
+        "architecture {found} is not supported for conversion; `inferno convert --list` prints those that are"
+    )]
     UnknownArchitecture {
         /// The name in `config.json`.
         found: String,
         /// All names.
         known: Vec<&'static str>,
+    },
+    /// There are tensors of more layers than the configuration states.
+    #[error(
+        "tensor {tensor} is of layer {layer}, counted from 0, but config.json has {num_layers} layers; the files are not of one \
+         model: download them again, from one repository"
+    )]
+    FurtherLayer {
+        /// The tensor, by its name in the result.
+        tensor: String,
+        /// Its layer.
+        layer: usize,
+        /// Number of layers, with those that predict further tokens.
+        num_layers: usize,
     },
     /// A key of `config.json` is missing.
     #[error("config.json: key \"{key}\" is missing; expected {expected}")]
@@ -174,6 +215,49 @@ fn and_more(names: &[String]) -> String {
     match names.len() {
         0 | 1 => String::new(),
         len => format!(" (and {} more tensors)", len - 1),
+    }
+}
+
+/// Number of files that a message names.
+const MAX_LISTED: usize = 8;
+
+/// What to do with a path that is not a folder.
+fn not_a_folder(path: &Path) -> &'static str {
+    if path.as_os_str().to_string_lossy().starts_with("hf:") {
+        return "expected the folder of a checkpoint; download it first: hf download OWNER/REPO --local-dir DIR";
+    }
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            "there is no such folder; expected a Hugging Face checkpoint, for example from: hf download OWNER/REPO --local-dir DIR"
+        }
+        Ok(file) if is_gguf(&file) => {
+            "this is a GGUF file, which needs no conversion; inferno quantize changes its format"
+        }
+        _ => "this is not a folder; expected the folder with config.json",
+    }
+}
+
+/// Whether a file begins as GGUF files do.
+fn is_gguf(mut file: &File) -> bool {
+    let mut magic = [0; 4];
+    file.read_exact(&mut magic).is_ok() && &magic == b"GGUF"
+}
+
+/// What to pass instead of a folder that is not a checkpoint.
+fn not_a_checkpoint(gguf_files: &[String]) -> String {
+    match gguf_files {
+        [] => "expected a GGUF file, or a folder with a Hugging Face checkpoint: config.json, weights in safetensors \
+               files and a tokenizer, for example from: hf download OWNER/REPO --local-dir DIR"
+            .to_owned(),
+        [file] => format!("pass the GGUF file in the folder instead: {file}"),
+        files => {
+            let more = match files.len().saturating_sub(MAX_LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let listed = files[..files.len().min(MAX_LISTED)].join(", ");
+            format!("pass one of the GGUF files in the folder instead: {listed}{more}")
+        }
     }
 }
 

@@ -21,6 +21,9 @@ mod others;
 mod phi;
 mod prediction;
 mod qwen;
+mod reranker;
+
+use std::path::Path;
 
 use crate::ConvertError;
 use crate::config::Config;
@@ -43,6 +46,7 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN3_NEXT,
     &qwen::QWEN35,
     &qwen::QWEN35_MOE,
+    &reranker::QWEN3_CLASSIFIER,
     &lfm2::LFM2,
     &lfm2::LFM2_MOE,
     &gemma::GEMMA,
@@ -60,6 +64,7 @@ const FAMILIES: &[&Family] = &[
     &granite::GRANITE,
     &granite::GRANITE_MOE,
     &granite::GRANITE_HYBRID,
+    &granite::BAMBA,
     &mamba::MAMBA,
     &mamba::MAMBA2,
     &mamba::JAMBA,
@@ -108,10 +113,10 @@ pub(crate) fn known_classes() -> Vec<&'static str> {
     names
 }
 
-/// The family of a model. If only the text model of a larger one is known, its class becomes that of `config`.
+/// The family of the model in `folder`. If only the text model of a larger one is known, its class becomes that of `config`.
 ///
 /// **Errors**: [`ConvertError::UnknownArchitecture`].
-pub(crate) fn family(config: &mut Config) -> Result<&'static Family, ConvertError> {
+pub(crate) fn family(config: &mut Config, folder: &Path) -> Result<&'static Family, ConvertError> {
     let class = config.architecture()?.to_owned();
     let find =
         |class: &str| FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
@@ -128,8 +133,9 @@ pub(crate) fn family(config: &mut Config) -> Result<&'static Family, ConvertErro
             }
         },
     };
-    match family.select {
-        Some(select) => select(config),
-        None => Ok(family),
+    match (family.select, family.reranker) {
+        (Some(select), _) => select(config),
+        (None, Some(reranker)) if reranker::is_reranker(config, folder) => Ok(reranker),
+        (None, _) => Ok(family),
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Family {
     pub(crate) architecture: &'static str,
     /// Chooses another family by the configuration.
     pub(crate) select: Option<SelectFamily>,
+    /// The family of the same classes for the folders of Qwen's rerankers.
+    pub(crate) reranker: Option<&'static Family>,
     /// Defaults of the configuration class in transformers, as JSON.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
@@ -62,6 +64,7 @@ impl Family {
         classes: &[],
         architecture: "",
         select: None,
+        reranker: None,
         defaults: &[],
         prepare: |_| Ok(()),
         has_common_keys: true,

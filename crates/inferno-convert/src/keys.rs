@@ -109,6 +109,14 @@ impl Keys {
         Ok(())
     }
 
+    /// The sliding window of all layers, if the file has one.
+    pub(crate) fn sliding_window(&mut self, config: &Config) -> Result<(), ConvertError> {
+        if let Some(window) = config.optional_count(&["sliding_window"])? {
+            self.set("attention.sliding_window", window);
+        }
+        Ok(())
+    }
+
     /// Numbers that are one for all layers, or one for each.
     fn numbers_of_layers(&mut self, config: &Config) -> Result<(), ConvertError> {
         let numbers: [(&str, &[&str]); 3] = [
@@ -142,7 +150,8 @@ impl Keys {
         Ok(())
     }
 
-    fn rotary(&mut self, config: &Config) -> Result<(), ConvertError> {
+    /// The base and the scaling of rotary embeddings.
+    pub(crate) fn rotary(&mut self, config: &Config) -> Result<(), ConvertError> {
         let rope = config.rope();
         let factor = rope.optional_float("factor")?;
         match (rope.kind(), factor) {

@@ -1,5 +1,7 @@
 //! Tensors of the result as views of tensors in the files: nothing is read before the result is.
 
+use std::ops::Range;
+
 use inferno_tensor::{TensorError, TensorView};
 
 /// A tensor of the result: views, one after the other, with operations on their elements.
@@ -64,6 +66,30 @@ impl Part {
     pub(crate) fn contiguous_start(&self) -> Option<usize> {
         let elements = placeholders(self.source_len);
         self.view(&elements).ok().filter(TensorView::is_contiguous).map(|_| self.offset)
+    }
+
+    /// The positions in the source of the elements with these numbers, in row-major order.
+    pub(crate) fn positions(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let mut index = vec![0; self.dims.len()];
+        let mut rest = range.start;
+        for (index, &size) in index.iter_mut().zip(&self.dims).rev() {
+            (*index, rest) = (rest % size, rest / size);
+        }
+        let steps = index.iter().zip(&self.strides).map(|(index, stride)| index * stride);
+        let mut position = self.offset + steps.sum::<usize>();
+        range.map(move |_| {
+            let current = position;
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                position += self.strides[axis];
+                if index[axis] < self.dims[axis] {
+                    break;
+                }
+                position -= index[axis] * self.strides[axis];
+                index[axis] = 0;
+            }
+            current
+        })
     }
 
     fn with_layout(self, view: TensorView<'_, ()>) -> Self {

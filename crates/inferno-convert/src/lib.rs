@@ -5,7 +5,7 @@
 //! result as an open GGUF file whose payloads are computed from the mapped files when they are read. So a model can be
 //! loaded, quantized or written, tensor by tensor or in smaller parts, and no tensor is in memory twice.
 //!
-//! Names, shapes and values of tensors are those that llama.cpp's converter writes, and so are the metadata.
+//! Names, shapes and values of tensors are those that llama.cpp's converter writes, and so are the metadata, with a few keys that it omits.
 //!
 //! ```no_run
 //! use inferno_convert::{Conversion, ConvertOptions};
@@ -85,9 +85,9 @@ pub struct Conversion {
     notes: Vec<String>,
 }
 
-/// Whether a path is a folder with a checkpoint, or something that is meant to be one.
+/// Whether a path is a folder, and so meant to be a checkpoint instead of a GGUF file.
 pub fn is_checkpoint(path: &Path) -> bool {
-    path.is_dir() && path.join("config.json").exists()
+    path.is_dir()
 }
 
 /// The names of the model classes that can be converted, sorted.
@@ -101,7 +101,7 @@ impl Conversion {
     /// **Errors**: [`ConvertError`], whose messages name the file, key or tensor.
     pub fn open(folder: &Path, options: &ConvertOptions) -> Result<Self, ConvertError> {
         let mut config = Config::read(folder)?;
-        let family = families::family(&mut config)?;
+        let family = families::family(&mut config, folder)?;
         let mut config = config.with_defaults(family.defaults);
         (family.prepare)(&mut config)?;
         let mut weights = Weights::open(folder)?;

@@ -118,7 +118,21 @@ pub(crate) fn plan(
         return Err(ConvertError::UnknownTensors { names: unknown, architecture });
     }
     planner.stack_experts()?;
+    let num_layers = context.config.num_layers()? + (family.prediction_layers)(context)?;
+    check_layers(&planner.tensors, num_layers)?;
     Ok(Plan { tensors: planner.tensors, num_other_modalities, skipped })
+}
+
+/// Fails if there are tensors of further layers than the configuration states, which would make the result useless.
+fn check_layers(tensors: &[PlannedTensor], num_layers: usize) -> Result<(), ConvertError> {
+    let layer_of = |name: &str| name.strip_prefix("blk.")?.split_once('.')?.0.parse().ok();
+    let layers = tensors.iter().filter_map(|it| Some((layer_of(&it.name)?, &it.name)));
+    match layers.max() {
+        Some((layer, tensor)) if layer >= num_layers => {
+            Err(ConvertError::FurtherLayer { tensor: tensor.clone(), layer, num_layers })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The type of the first matrix of 16-bit floats.

@@ -66,14 +66,7 @@ fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, 
     let bytes = sources.data(part.source);
     let size = dtype.block_bytes();
     let is_copy = has_format(sources, part, dtype);
-    // Scales belong to positions in the file, so a tensor in another order is decoded as a whole.
-    let decoded = sources.is_scaled(part.source).then(|| match part.contiguous_start() {
-        Some(first) => {
-            let positions = first + range.start..first + range.end;
-            (sources.dequantized(part.source, positions), true)
-        }
-        None => (sources.dequantized(part.source, 0..sources.tensor(part.source).len()), false),
-    });
+    let scaled = sources.scaled(part.source);
     out.par_chunks_mut(CHUNK * size).enumerate().for_each(|(index, out)| {
         let start = range.start + index * CHUNK;
         let range = start..start + out.len() / size;
@@ -85,12 +78,14 @@ fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, 
             return;
         }
         let mut values = vec![0.0; range.len()];
-        match &decoded {
-            Some((decoded, true)) => {
-                let decoded = &decoded[index * CHUNK..][..values.len()];
-                values.copy_from_slice(decoded);
+        match &scaled {
+            Some(scaled) => {
+                let positions = part.positions(range);
+                values
+                    .iter_mut()
+                    .zip(positions)
+                    .for_each(|(value, position)| *value = scaled.value(position));
             }
-            Some((decoded, false)) => gather(part, decoded, range, &mut values),
             None => {
                 read_values(part, sources.tensor(part.source).dtype, &bytes, range, &mut values)
             }

@@ -1,10 +1,7 @@
 //! The tensors of the files as numbers, with the scales of 8-bit floats applied.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 use inferno_tensor::DType;
-use rayon::prelude::*;
 use safetensors::Dtype;
 use serde_json::Value;
 
@@ -19,6 +16,26 @@ struct Scale {
     tensor: usize,
     /// Rows and columns that share a scale.
     block: (usize, usize),
+}
+
+/// A matrix of 8-bit floats and its scales.
+pub(crate) struct Scaled {
+    codes: Bytes,
+    decode: fn(u8) -> f32,
+    scales: Vec<f32>,
+    cols: usize,
+    /// Rows and columns that share a scale.
+    block: (usize, usize),
+}
+
+impl Scaled {
+    /// The element at a position in the file.
+    pub(crate) fn value(&self, position: usize) -> f32 {
+        let (row, col) = (position / self.cols, position % self.cols);
+        let scales_per_row = self.cols.div_ceil(self.block.1);
+        let scale = self.scales[row / self.block.0 * scales_per_row + col / self.block.1];
+        (self.decode)(self.codes[position]) * scale
+    }
 }
 
 /// The tensors of a checkpoint.
@@ -85,6 +102,10 @@ impl Sources {
                     found: "F8, not a matrix".to_owned(),
                 });
             };
+            if float8::decoder(source.dtype).is_none() {
+                let found = format!("{:?} with scales", source.dtype);
+                return Err(ConvertError::ElementType { name: source.name.clone(), found });
+            }
             if self.format(number).is_none() {
                 let (name, found) =
                     (name.clone(), format!("{:?}", self.weights.tensor(number).dtype));
@@ -174,27 +195,13 @@ impl Sources {
         }
     }
 
-    /// Whether a tensor has scales.
-    pub(crate) fn is_scaled(&self, number: usize) -> bool {
-        self.scales[number].is_some()
-    }
-
-    /// Elements of a tensor with scales, at these positions in the file.
-    ///
-    /// **Panics** if it has no scales.
-    pub(crate) fn dequantized(&self, number: usize, positions: Range<usize>) -> Vec<f32> {
-        let Scale { tensor, block } = self.scales[number].expect("the tensor has scales");
+    /// A tensor of 8-bit floats that has scales.
+    pub(crate) fn scaled(&self, number: usize) -> Option<Scaled> {
+        let Scale { tensor, block } = self.scales[number]?;
         let source = self.weights.tensor(number);
-        let cols = source.shape[1];
-        let decode = float8::decoder(source.dtype).expect("checked when the checkpoint was opened");
-        let scales = self.floats(tensor);
-        let scales_per_row = cols.div_ceil(block.1);
-        let codes = self.data(number);
-        let element = |position: usize| {
-            let (row, col) = (position / cols, position % cols);
-            decode(codes[position]) * scales[row / block.0 * scales_per_row + col / block.1]
-        };
-        positions.into_par_iter().with_min_len(1 << 14).map(element).collect()
+        let decode = float8::decoder(source.dtype)?;
+        let (codes, scales) = (self.data(number), self.floats(tensor));
+        Some(Scaled { codes, decode, scales, cols: source.shape[1], block })
     }
 
     /// The elements of a small tensor of floats.

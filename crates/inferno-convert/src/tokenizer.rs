@@ -1,18 +1,22 @@
 //! The tokenizer's metadata.
 //!
 //! What kind of tokenizer a folder has is decided by its files, not by the model: BPE on bytes or on text, Unigram or
-//! WordPiece in `tokenizer.json`, a sentence-piece model in `tokenizer.model`, or `tekken.json`.
+//! WordPiece in `tokenizer.json`, a sentence-piece model in `tokenizer.model`, `tekken.json`, or a vocabulary of tiktoken.
 
 mod chat_template;
 mod files;
 mod piece_merges;
+mod ranks;
 mod sentencepiece;
 mod special;
 mod splitting;
 mod tekken;
+mod tiktoken;
 mod unigram;
 mod vocabulary;
 mod word_piece;
+
+use std::path::Path;
 
 use bytes::Bytes;
 use inferno_gguf::{Metadata, StringArray};
@@ -112,6 +116,20 @@ fn padding_text(number: usize) -> String {
     format!("[PAD{number}]")
 }
 
+/// The numbers of the tokens with these texts, in the vocabulary of `tokenizer.json` in `folder`.
+pub(crate) fn token_ids(folder: &Path, texts: &[&str]) -> Result<Vec<usize>, ConvertError> {
+    let tokenizer = json::read_object(&folder.join("tokenizer.json"))?.unwrap_or_default();
+    let ids = texts.iter().map(|text| {
+        let id = tokenizer.get("model").and_then(|model| model["vocab"][*text].as_u64());
+        id.map(|id| id as usize).ok_or_else(|| {
+            ConvertError::tokenizer(format!(
+                "tokenizer.json has no token {text:?}, which the model answers with"
+            ))
+        })
+    });
+    ids.collect()
+}
+
 /// Adds the metadata of the tokenizer, and returns notes for the user.
 pub(crate) fn convert(
     context: &Context<'_>,
@@ -119,24 +137,24 @@ pub(crate) fn convert(
     pre_tokenizer: Option<&str>,
     metadata: &mut Metadata,
 ) -> Result<Vec<String>, ConvertError> {
-    let files = TokenizerFiles::read(context.folder)?;
-    let facts = &family.tokenizer;
-    if let (true, Some(adds)) = (facts.copies_space_prefix, files.flag("add_prefix_space")) {
-        metadata.insert("tokenizer.ggml.add_space_prefix", adds);
-    }
     let size = context.config.optional_count(&["vocab_size"])?;
     if let Some(size) = size.filter(|&size| u64::from(size) > MAX_TOKENS) {
         return Err(invalid("vocab_size", &format!("at most {MAX_TOKENS}"), size));
     }
     let size = size.map(|size| size as usize);
+    let files = TokenizerFiles::read(context.folder, size)?;
+    let facts = &family.tokenizer;
+    if let (true, Some(adds)) = (facts.copies_space_prefix, files.flag("add_prefix_space")) {
+        metadata.insert("tokenizer.ggml.add_space_prefix", adds);
+    }
     let mut notes = Vec::new();
     let (tokens, special) = match Kind::of(&files, facts, size)? {
         Kind::ByteLevel => {
             let special = SpecialTokens::find(&files, context.config, None)?;
             let tokens = vocabulary::tokens(&files, padded_size(context, family)?)?;
             let merges = files.merge_texts()?;
-            let name = match pre_tokenizer {
-                Some(name) => name.to_owned(),
+            let name = match pre_tokenizer.or(files.pre_tokenizer) {
+                Some(name) => splitting::known(name)?.to_owned(),
                 None => {
                     let preferred = facts.pre_tokenizer.unwrap_or(family.architecture);
                     let found = splitting::identify(&files, preferred, special.adds_bos())?;
@@ -224,7 +242,7 @@ pub(crate) fn convert(
     if let Some(adds) = facts.add_bos {
         metadata.insert("tokenizer.ggml.add_bos_token", adds);
     }
-    word_piece::normalization(&files, metadata);
+    notes.extend(word_piece::normalization(&files, metadata));
     chat_template::write(&files, metadata)?;
     Ok(notes)
 }

@@ -44,16 +44,16 @@ pub(crate) fn transposed(_: &Context<'_>, tensor: Lazy) -> Result {
 
 /// The rows of a query projection, from halves to neighboring pairs.
 pub(crate) fn paired_queries(context: &Context<'_>, tensor: Lazy) -> Result {
-    paired(tensor, context.config.num_heads()?)
+    paired_rows(tensor, context.config.num_heads()?)
 }
 
 /// The rows of a key projection, from halves to neighboring pairs.
 pub(crate) fn paired_keys(context: &Context<'_>, tensor: Lazy) -> Result {
-    paired(tensor, context.config.num_kv_heads()?)
+    paired_rows(tensor, context.config.num_kv_heads()?)
 }
 
 /// Reorders the rows of each head so that rotary embeddings rotate neighboring rows instead of the halves.
-fn paired(tensor: Lazy, heads: usize) -> Result {
+pub(crate) fn paired_rows(tensor: Lazy, heads: usize) -> Result {
     let shape = tensor.shape.clone();
     let half = shape[0] / heads.max(1) / 2;
     let split: Vec<usize> =

@@ -40,6 +40,9 @@ pub(crate) struct Weights {
 
 const INDEX: &str = "model.safetensors.index.json";
 
+/// What Git stores for a large file.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+
 impl Weights {
     /// Maps the files in `folder` and validates their headers.
     pub(crate) fn open(folder: &Path) -> Result<Self, ConvertError> {
@@ -146,6 +149,11 @@ fn numbers(tensors: &[SourceTensor]) -> HashMap<String, usize> {
 
 /// Parses the header of a file; `file` is its number.
 fn read_header(path: &Path, bytes: &[u8], file: usize) -> Result<Vec<SourceTensor>, ConvertError> {
+    if bytes.starts_with(LFS_POINTER) {
+        let reason =
+            "this is a Git LFS pointer instead of the file itself; run git lfs pull in the folder";
+        return Err(ConvertError::invalid(path, reason));
+    }
     let parsed = SafeTensors::deserialize(bytes);
     let parsed = parsed.map_err(|error| {
         ConvertError::invalid(path, format!("damaged or incomplete safetensors file: {error}"))
@@ -160,7 +168,11 @@ fn read_header(path: &Path, bytes: &[u8], file: usize) -> Result<Vec<SourceTenso
 }
 
 /// The files of a folder with this beginning and ending, sorted.
-fn files_named(folder: &Path, prefix: &str, suffix: &str) -> Result<Vec<String>, ConvertError> {
+pub(crate) fn files_named(
+    folder: &Path,
+    prefix: &str,
+    suffix: &str,
+) -> Result<Vec<String>, ConvertError> {
     let error = |error| ConvertError::Io { path: folder.to_owned(), error };
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(error)? {

@@ -188,6 +188,13 @@ impl GenerationCore {
         self.info().default_pooling()
     }
 
+    /// Checks that the model scores inputs with a single value, as rerankers do.
+    ///
+    /// **Errors**: [`EngineError::NoClassifier`], [`EngineError::SeveralOutputs`].
+    pub fn check_reranker(&self) -> Result<(), EngineError> {
+        self.info().check_reranker()
+    }
+
     /// Computes the embedding of `tokens`, a vector of length 1, in the caller's thread.
     ///
     /// **Errors**: [`EngineError::EmptyPrompt`], [`EngineError::PromptTooLong`],

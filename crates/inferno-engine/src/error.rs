@@ -11,6 +11,14 @@ use inferno_tokenizer::TokenizerError;
 
 use crate::{ConstraintError, StageError, StoredLogitsError};
 
+/// The names of outputs after their number, if there are any.
+fn in_parentheses(labels: &[String]) -> String {
+    match labels {
+        [] => String::new(),
+        labels => format!(" ({})", labels.join(", ")),
+    }
+}
+
 /// Explains how much of the context is left, and what to do.
 fn context_usage(session_tokens: usize, room: usize) -> String {
     let output = if room > 0 { ", including the output" } else { "" };
@@ -119,6 +127,18 @@ pub enum EngineError {
     /// Scores were requested of a model without a classifier.
     #[error("the model has no classifier to score inputs with; load a reranker")]
     NoClassifier,
+    /// Scores were requested of a model with a classifier for another purpose.
+    #[error(
+        "this model's classifier has {num_outputs} outputs{} instead of one score; use /v1/embeddings or `inferno embed` \
+         without --query for all of them",
+        in_parentheses(labels)
+    )]
+    SeveralOutputs {
+        /// Number of outputs.
+        num_outputs: usize,
+        /// Their names, if the file has them.
+        labels: Vec<String>,
+    },
     /// The requested size of embeddings is not between 1 and that of the model's.
     #[error(
         "dimensions must be between 1 and {limit}, the size of this model's embeddings, but is {asked_for}"

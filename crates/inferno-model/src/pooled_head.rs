@@ -18,7 +18,7 @@ pub struct PooledHead {
     classifier: Option<Classifier>,
 }
 
-/// The classifier of a reranker.
+/// A classifier of pooled hidden states, such as that of a reranker.
 #[derive(Debug, Clone)]
 pub struct Classifier {
     pooling: ClassifierPooling,
@@ -119,6 +119,11 @@ impl Classifier {
     /// The names of the outputs, if the file has them.
     pub fn labels(&self) -> &[String] {
         &self.labels
+    }
+
+    /// Whether the first output is a score: the only one, or the probability of "yes".
+    pub fn is_reranker(&self) -> bool {
+        self.num_outputs == 1 || self.has_softmax
     }
 
     /// Whether the outputs are probabilities.

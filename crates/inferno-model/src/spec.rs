@@ -299,6 +299,11 @@ impl ModelSpec {
         windows.map(|window| window.map(AttentionWindow::max_len))
     }
 
+    /// Whether pooled hidden states have a classifier, as in rerankers.
+    pub fn has_classifier(&self) -> bool {
+        self.pooled.classifier.is_some()
+    }
+
     /// Whether it computes logits, so that text can be generated.
     pub fn has_logits(&self) -> bool {
         self.output.as_ref().is_none_or(|output| output.head.is_some())

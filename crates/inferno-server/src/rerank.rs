@@ -33,51 +33,49 @@ pub(crate) struct ScoreSettings {
     pub priority: i32,
 }
 
-/// Checks that the model scores pairs of texts with a single value.
-///
-/// **Errors**: 400 for other models.
-pub(crate) fn check_reranker(model: &ServedModel) -> Result<(), ApiError> {
-    let invalid =
-        |message: String| Err(ApiError::invalid("model", message).with_code("unsupported_model"));
-    match model.handle.pooled_head().classifier() {
-        None => {
-            invalid("this model has no classifier to score texts with; load a reranker".to_owned())
-        }
-        // Of probabilities, such as those of "yes" and "no", the first is the score.
-        Some(classifier) if classifier.num_outputs() > 1 && !classifier.has_softmax() => {
-            let (number, labels) = (classifier.num_outputs(), classifier.labels().join(", "));
-            invalid(format!(
-                "this model's classifier has {number} outputs ({labels}) instead of one score; use /v1/embeddings for all of them"
-            ))
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-/// Encodes pairs of texts, as the file's template for reranking says if it has one.
+/// Encodes pairs of texts of two fields of a request, as the file's template for reranking says if it has one.
 ///
 /// **Errors**: no pair, or too many; one that exceeds the context.
 pub(crate) fn encode_pairs<'t>(
     pairs: impl Iterator<Item = (&'t str, &'t str)>,
-    field: &str,
+    [first_field, second_field]: [&str; 2],
     limits: PairLimits,
     model: &ServedModel,
 ) -> Result<Vec<EmbeddingInput>, ApiError> {
     let tokenizer = model.tokenizer();
-    let inputs: Vec<EmbeddingInput> = pairs
-        .take(MAX_NUM_INPUTS + 1)
-        .map(|(first, second)| match &model.rerank_template {
-            Some(template) => template.encode(tokenizer, first, second, limits).into(),
-            None => {
-                let TokenPair { ids, second_segment } =
-                    tokenizer.encode_pair(first, second, limits);
-                EmbeddingInput { tokens: ids, second_segment }
-            }
-        })
-        .collect();
+    let encode = |first: &str, second: &str| match &model.rerank_template {
+        Some(template) => template.encode(tokenizer, first, second, limits).into(),
+        None => {
+            let TokenPair { ids, second_segment } = tokenizer.encode_pair(first, second, limits);
+            EmbeddingInput { tokens: ids, second_segment }
+        }
+    };
+    let room = model.handle.context_length();
+    let mut inputs = Vec::new();
+    for (first, second) in pairs.take(MAX_NUM_INPUTS + 1) {
+        let input = encode(first, second);
+        if input.tokens.len() > room {
+            check_room(encode(first, "").tokens.len(), room, first_field)?;
+        }
+        inputs.push(input);
+    }
     let tokens: Vec<_> = inputs.iter().map(|input| input.tokens.clone()).collect();
-    check_inputs(&tokens, field, model)?;
+    check_inputs(&tokens, second_field, model)?;
     Ok(inputs)
+}
+
+/// Checks that a text in `field` leaves room for another one.
+///
+/// **Errors**: `len` tokens with an empty second text that are more than `room`.
+fn check_room(len: usize, room: usize, field: &str) -> Result<(), ApiError> {
+    if len <= room {
+        return Ok(());
+    }
+    let message = format!(
+        "{field} is too large: it has {len} tokens without the text it is compared with, but this model's maximum context length \
+         is {room} tokens; shorten it"
+    );
+    Err(ApiError::invalid(field, message).with_context_exceeded(len, room))
 }
 
 /// Computes the score of each pair of a request that arrived at `started`.

@@ -143,6 +143,23 @@ impl DType {
         FORMATS[self as usize].needs_importance
     }
 
+    /// Whether the importance of columns [changes](crate::quant::encode_row_weighted) how values are encoded in this format:
+    /// the others have no choice of scales.
+    pub const fn uses_importance(self) -> bool {
+        !self.is_float()
+            && !matches!(
+                self,
+                DType::Q8_0
+                    | DType::Q8K
+                    | DType::Mxfp4
+                    | DType::Nvfp4
+                    | DType::Q1_0
+                    | DType::Tq1_0
+                    | DType::Tq2_0
+                    | DType::Int8
+            )
+    }
+
     /// The names of all formats, separated by commas.
     pub(crate) fn names() -> String {
         DType::ALL.map(DType::name).join(", ")

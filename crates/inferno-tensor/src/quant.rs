@@ -120,7 +120,7 @@ pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), Tenso
 /// Encodes one row as [`encode_row`] does, but for the least error of a product: `importance` is the mean square of the
 /// product's inputs, one per column, in any unit. Its zeros count a little.
 ///
-/// The floats, Q8_0, Q8_K, MXFP4, NVFP4, Q1_0, TQ1_0, TQ2_0 and INT8 have nothing to choose and are encoded as without it.
+/// Formats that do not [use](DType::uses_importance) the importance are encoded as without it.
 ///
 /// **Shapes**, **errors**: as [`encode_row`], with any format; [`TensorError::Importance`] unless `importance` has one value
 /// per column, each finite and not negative.

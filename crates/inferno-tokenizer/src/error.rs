@@ -20,7 +20,9 @@ pub enum TokenizerError {
     },
 
     /// The pre-tokenizer in `tokenizer.ggml.pre` is not implemented.
-    #[error("unsupported pre-tokenizer {name:?}; supported: {}", known.join(", "))]
+    #[error(
+        "unsupported pre-tokenizer {name:?} (tokenizer.ggml.pre); `inferno convert --list` prints the supported ones"
+    )]
     UnknownPreTokenizer {
         /// The name in the file.
         name: String,

@@ -1,5 +1,6 @@
 //! The four tokenizer models, one per file, built from a validated vocabulary.
 
+mod bert_characters;
 mod bpe;
 mod charsmap;
 mod merge;

@@ -118,10 +118,9 @@ pub(crate) fn run_end(text: &str, mut at: usize, belongs: impl Fn(Peeked) -> boo
     at
 }
 
-/// The simple (one to one) lower case of a character.
-pub(crate) fn simple_lowercase(c: char) -> char {
-    // Only for U+0130 is the full mapping longer than the simple one.
-    c.to_lowercase().next().unwrap_or(c)
+/// Whether a character is a mark without a width (`\p{Mn}`).
+pub(crate) fn is_nonspacing_mark(c: char) -> bool {
+    !c.is_ascii() && get_general_category(c) == GeneralCategory::NonspacingMark
 }
 
 #[cfg(test)]
@@ -139,11 +138,5 @@ mod tests {
     #[test]
     fn every_character_has_a_class() {
         assert!((0..=0x10FFFF).filter_map(char::from_u32).all(|c| CharClass::of(c).0 != 0));
-    }
-
-    #[test]
-    fn the_lowercase_of_a_dotted_capital_i_is_a_plain_i() {
-        assert_eq!(simple_lowercase('İ'), 'i');
-        assert_eq!(simple_lowercase('Ä'), 'ä');
     }
 }

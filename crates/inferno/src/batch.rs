@@ -10,6 +10,7 @@
 //! **Source**: OpenAI's API reference, objects of the batch input and output.
 
 mod answers;
+mod failures;
 mod lines;
 mod requests;
 mod resume;
@@ -19,21 +20,26 @@ use std::path::PathBuf;
 
 use crate::Error;
 
+use failures::RequestFailure;
+pub(crate) use failures::{FailureCount, Failures};
+
 pub(crate) use requests::BatchRequests;
-pub(crate) use resume::resume;
+pub(crate) use resume::{OtherModel, resume};
 pub(crate) use run::{BatchProgress, BatchRun};
 
 /// Requests and how many of them failed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct BatchCounts {
     pub num_requests: usize,
-    pub num_failed: usize,
+    pub failures: Failures,
 }
 
 impl BatchCounts {
-    fn add(&mut self, is_failure: bool) {
+    fn add(&mut self, failure: Option<RequestFailure>) {
         self.num_requests += 1;
-        self.num_failed += usize::from(is_failure);
+        if let Some(failure) = failure {
+            self.failures.add(failure);
+        }
     }
 }
 

@@ -131,6 +131,34 @@ pub enum Error {
         /// The maximum of the model, in tokens.
         context_length: usize,
     },
+    /// One of several inputs does not fit the context.
+    #[error(
+        "{input} has {num_tokens} tokens, but the context holds {context_length}; shorten it, or use --truncate{}",
+        if *.is_maximum { "" } else { " or a larger --context" }
+    )]
+    InputExceedsContext {
+        /// The name of the input, such as the number of its line.
+        input: String,
+        /// Its tokens, with those that are added to it.
+        num_tokens: usize,
+        /// Tokens of the context.
+        context_length: usize,
+        /// Whether the model has no longer context.
+        is_maximum: bool,
+    },
+    /// A query leaves no room for a document.
+    #[error(
+        "the query has {num_tokens} tokens with an empty document, but the context holds {context_length}; shorten the query{}",
+        if *.is_maximum { "" } else { ", or use a larger --context" }
+    )]
+    QueryExceedsContext {
+        /// Tokens of the query, with those that are added to it.
+        num_tokens: usize,
+        /// Tokens of the context.
+        context_length: usize,
+        /// Whether the model has no longer context.
+        is_maximum: bool,
+    },
     /// An input is not a list of token ids.
     #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
     InvalidIds {
@@ -268,6 +296,17 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// The output is another file that the command reads, such as a text.
+    #[error("{} is also an input of this command; choose another name for the output", path.display())]
+    OutputIsOtherInput {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The output is `-`, but is not text.
+    #[error(
+        "this output cannot be written to standard output; specify the name of a file instead of -"
+    )]
+    OutputNotNamed,
     /// The weights to quantize are already quantized.
     #[error(
         "tensor {tensor:?} is already quantized to {found}, and requantizing loses quality; use an F32, F16 or BF16 \
@@ -308,6 +347,15 @@ pub enum Error {
         expected: usize,
         /// Number of values.
         found: usize,
+    },
+    /// An importance matrix belongs to another model.
+    #[error(
+        "{}the importance matrix has no entry for any weight of the model; it is of another model",
+        location(path)
+    )]
+    ForeignImportance {
+        /// The file; empty if it is not that of a file.
+        path: PathBuf,
     },
     /// An importance matrix cannot be read, written or collected.
     #[error("{}{problem}", location(path))]
@@ -354,6 +402,26 @@ pub enum Error {
         line: usize,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A file has too few examples for a sample.
+    #[error(
+        "{few_shot} has only {found} of {num_examples} examples for line {line} of {input}{}; add examples or reduce \
+         --few-shot",
+        if *.is_by_subject { ", which must be of its subject" } else { "" }
+    )]
+    TooFewExamples {
+        /// The name of the examples.
+        few_shot: String,
+        /// Number of examples for the sample.
+        found: usize,
+        /// Number of examples that it requires.
+        num_examples: usize,
+        /// The name of the input with the sample.
+        input: String,
+        /// Number of the sample's line, from 1 on.
+        line: usize,
+        /// Whether the examples must have the subject of the sample.
+        is_by_subject: bool,
     },
     /// A file has no samples.
     #[error("{input} has no samples; expected one JSON object per line")]

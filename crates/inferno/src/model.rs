@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use inferno_backend::{KvDType, PassObserver};
-use inferno_engine::{Runner, Session};
+use inferno_engine::{EngineError, Runner, Session};
 use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
@@ -118,6 +118,17 @@ impl Model {
     /// **Errors**: an unknown architecture, invalid metadata, missing tensors.
     pub(crate) fn spec(&self) -> Result<ModelSpec, Error> {
         Ok(ModelSpec::from_checkpoint(&self.checkpoint)?)
+    }
+
+    /// Checks that the model can generate text, before it is loaded.
+    ///
+    /// **Errors**: [`EngineError::NoLogits`]; an unknown architecture, invalid metadata, missing tensors.
+    pub(crate) fn check_generates(&self) -> Result<(), Error> {
+        let spec = self.spec()?;
+        match spec.has_logits() {
+            true => Ok(()),
+            false => Err(EngineError::NoLogits { is_reranker: spec.has_classifier() }.into()),
+        }
     }
 
     /// Builds the tokenizer that the file describes.

@@ -12,14 +12,44 @@ use crate::Error;
 ///
 /// **Errors**: [`Error::OutputIsInput`].
 pub(crate) fn ensure_not_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
-    let Ok(target) = identity(output) else {
-        return Ok(());
-    };
-    let is_target = |input: &Path| identity(input).is_ok_and(|input| input == target);
-    match checkpoint.paths().any(is_target) {
+    match is_among(output, checkpoint.paths()) {
         true => Err(Error::OutputIsInput { path: output.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// Checks that the output is not one of the other files that a command reads, under any name.
+///
+/// **Errors**: [`Error::OutputIsOtherInput`].
+pub(crate) fn ensure_not_read<P: AsRef<Path>>(
+    inputs: impl IntoIterator<Item = P>,
+    output: &Path,
+) -> Result<(), Error> {
+    match is_among(output, inputs) {
+        true => Err(Error::OutputIsOtherInput { path: output.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether an output is `-`, which means standard output.
+pub(crate) fn is_stdout(output: &Path) -> bool {
+    output.as_os_str() == "-"
+}
+
+/// Checks that the output is not `-`, which means standard output elsewhere and would become the name of a file.
+///
+/// **Errors**: [`Error::OutputNotNamed`].
+pub(crate) fn ensure_named(output: &Path) -> Result<(), Error> {
+    match is_stdout(output) {
+        true => Err(Error::OutputNotNamed),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether a file exists and is one of `files`.
+fn is_among<P: AsRef<Path>>(file: &Path, files: impl IntoIterator<Item = P>) -> bool {
+    let Ok(target) = identity(file) else { return false };
+    files.into_iter().any(|other| identity(other.as_ref()).is_ok_and(|other| other == target))
 }
 
 /// Identifies a file by device and inode, which hard links share.

@@ -83,8 +83,8 @@ pub struct QuantizedTensor {
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
 /// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
-/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`], [`Error::QuantizeRow`], [`Error::Cancelled`],
-/// [`Error::Threads`]; for [`Recipe::Int8`], those of [`ModelSpec::from_checkpoint`]; a failed write.
+/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
+/// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
     output: &Path,
@@ -95,12 +95,13 @@ pub fn quantize(
     let output = replaceable(output, options.overwrite)?;
     ensure_creatable(&output)?;
     let plan = plan(gguf, options)?;
+    let used_matrix = used_matrix(&plan, options.importance)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.num_threads.unwrap_or(0))
         .build()
         .map_err(|error| Error::Threads { source: io::Error::other(error) })?;
 
-    let mut writer = GgufWriter::new(&metadata(gguf, options))?;
+    let mut writer = GgufWriter::new(&metadata(gguf, options, used_matrix))?;
     for tensor in &plan {
         tensor.declare(&mut writer)?;
     }
@@ -230,7 +231,7 @@ fn ensure_importance(
     format: DType,
     matrix: Option<&ImportanceMatrix>,
 ) -> Result<(), Error> {
-    let importance = Importance::of_tensor(info, matrix)?;
+    let importance = Importance::of_tensor(info, format, matrix)?;
     match format.needs_importance() && importance.is_none() {
         true => Err(Error::NeedsImportanceMatrix {
             tensor: info.name().to_owned(),
@@ -241,6 +242,25 @@ fn ensure_importance(
     }
 }
 
+/// Returns `matrix` if a tensor is encoded with it.
+///
+/// **Errors**: [`Error::ForeignImportance`].
+fn used_matrix<'m>(
+    plan: &[PlannedTensor<'_>],
+    matrix: Option<&'m ImportanceMatrix>,
+) -> Result<Option<&'m ImportanceMatrix>, Error> {
+    let Some(matrix) = matrix else { return Ok(None) };
+    let mut covered =
+        plan.iter().filter(|tensor| matrix.entry(tensor.info.name()).is_some()).peekable();
+    if covered.peek().is_none() {
+        let path = matrix.path().map(Path::to_owned).unwrap_or_default();
+        return Err(Error::ForeignImportance { path });
+    }
+    let is_used =
+        covered.any(|tensor| tensor.formats.is_some_and(|(_, format)| format.uses_importance()));
+    Ok(is_used.then_some(matrix))
+}
+
 /// Returns whether a type holds plain numbers, such as indices, rather than weights.
 fn is_number(ggml_type: GgmlType) -> bool {
     use GgmlType::{F64, I8, I16, I32, I64};
@@ -248,7 +268,11 @@ fn is_number(ggml_type: GgmlType) -> bool {
 }
 
 /// Returns the metadata with the new format, without shards, and with where the importance of columns comes from.
-fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
+fn metadata(
+    gguf: &Gguf,
+    options: QuantizeOptions<'_>,
+    matrix: Option<&ImportanceMatrix>,
+) -> Metadata {
     let QuantizeOptions { recipe, quantized, .. } = options;
     let mut metadata = gguf.metadata().clone();
     for key in ["split.no", "split.count", "split.tensors.count"] {
@@ -262,7 +286,7 @@ fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
         metadata.insert("general.file_type", recipe.file_type());
     }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
-    if let Some(matrix) = options.importance {
+    if let Some(matrix) = matrix {
         if let Some(path) = matrix.path() {
             metadata.insert("quantize.imatrix.file", path.display().to_string());
         }

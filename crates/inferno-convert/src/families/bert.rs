@@ -280,6 +280,9 @@ pub(super) fn encoder(context: &Context<'_>, keys: &mut Keys) -> Result<(), Conv
     labels(context, keys)
 }
 
+/// The largest number of outputs whose names are not in the configuration.
+const MAX_LABELS: usize = 1 << 16;
+
 /// The names of the classifier's outputs, unless they are those that every configuration has.
 pub(super) fn labels(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
@@ -291,8 +294,8 @@ pub(super) fn labels(context: &Context<'_>, keys: &mut Keys) -> Result<(), Conve
                 .collect()
         }
         None => {
-            let count = config.optional_count(&["num_labels"])?.unwrap_or(0);
-            (0..u64::from(count)).map(|id| (id, format!("LABEL_{id}"))).collect()
+            let count = config.optional_count_up_to(MAX_LABELS, &["num_labels"])?.unwrap_or(0);
+            (0..count as u64).map(|id| (id, format!("LABEL_{id}"))).collect()
         }
     };
     labels.sort();

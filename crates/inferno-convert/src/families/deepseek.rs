@@ -1,6 +1,6 @@
 //! DeepSeek V2 and V3, and others with its latent attention: Kimi K2, Youtu-LLM, Mistral 4.
 
-use super::llama;
+use super::{llama, prediction};
 use crate::ConvertError;
 use crate::family::{Context, Family, Rule, ViewError, count, float, rename, skip, split};
 use crate::keys::Keys;
@@ -50,12 +50,21 @@ pub(super) const DEEPSEEK2: Family = Family {
         float("expert_weights_scale", &["routed_scaling_factor"]),
         count("rope.dimension_count", &["qk_rope_head_dim"]).required(),
     ],
-    keys: latent,
+    keys: |context, keys| {
+        latent(context, keys)?;
+        let predicted = prediction::layers_in_files(context)?;
+        if predicted > 0 {
+            keys.count("nextn_predict_layers", predicted);
+        }
+        Ok(())
+    },
+    prediction_layers: prediction::layers_in_files,
     rename: |config, name| {
-        // Layers that predict further tokens are not converted.
         let number = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
         match number.and_then(|number| number.parse::<usize>().ok()) {
-            Some(number) if number >= config.num_layers()? => Ok(UNUSED.to_owned()),
+            Some(number) if number >= config.num_layers()? + prediction::stated(config)? => {
+                Ok(UNUSED.to_owned())
+            }
             _ if name == "lm_head.weight" && config.is_set("tie_word_embeddings")? => {
                 Ok(UNUSED.to_owned())
             }

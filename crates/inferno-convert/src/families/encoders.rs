@@ -9,6 +9,10 @@ use crate::pooling;
 pub(super) const MODERN_BERT: Family = Family {
     classes: &["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"],
     architecture: "modern-bert",
+    select: Some(|config| match config.is_null("local_rope_theta") {
+        true => Ok(&MODERN_BERT_WITH_ONE_BASE),
+        false => Ok(&MODERN_BERT),
+    }),
     defaults: &[
         ("norm_eps", "1e-5"),
         ("global_rope_theta", "160000.0"),
@@ -65,6 +69,18 @@ pub(super) const MODERN_BERT: Family = Family {
         ..TokenizerFacts::DEFAULT
     },
     ..Family::DEFAULT
+};
+
+/// ModernBERT with `null` as the rotary base of layers with a window, which have that of the others.
+const MODERN_BERT_WITH_ONE_BASE: Family = Family {
+    classes: &[],
+    select: None,
+    keys: |context, keys| {
+        (MODERN_BERT.keys)(context, keys)?;
+        keys.float("rope.freq_base_swa", context.config.rope().float("rope_theta")?);
+        Ok(())
+    },
+    ..MODERN_BERT
 };
 
 /// Every how many layers attention is not limited to a window, if that is stated or follows from the kinds of layers.

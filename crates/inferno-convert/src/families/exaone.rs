@@ -72,7 +72,7 @@ pub(super) const EXAONE_MOE: Family = Family {
         keys.count("expert_shared_feed_forward_length", shared);
         let dense = config.count_or(&["first_k_dense_replace", "first_last_k_dense_replace"], 0)?;
         keys.count("leading_dense_block_count", dense);
-        keys.count("nextn_predict_layers", config.count_or(&["num_nextn_predict_layers"], 0)?);
+        keys.count("nextn_predict_layers", prediction::stated(config)?);
         keys.set("rope.scaling.type", "none");
         Ok(())
     },

@@ -1,7 +1,7 @@
 //! Gemma 1 to 4, Gemma 3n.
 
 use crate::ConvertError;
-use crate::config::{Config, invalid};
+use crate::config::{Config, head_dim, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, float, map, rename, skip};
 use crate::keys::Keys;
 use crate::transforms::plus_one;
@@ -269,7 +269,7 @@ pub(super) const GEMMA4: Family = Family {
             let found = rope.kind().unwrap_or("nothing");
             return Err(invalid("rope_parameters.full_attention.rope_type", "proportional", found));
         }
-        let size = full_size(config, "global_head_dim", "head_dim")?;
+        let size = global_head_dim(config)?;
         let rotated = (size as f64 * rope.float("partial_rotary_factor")? / 2.0) as usize;
         let mut divisors = vec![1.0; rotated.min(size / 2)];
         // Pairs with this divisor do not move.
@@ -293,6 +293,11 @@ pub(super) const GEMMA4: Family = Family {
     ..GEMMA3
 };
 
+/// The size of a head of the layers with full attention.
+fn global_head_dim(config: &Config) -> Result<usize, ConvertError> {
+    head_dim("global_head_dim", full_size(config, "global_head_dim", "head_dim")?)
+}
+
 /// A number of the layers with full attention: a key of its own, or the value of the first such layer.
 fn full_size(config: &Config, key: &str, in_layer: &str) -> Result<usize, ConvertError> {
     if let Some(size) = config.optional_count(&[key])? {
@@ -314,7 +319,7 @@ fn gemma4(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let per_layer = config.count_or(&["hidden_size_per_layer_input"], 0)?;
     keys.count("embedding_length_per_layer_input", per_layer);
     windows(config, keys)?;
-    let full = full_size(config, "global_head_dim", "head_dim")?;
+    let full = global_head_dim(config)?;
     let windowed = config.count(&["head_dim"])?;
     for (key, size) in [("key_length", full), ("value_length", full)] {
         keys.count(&format!("attention.{key}"), size);

@@ -1,12 +1,12 @@
-//! Granite 3 and 4, dense, mixtures of experts, and hybrids with Mamba 2.
+//! Granite 3 and 4, dense, mixtures of experts, and hybrids with Mamba 2; Bamba, which is such a hybrid.
 
 use super::llama::{PAIRED, TOKENIZER, llama3_factors};
 use super::mamba;
 use crate::ConvertError;
 use crate::config::Config;
-use crate::family::{Context, Family, Rule, TokenizerFacts, count, rename, split};
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, map, rename, split};
 use crate::keys::Keys;
-use crate::transforms::{first_half, second_half};
+use crate::transforms::{first_half, paired_rows, second_half};
 
 /// Factors of Granite's layers.
 const FACTORS: [(&str, &str); 4] = [
@@ -97,7 +97,7 @@ pub(super) const GRANITE_MOE: Family = Family {
 };
 
 pub(super) const GRANITE_HYBRID: Family = Family {
-    classes: &["GraniteMoeHybridForCausalLM", "BambaForCausalLM"],
+    classes: &["GraniteMoeHybridForCausalLM"],
     select: Some(|config| {
         let recurrent = attention_layers(config)?.into_iter().any(|is_attention| !is_attention);
         Ok(match (recurrent, config.count_or(&["num_experts_per_tok"], 0)? > 0) {
@@ -149,7 +149,7 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     keys.count("ssm.time_step_rank", config.count(&["mamba_n_heads"])?);
     let heads = config.num_kv_heads()?;
     let attention = attention_layers(config)?;
-    let is_rotated = config.architecture()? == "BambaForCausalLM" || attention.iter().all(|&is| is);
+    let is_rotated = attention.iter().all(|&is_attention| is_attention);
     keys.counts("attention.head_count_kv", attention.iter().map(|&is| if is { heads } else { 0 }));
     if let Some(dimensions) = config.optional_count(&["attn_rotary_emb"])? {
         keys.set("rope.dimension_count", dimensions);
@@ -160,3 +160,38 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     }
     config.expect_text("hidden_act", &["silu"])
 }
+
+/// Hybrids with rotary embeddings of half of each head, which the configuration class does not allow to change.
+pub(super) const BAMBA: Family = Family {
+    classes: &["BambaForCausalLM"],
+    select: None,
+    keys: |context, keys| {
+        hybrid(context, keys)?;
+        keys.set("rope.scaling.finetuned", true);
+        keys.count("rope.dimension_count", context.config.head_dim()? / 2);
+        let length = context.config.count_or(&["max_position_embeddings"], BAMBA_CONTEXT)?;
+        keys.count("context_length", length);
+        Ok(())
+    },
+    rules: &[
+        &[
+            rename("model.final_layernorm", "output_norm"),
+            rename("model.layers.{}.pre_ff_layernorm", "blk.{}.ffn_norm"),
+            rename("model.layers.{}.feed_forward.gate_proj", "blk.{}.ffn_gate"),
+            rename("model.layers.{}.feed_forward.up_proj", "blk.{}.ffn_up"),
+            rename("model.layers.{}.feed_forward.down_proj", "blk.{}.ffn_down"),
+            // Half of a head is rotated. The other one has the same order in queries and keys, whichever it is.
+            map("model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", |context, tensor| {
+                paired_rows(tensor, 2 * context.config.num_heads()?)
+            }),
+            map("model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", |context, tensor| {
+                paired_rows(tensor, 2 * context.config.num_kv_heads()?)
+            }),
+        ],
+        mamba::IN_MAMBA,
+    ],
+    ..HYBRID
+};
+
+/// The default of the configuration class.
+const BAMBA_CONTEXT: usize = 262_144;

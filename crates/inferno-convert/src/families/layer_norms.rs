@@ -1,6 +1,9 @@
 //! Models with layer norms and biases: GPT-2, GPT-NeoX, Falcon, StarCoder 1 and 2, StableLM.
 
+use crate::ConvertError;
+use crate::config::Config;
 use crate::family::{Context, Family, Rule, ViewError, count, float, map, rename, skip};
+use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::transforms::transposed;
 
@@ -29,10 +32,7 @@ pub(super) const GPT2: Family = Family {
         count("attention.head_count", &["n_head"]).required(),
         float("attention.layer_norm_epsilon", &["layer_norm_epsilon"]).required(),
     ],
-    keys: |context, keys| {
-        keys.count("feed_forward_length", 4 * context.config.count(&["n_embd"])?);
-        Ok(())
-    },
+    keys: gpt2,
     rules: &[
         &[
             map("transformer.h.{}.attn.c_attn.weight", "blk.{}.attn_qkv.weight", transposed),
@@ -45,6 +45,18 @@ pub(super) const GPT2: Family = Family {
     ..Family::DEFAULT
 };
 
+fn gpt2(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let Context { config, .. } = context;
+    // Scores are scaled by the size of a head, in every layer alike.
+    config.expect_flag("scale_attn_weights", true)?;
+    config.expect_flag("scale_attn_by_inverse_layer_idx", false)?;
+    keys.count(
+        "feed_forward_length",
+        config.count_or(&["n_inner"], 4 * config.count(&["n_embd"])?)?,
+    );
+    Ok(())
+}
+
 pub(super) const STARCODER: Family = Family {
     classes: &["GPTBigCodeForCausalLM"],
     architecture: "starcoder",
@@ -55,9 +67,9 @@ pub(super) const STARCODER: Family = Family {
         float("attention.layer_norm_epsilon", &["layer_norm_epsilon"]).required(),
     ],
     keys: |context, keys| {
-        keys.count("feed_forward_length", 4 * context.config.count(&["n_embd"])?);
+        context.config.expect_flag("multi_query", true)?;
         keys.count("attention.head_count_kv", 1);
-        Ok(())
+        gpt2(context, keys)
     },
     rules: &[GPT2_NAMES],
     ..GPT2
@@ -76,6 +88,7 @@ pub(super) const GPT_NEOX: Family = Family {
     ],
     keys: |context, keys| {
         let config = context.config;
+        keys.rotary(config)?;
         let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
         let rope = config.shared_rope().optional_float("partial_rotary_factor")?;
         let share = config.optional_float(&["rotary_pct"])?.or(rope).unwrap_or(0.25);
@@ -111,7 +124,7 @@ pub(super) const GPT_NEOX: Family = Family {
     ..Family::DEFAULT
 };
 
-/// The context of Falcon, which its files do not have.
+/// The context of the first Falcon models, whose files do not have it.
 const FALCON_CONTEXT: usize = 2048;
 
 pub(super) const FALCON: Family = Family {
@@ -124,9 +137,14 @@ pub(super) const FALCON: Family = Family {
         float("attention.layer_norm_epsilon", &["layer_norm_epsilon"]).required(),
     ],
     keys: |context, keys| {
-        keys.count("context_length", FALCON_CONTEXT);
+        let config = context.config;
+        expect_falcon(config)?;
+        let length = config.count_or(&["max_position_embeddings"], FALCON_CONTEXT)?;
+        keys.count("context_length", length);
+        keys.rotary(config)?;
         keys.set("tensor_data_layout", "jploski");
-        keys.count("feed_forward_length", 4 * context.config.count(&["hidden_size"])?);
+        let default = 4 * config.count(&["hidden_size"])?;
+        keys.count("feed_forward_length", config.count_or(&["ffn_hidden_size"], default)?);
         keys.count("attention.head_count_kv", falcon_kv_heads(context)?);
         Ok(())
     },
@@ -143,6 +161,15 @@ pub(super) const FALCON: Family = Family {
     ]],
     ..Family::DEFAULT
 };
+
+/// Rejects the variant of Falcon-RW: biases by distance, and blocks one after the other.
+fn expect_falcon(config: &Config) -> Result<(), ConvertError> {
+    config.expect_flag("alibi", false)?;
+    match config.is_set("new_decoder_architecture")? {
+        true => Ok(()),
+        false => config.expect_flag("parallel_attn", true),
+    }
+}
 
 /// One for all queries, unless the newer form of the architecture has several.
 fn falcon_kv_heads(context: &Context<'_>) -> Result<usize, crate::ConvertError> {
@@ -178,6 +205,7 @@ fn falcon_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
 pub(super) const STARCODER2: Family = Family {
     classes: &["Starcoder2ForCausalLM"],
     architecture: "starcoder2",
+    keys: |context, keys| keys.sliding_window(context.config),
     rules: &[&[
         rename("model.layers.{}.mlp.c_fc", "blk.{}.ffn_up"),
         rename("model.layers.{}.mlp.c_proj", "blk.{}.ffn_down"),
@@ -189,7 +217,7 @@ pub(super) const STABLELM: Family = Family {
     classes: &["StableLmForCausalLM", "StableLMEpochForCausalLM"],
     architecture: "stablelm",
     has_common_keys: false,
-    defaults: &[("partial_rotary_factor", "0.25")],
+    defaults: &[("partial_rotary_factor", "0.25"), ("use_parallel_residual", "false")],
     facts: &[
         count("context_length", &["max_position_embeddings"]).required(),
         count("embedding_length", &["hidden_size"]).required(),
@@ -200,11 +228,11 @@ pub(super) const STABLELM: Family = Family {
     ],
     keys: |context, keys| {
         let config = context.config;
+        keys.rotary(config)?;
         let share = config.shared_rope().float("partial_rotary_factor")?;
         let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
         keys.count("rope.dimension_count", (share * size as f64) as usize);
-        let is_parallel = config.optional_flag(&["use_parallel_residual"])?.unwrap_or(true);
-        keys.set("use_parallel_residual", is_parallel);
+        keys.set("use_parallel_residual", config.is_set("use_parallel_residual")?);
         Ok(())
     },
     rules: &[&[

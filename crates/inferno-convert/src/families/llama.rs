@@ -41,7 +41,13 @@ pub(super) const LLAMA: Family = Family {
         Ok(())
     },
     facts: &[count("vocab_size", &["vocab_size"]).required()],
-    keys: rotary_dimensions,
+    keys: |context, keys| {
+        // Layers of the class of Llama have no window, even if the file has the key.
+        if let Some("mistral" | "mixtral") = context.config.text("model_type")? {
+            keys.sliding_window(context.config)?;
+        }
+        rotary_dimensions(context, keys)
+    },
     rules: &[PAIRED],
     constants: llama3_factors,
     tokenizer: TOKENIZER,
@@ -68,6 +74,7 @@ const MINISTRAL3: Family = Family {
     select: None,
     keys: |context, keys| {
         rotary_dimensions(context, keys)?;
+        keys.sliding_window(context.config)?;
         if context.config.text("model_type")? == Some("ministral3") {
             let rope = context.config.shared_rope();
             if rope.kind() != Some("yarn") {

@@ -17,6 +17,7 @@ pub(super) const PHI2: Family = Family {
         float("attention.layer_norm_epsilon", &["layer_norm_epsilon", "layer_norm_eps"]).required(),
     ],
     keys: |context, keys| {
+        keys.rotary(context.config)?;
         let size = context.config.count(&["hidden_size", "n_embd"])?;
         keys.count("feed_forward_length", 4 * size);
         keys.count("rope.dimension_count", rotary_dimensions(context.config)?);

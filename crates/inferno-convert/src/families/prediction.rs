@@ -1,7 +1,24 @@
 //! Layers that predict further tokens (MTP), which follow the others in GGUF files.
 
-use crate::ConvertError;
 use crate::config::Config;
+use crate::family::Context;
+use crate::{ConvertError, names};
+
+/// Number of these layers, as the configuration states it.
+pub(super) fn stated(config: &Config) -> Result<usize, ConvertError> {
+    config.count_or(&["num_nextn_predict_layers"], 0)
+}
+
+/// Number of these layers that the files have: transformers leaves them out of a model that it saves.
+pub(super) fn layers_in_files(context: &Context<'_>) -> Result<usize, ConvertError> {
+    let first = context.config.num_layers()?;
+    let exists = |layer: &usize| {
+        let prefix = format!("model.layers.{layer}.");
+        let mut tensors = context.sources.tensors();
+        tensors.any(|(_, tensor)| names::canonical(&tensor.name).starts_with(&prefix))
+    };
+    Ok((first..first + stated(context.config)?).take_while(exists).count())
+}
 
 /// Replaces the names `mtp.…` by those of layers after the last one.
 pub(super) fn names(config: &Config, name: String) -> Result<String, ConvertError> {

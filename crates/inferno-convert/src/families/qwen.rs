@@ -1,8 +1,8 @@
 //! Qwen 2 to 3.5, dense and mixtures of experts.
 
-use super::prediction;
+use super::{prediction, reranker};
 use crate::ConvertError;
-use crate::config::Config;
+use crate::config::{Config, MAX_LAYERS};
 use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -28,8 +28,12 @@ pub(super) const QWEN2_MOE: Family = Family {
     ..Family::DEFAULT
 };
 
-pub(super) const QWEN3: Family =
-    Family { classes: &["Qwen3ForCausalLM", "Qwen3Model"], architecture: "qwen3", ..QWEN2 };
+pub(super) const QWEN3: Family = Family {
+    classes: &["Qwen3ForCausalLM", "Qwen3Model"],
+    architecture: "qwen3",
+    reranker: Some(&reranker::QWEN3),
+    ..QWEN2
+};
 
 pub(super) const QWEN3_MOE: Family =
     Family { classes: &["Qwen3MoeForCausalLM"], architecture: "qwen3moe", ..QWEN2_MOE };
@@ -37,6 +41,7 @@ pub(super) const QWEN3_MOE: Family =
 pub(super) const QWEN3_VL: Family = Family {
     classes: &["Qwen3VLForConditionalGeneration"],
     architecture: "qwen3vl",
+    reranker: Some(&reranker::QWEN3_VL),
     keys: |context, keys| {
         pooling::keys(context, keys)?;
         deepstack(context, keys)
@@ -85,7 +90,7 @@ fn expert_rows(
 }
 
 /// The layers that add features of images, which text does not have.
-fn deepstack(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+pub(super) fn deepstack(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let vision = context.config.get("vision_config");
     let layers = vision.and_then(|vision| vision.get("deepstack_visual_indexes")?.as_array());
     keys.count("n_deepstack_layers", layers.map_or(0, Vec::len));
@@ -222,7 +227,8 @@ fn prediction_layers(context: &Context<'_>) -> Result<usize, ConvertError> {
         number.parse::<u16>().ok()
     });
     let found = layers.max().map_or(0, |last| usize::from(last) + 1);
-    context.config.count_or(&["mtp_num_hidden_layers"], found).map(|stated| stated.max(found))
+    let stated = context.config.optional_count_up_to(MAX_LAYERS, &["mtp_num_hidden_layers"])?;
+    Ok(stated.map_or(found, |stated| stated.max(found)))
 }
 
 /// Numbers of key heads and of value heads for each.

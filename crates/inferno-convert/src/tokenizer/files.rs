@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use inferno_gguf::MappedFile;
 use serde_json::{Map, Value};
 
-use super::word_piece;
+use super::{tiktoken, word_piece};
 use crate::{ConvertError, json};
 
 /// Sentence-piece models of XLM-RoBERTa.
@@ -33,10 +33,13 @@ pub(super) struct TokenizerFiles {
     pub(super) config: Option<Map<String, Value>>,
     /// `added_tokens.json`
     pub(super) added_texts: Option<Map<String, Value>>,
+    /// The name of the pre-tokenizer, if the files imply it.
+    pub(super) pre_tokenizer: Option<&'static str>,
 }
 
 impl TokenizerFiles {
-    pub(super) fn read(folder: &Path) -> Result<Self, ConvertError> {
+    /// Reads the files in `folder`. `size` is that of the model's vocabulary.
+    pub(super) fn read(folder: &Path, size: Option<usize>) -> Result<Self, ConvertError> {
         let mut config = json::read_object(&folder.join("tokenizer_config.json"))?;
         let mut tokenizer = json::read_object(&folder.join("tokenizer.json"))?;
         if tokenizer.is_none()
@@ -44,11 +47,19 @@ impl TokenizerFiles {
         {
             tokenizer = word_piece::from_lines(&lines, &mut config);
         }
+        let mut pre_tokenizer = None;
+        if tokenizer.is_none()
+            && let Some(tiktoken) = tiktoken::read(folder, &mut config, size)?
+        {
+            tokenizer = Some(tiktoken.tokenizer);
+            pre_tokenizer = Some(tiktoken.pre_tokenizer);
+        }
         Ok(Self {
             folder: folder.to_owned(),
             tokenizer,
             config,
             added_texts: json::read_object(&folder.join("added_tokens.json"))?,
+            pre_tokenizer,
         })
     }
 
@@ -102,14 +113,15 @@ impl TokenizerFiles {
     pub(super) fn unsupported(&self) -> ConvertError {
         let exists = |name: &str| self.folder.join(name).exists();
         let kind = self.model().and_then(|model| model["type"].as_str()).map(str::to_owned);
-        ConvertError::tokenizer(match kind {
-            Some(kind) => format!(
+        ConvertError::tokenizer(match (kind, tiktoken::file_name(&self.folder)) {
+            (Some(kind), _) => format!(
                 "tokenizer.json has a model of type {kind}; supported are BPE, Unigram and WordPiece, and tokenizer.model"
             ),
-            None if exists("vocab.json") => {
+            (None, Some(name)) => tiktoken::unsupported(&name),
+            (None, None) if exists("vocab.json") => {
                 "tokenizer.json not found; create it in Python with AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)".to_owned()
             }
-            None => "tokenizer.json, tokenizer.model, tekken.json or vocab.txt not found; download the whole repository".to_owned(),
+            (None, None) => "tokenizer.json, tokenizer.model, tekken.json or vocab.txt not found; download the whole repository".to_owned(),
         })
     }
 

@@ -28,6 +28,16 @@ const COMMON: &str = "Hello world!  The year 2024, or 12345678 and 3.14\n\n  ind
 const RARE: &str = "camelCase HTTPServer iPhone ÉCOLE straße'S e\u{301}a ก้าว हिन्दी ١٢٣٤ Ⅷ ½ x² \u{a0}nbsp \u{3000}wide\u{200d}join \
      ǅ ʰ Ünïcödé'd 1,234,567 0x1F 'tis ''quoted'' a\u{85}b \u{2028} ！？（全角） ㍿ — “q” /n\n/\n//\r\r ok";
 
+/// The name of a pre-tokenizer, if there is one with this name.
+pub(super) fn known(name: &str) -> Result<&str, ConvertError> {
+    match pre_tokenizers().any(|it| it.names().contains(&name)) {
+        true => Ok(name),
+        false => Err(ConvertError::tokenizer(format!(
+            "there is no pre-tokenizer {name:?}; `inferno convert --list` prints their names"
+        ))),
+    }
+}
+
 /// Finds the pre-tokenizer, and calls it by its `preferred` name if that is one of its names.
 pub(super) fn identify(
     files: &TokenizerFiles,

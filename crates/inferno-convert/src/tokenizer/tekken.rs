@@ -1,7 +1,5 @@
 //! `tekken.json`, the tokenizer of Mistral's own files: byte-level BPE, whose merges follow from the ranks of its tokens.
 
-use std::collections::HashMap;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inferno_gguf::{Metadata, StringArray};
@@ -9,6 +7,7 @@ use inferno_tokenizer::byte_level_text;
 use serde_json::{Map, Value};
 
 use super::files::{MAX_TOKENS, TEKKEN, TokenizerFiles};
+use super::ranks::{MAX_TOKEN_BYTES, Ranks};
 use super::special::SpecialTokens;
 use super::{TokenType, Tokens};
 use crate::ConvertError;
@@ -98,8 +97,11 @@ impl Tekken {
             false => TokenType::Normal,
         });
         let tokens = Tokens { types: types.collect(), texts, scores: Some(vec![0.0; size]) };
-        let merges = merges(&bytes)
-            .map_err(|rank| invalid(format!("vocab[{rank}]: no two tokens join to this one")))?;
+        let ranks = Ranks::new(&bytes);
+        if let Some(rank) = ranks.first_unjoined() {
+            return Err(invalid(format!("vocab[{rank}]: no two tokens join to this one")));
+        }
+        let merges = ranks.merges().map_err(invalid)?;
         Ok(Self { tokens, merges, num_special })
     }
 
@@ -149,29 +151,4 @@ fn special_texts(tekken: &Map<String, Value>, len: usize) -> Result<Vec<String>,
         }
     }
     Ok(texts)
-}
-
-/// Maximum length of a token, which is divided in every place.
-const MAX_TOKEN_BYTES: usize = 4096;
-
-/// The merges in the order of the tokens that they create; `Err` has the rank of a token that none creates.
-fn merges(tokens: &[Vec<u8>]) -> Result<Vec<String>, usize> {
-    let ranks: HashMap<&[u8], usize> =
-        tokens.iter().enumerate().map(|(rank, token)| (&token[..], rank)).collect();
-    let mut merges = Vec::new();
-    for (rank, token) in tokens.iter().enumerate().skip(256) {
-        let splits = (1..token.len()).map(|middle| token.split_at(middle));
-        let mut pairs: Vec<_> = splits
-            .filter_map(|(left, right)| Some((ranks.get(left)?, ranks.get(right)?)))
-            .collect();
-        if pairs.is_empty() {
-            return Err(rank);
-        }
-        pairs.sort_unstable();
-        let joined = pairs.into_iter().map(|(&left, &right)| {
-            format!("{} {}", byte_level_text(&tokens[left]), byte_level_text(&tokens[right]))
-        });
-        merges.extend(joined);
-    }
-    Ok(merges)
 }

@@ -29,8 +29,10 @@ pub(super) fn tokens(files: &TokenizerFiles, size: Option<usize>) -> Result<Toke
     Ok(tokens)
 }
 
-/// Writes how texts are normalized, which the stages of any normalizer can state.
-pub(super) fn normalization(files: &TokenizerFiles, metadata: &mut Metadata) {
+/// Writes how texts are normalized, which the stages of any normalizer can state. Returns notes on what GGUF files cannot
+/// state.
+pub(super) fn normalization(files: &TokenizerFiles, metadata: &mut Metadata) -> Vec<String> {
+    let mut notes = Vec::new();
     for stage in files.stages("normalizer") {
         let mut set = |key: &str, value: Option<bool>| {
             if let Some(value) = value {
@@ -43,10 +45,16 @@ pub(super) fn normalization(files: &TokenizerFiles, metadata: &mut Metadata) {
             Some("BertNormalizer") => {
                 set("lowercase", stage["lowercase"].as_bool());
                 set("strip_accents", stage["strip_accents"].as_bool());
+                let unset = ["clean_text", "handle_chinese_chars"];
+                let unset = unset.into_iter().filter(|key| stage[*key] == false);
+                notes.extend(unset.map(|key| {
+                    format!("{key} is false in the tokenizer's files, but always true for GGUF files: some texts have other tokens")
+                }));
             }
             _ => {}
         }
     }
+    notes
 }
 
 /// The special tokens of BERT by their roles.
@@ -82,6 +90,7 @@ pub(super) fn from_lines(
         "type": "BertNormalizer",
         "lowercase": option("do_lower_case").unwrap_or(true),
         "strip_accents": option("strip_accents"),
+        "handle_chinese_chars": option("tokenize_chinese_chars"),
     });
     let token = |text: &str| json!({"SpecialToken": {"id": text, "type_id": 0}});
     let text = json!({"Sequence": {"id": "A", "type_id": 0}});

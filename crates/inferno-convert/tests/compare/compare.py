@@ -284,7 +284,12 @@ def compare(ours, theirs):
 
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
 # The name of a built-in template is no template, it writes scores, which are floats, as integers, and one family has no type there.
-BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores"], "gptneox": ["key general.file_type"],
+# It omits the rotary base of a few families and the window of Mistral.
+BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores", "key llama.attention.sliding_window"],
+          "mistral": ["key llama.attention.sliding_window"],
+          "gptneox": ["key general.file_type", "key gptneox.rope.freq_base"],
+          "falcon": ["key falcon.rope.freq_base"], "phi2": ["key phi2.rope.freq_base"],
+          "stablelm": ["key stablelm.rope.freq_base"], "stablelm-12b": ["key stablelm.rope.freq_base"],
           "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
 
 # Small models that are committed, with what llama.cpp's converter made of them.

@@ -36,8 +36,8 @@ fn the_checkpoint_of_these_tests_is_valid() {
 }
 
 #[test]
-fn an_unknown_architecture_lists_those_that_are_supported() {
-    let parts = ["NewForCausalLM is not supported", "LlamaForCausalLM", "Qwen3ForCausalLM"];
+fn an_unknown_architecture_is_named_with_where_the_supported_ones_are_listed() {
+    let parts = ["architecture NewForCausalLM is not supported", "`inferno convert --list`"];
     check(|config, _| config["architectures"] = json!(["NewForCausalLM"]), &parts);
 }
 
@@ -71,6 +71,44 @@ fn keys_are_named() {
         |config, _| config["rope_scaling"] = json!({"rope_type": "new"}),
         &["rope_type", "found new"],
     );
+}
+
+#[test]
+fn sizes_that_lists_follow_from_are_limited() {
+    check(
+        |config, _| config["num_hidden_layers"] = json!(4_000_000_000_u32),
+        &["\"num_hidden_layers\": expected at most 65536, found 4000000000"],
+    );
+    check(
+        |config, _| config["head_dim"] = json!(4_000_000_000_u32),
+        &["\"head_dim\": expected at most 65536, found 4000000000"],
+    );
+    check(
+        |config, _| config["hidden_size"] = json!(4_000_000_000_u32),
+        &["\"head_dim\": expected at most 65536, found 2000000000"],
+    );
+}
+
+#[test]
+fn numbers_that_json_does_not_have_are_errors_only_for_keys_that_are_read() {
+    let (mut config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    config["time_step_limit"] = json!([0.0, "number"]);
+    write(folder.path(), &config, &tensors);
+    let path = folder.path().join("config.json");
+    let replace = |number: &str| {
+        let text = config.to_string().replace("\"number\"", number);
+        fs::write(&path, text).expect("it is written");
+    };
+    for number in ["Infinity", "-Infinity", "NaN"] {
+        replace(number);
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    }
+    config["rms_norm_eps"] = json!("number");
+    let text = config.to_string().replace("\"number\"", "NaN");
+    fs::write(&path, text).expect("it is written");
+    let message = message_in(folder.path());
+    assert!(message.contains("\"rms_norm_eps\": expected a number, found \"NaN\""), "{message}");
 }
 
 #[test]
@@ -117,7 +155,14 @@ fn missing_experts_are_counted() {
 fn missing_files_are_named() {
     let (config, tensors) = llama();
     let folder = tempdir().expect("a folder");
-    assert!(message_in(folder.path()).contains("config.json not found"));
+    let message = message_in(folder.path());
+    assert!(message.contains("config.json not found; expected a GGUF file"), "{message}");
+    fs::write(folder.path().join("a.gguf"), b"").expect("it is written");
+    let message = message_in(folder.path());
+    assert!(message.ends_with("pass the GGUF file in the folder instead: a.gguf"), "{message}");
+    fs::write(folder.path().join("b.gguf"), b"").expect("it is written");
+    let message = message_in(folder.path());
+    assert!(message.ends_with("instead: a.gguf, b.gguf"), "{message}");
     write(folder.path(), &config, &tensors);
     fs::remove_file(folder.path().join("model.safetensors")).expect("it exists");
     assert!(message_in(folder.path()).contains("model.safetensors not found"));
@@ -228,4 +273,62 @@ fn an_unknown_pre_tokenizer_is_an_error_unless_it_is_named() {
     let options =
         ConvertOptions { pre_tokenizer: Some("gpt-2".to_owned()), ..ConvertOptions::default() };
     Conversion::open(folder.path(), &options).expect("it is converted");
+}
+
+#[test]
+fn what_is_not_a_folder_is_named() {
+    let folder = tempdir().expect("a folder");
+    let path = folder.path().join("q.gguf");
+    assert!(message_in(&path).contains("there is no such folder"), "{}", message_in(&path));
+    fs::write(&path, "GGUF and more").expect("it is written");
+    assert!(message_in(&path).contains("this is a GGUF file"), "{}", message_in(&path));
+    assert!(message_in(&path).contains("inferno quantize"), "{}", message_in(&path));
+    fs::write(&path, "text").expect("it is written");
+    assert!(message_in(&path).contains("this is not a folder"), "{}", message_in(&path));
+    let reference = message_in("hf:OWNER/REPO".as_ref());
+    assert!(reference.contains("download it first: hf download"), "{reference}");
+}
+
+#[test]
+fn adapters_and_pointers_are_named() {
+    let folder = tempdir().expect("a folder");
+    fs::write(folder.path().join("adapter_config.json"), "{}").expect("it is written");
+    assert!(message_in(folder.path()).contains("this is a LoRA adapter"));
+    let (config, tensors) = llama();
+    write(folder.path(), &config, &tensors);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1000\n";
+    fs::write(folder.path().join("model.safetensors"), pointer).expect("it is written");
+    let message = message_in(folder.path());
+    assert!(message.contains("Git LFS pointer") && message.contains("git lfs pull"), "{message}");
+}
+
+#[test]
+fn tensors_of_further_layers_are_named() {
+    check(
+        |_, tensors| {
+            let further = tensors.iter().filter_map(|(name, tensor)| {
+                Some((
+                    name.replace("layers.0.", "layers.1."),
+                    name.contains("layers.0.").then_some(tensor)?.clone(),
+                ))
+            });
+            let further: Vec<_> = further.collect();
+            tensors.extend(further);
+        },
+        &["is of layer 1, counted from 0, but config.json has 1 layers"],
+    );
+}
+
+#[test]
+fn unknown_names_of_pre_tokenizers_are_rejected() {
+    let (config, tensors) = llama();
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let open = |name: &str| {
+        let pre_tokenizer = Some(name.to_owned());
+        Conversion::open(folder.path(), &ConvertOptions { pre_tokenizer, ..Default::default() })
+    };
+    open("llama-bpe").expect("it is known");
+    let message = open("foo").expect_err("an unknown name").to_string();
+    assert!(message.contains("there is no pre-tokenizer \"foo\""), "{message}");
 }

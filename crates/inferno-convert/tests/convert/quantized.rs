@@ -47,6 +47,53 @@ fn eight_bit_floats_are_multiplied_by_the_scale_of_their_block() {
 }
 
 #[test]
+fn eight_bit_floats_in_another_order_have_the_scales_of_their_place_in_the_file() {
+    let (mut config, mut tensors) = llama();
+    config["quantization_config"] = json!({"quant_method": "fp8", "weight_block_size": [3, 5]});
+    let name = "model.layers.0.self_attn.q_proj.weight";
+    // Powers of two, whose exponents have four bits.
+    let code = |index: usize| (index % 13 + 1) as u8 * 8;
+    tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![8, 8], (0..64).map(code).collect()));
+    tensors
+        .insert(format!("{name}_scale_inv"), floats(&[3, 2], |index| 3.0_f32.powi(index as i32)));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let conversion =
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let gguf = conversion.into_gguf().expect("a valid file");
+    // The rows of each of two heads are those of its first and second half in turn.
+    let rows = [0, 2, 1, 3, 4, 6, 5, 7];
+    let expected: Vec<f32> = rows
+        .into_iter()
+        .flat_map(|row| (0..8).map(move |col| (row, col)))
+        .map(|(row, col)| {
+            let scale = 3.0_f32.powi(2 * (row / 3) + col / 5);
+            2.0_f32.powi((8 * row + col) % 13 + 1 - 7) * scale
+        })
+        .collect();
+    assert_eq!(values(&gguf, "blk.0.attn_q.weight"), expected);
+    let info = gguf.tensor("blk.0.attn_q.weight").expect("the tensor exists");
+    let whole = gguf.data(info);
+    for start in (0..whole.len()).step_by(12) {
+        let part = start..whole.len().min(start + 12);
+        assert_eq!(gguf.part(info, part.clone())[..], whole[part]);
+    }
+}
+
+#[test]
+fn scales_of_other_types_than_eight_bit_floats_are_an_error() {
+    let (mut config, mut tensors) = llama();
+    config["quantization_config"] = json!({"quant_method": "fp8", "weight_block_size": [8, 8]});
+    let name = "model.layers.0.mlp.down_proj.weight";
+    tensors.insert(format!("{name}_scale_inv"), floats(&[1, 1], |_| 1.0));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let error = Conversion::open(folder.path(), &ConvertOptions::default()).expect_err("no codes");
+    let message = error.to_string();
+    assert!(message.contains(name) && message.contains("F32 with scales"), "{message}");
+}
+
+#[test]
 fn eight_bit_floats_without_scales_are_an_error() {
     let (config, mut tensors) = llama();
     let name = "model.layers.0.mlp.down_proj.weight";

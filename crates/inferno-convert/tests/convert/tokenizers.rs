@@ -111,6 +111,81 @@ fn an_invalid_tekken_file_is_an_error() {
     }
 }
 
+/// A file with a small vocabulary of tiktoken, or with what tiktoken computes with it.
+fn tiktoken(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tiktoken");
+    fs::read_to_string(folder.join(name)).expect("a fixture")
+}
+
+/// Writes a checkpoint with a vocabulary of tiktoken in `file`, and its `tokenizer_config.json`.
+fn write_tiktoken(folder: &Path, vocab_size: usize, file: &str, config: &Value) {
+    write_without_tokenizer(folder, vocab_size);
+    fs::write(folder.join(file), tiktoken("ranks.txt")).expect("it is written");
+    fs::write(folder.join("tokenizer_config.json"), config.to_string()).expect("it is written");
+}
+
+#[test]
+fn vocabularies_of_tiktoken_have_its_ids() {
+    let expected: Value = serde_json::from_str(&tiktoken("expected.json")).expect("valid JSON");
+    let size = expected["size"].as_u64().expect("a number") as usize;
+    let kimi = json!({
+        "tokenizer_class": "TikTokenTokenizer",
+        "bos_token": "[BOS]",
+        "eos_token": "[EOS]",
+        "added_tokens_decoder": expected["named"],
+    });
+    let hunyuan = json!({"tokenizer_class": "HYTokenizer", "eos_token": "<|eos|>"});
+    for (name, file, pre_tokenizer, config, num_special, bos) in [
+        ("kimi", "tiktoken.model", "kimi-k2", kimi, 256, 0),
+        ("hunyuan", "hy.tiktoken", "hunyuan", hunyuan, 210, 2),
+    ] {
+        let folder = tempdir().expect("a folder");
+        write_tiktoken(folder.path(), size + num_special, file, &config);
+        let metadata = convert(folder.path());
+        assert_eq!(metadata.required::<&str>("tokenizer.ggml.pre").expect("a name"), pre_tokenizer);
+        let id = |role: &str| {
+            let key = format!("tokenizer.ggml.{role}_token_id");
+            metadata.required::<u32>(&key).expect("a number") as usize
+        };
+        assert_eq!((id("bos"), id("eos")), (size + bos, size + bos + 1), "{name}");
+        let types: Vec<i32> = metadata.required("tokenizer.ggml.token_type").expect("numbers");
+        assert_eq!(types[..size], vec![1; size]);
+        assert_eq!(types[size..], vec![3; num_special]);
+        let texts = expected["texts"].as_array().expect("a list").iter();
+        for (text, ids) in texts.zip(expected[name].as_array().expect("a list")) {
+            let text = text.as_str().expect("a text");
+            let ids: Vec<u32> = serde_json::from_value(ids.clone()).expect("ids");
+            assert_eq!(encode(&metadata, text), ids, "{name}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn an_unsupported_vocabulary_of_tiktoken_is_an_error_that_names_it() {
+    for (file, class) in [("tiktoken.model", "NewTokenizer"), ("qwen.tiktoken", "HYTokenizer")] {
+        let folder = tempdir().expect("a folder");
+        write_tiktoken(folder.path(), 512, file, &json!({"tokenizer_class": class}));
+        let message = Conversion::open(folder.path(), &ConvertOptions::default())
+            .expect_err("an unsupported file")
+            .to_string();
+        assert!(message.contains(&format!("{file} is a vocabulary of tiktoken")), "{message}");
+    }
+}
+
+#[test]
+fn a_damaged_vocabulary_of_tiktoken_is_an_error() {
+    let config = json!({"tokenizer_class": "HYTokenizer"});
+    for lines in ["IQ== 0\nIQ== 1\n", "IQ== 1\n", "IQ==\n", "? 0\n", " 0\n"] {
+        let folder = tempdir().expect("a folder");
+        write_tiktoken(folder.path(), 512, "hy.tiktoken", &config);
+        fs::write(folder.path().join("hy.tiktoken"), lines).expect("it is written");
+        let message = Conversion::open(folder.path(), &ConvertOptions::default())
+            .expect_err("an invalid file")
+            .to_string();
+        assert!(message.contains("hy.tiktoken: expected a new token"), "{message}");
+    }
+}
+
 #[test]
 fn a_vocab_txt_is_a_word_piece_vocabulary() {
     let folder = tempdir().expect("a folder");
@@ -120,6 +195,23 @@ fn a_vocab_txt_is_a_word_piece_vocabulary() {
     let metadata = convert(folder.path());
     // By BertTokenizer of transformers: tokenize("The plays playing?")
     assert_eq!(encode(&metadata, "The plays playing?"), [2, 7, 4, 6, 4, 5, 1, 3]);
+}
+
+#[test]
+fn options_of_word_piece_that_files_cannot_have_are_noted() {
+    let folder = tempdir().expect("a folder");
+    write_without_tokenizer(folder.path(), 8);
+    fs::write(folder.path().join("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n")
+        .expect("it is written");
+    let notes = |config: &str| {
+        let path = folder.path().join("tokenizer_config.json");
+        fs::write(path, config).expect("it is written");
+        let conversion = Conversion::open(folder.path(), &ConvertOptions::default());
+        conversion.expect("it is converted").notes().to_vec()
+    };
+    assert_eq!(notes(r#"{"tokenize_chinese_chars": true}"#), [""; 0]);
+    let found = notes(r#"{"tokenize_chinese_chars": false}"#);
+    assert!(found[0].contains("handle_chinese_chars is false"), "{found:?}");
 }
 
 #[test]
@@ -148,4 +240,35 @@ fn a_unigram_model_keeps_scores_and_spaces() {
     assert_eq!(types, [3, 3, 2, 1, 1, 1, 1, 5]);
     // The pieces ▁a and b are more probable than ▁ab.
     assert_eq!(encode(&metadata, "ab a"), [3, 4, 3, 1]);
+}
+
+#[test]
+fn chat_templates_in_files_have_priority_as_in_transformers() {
+    let template = |metadata: &Metadata, key: &str| {
+        metadata.optional::<&str>(key).expect("a text").map(str::to_owned)
+    };
+    let default = "tokenizer.chat_template";
+    let folder = tempdir().expect("a folder");
+    let (config, tensors) = llama();
+    write(folder.path(), &config, &tensors);
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).expect("it is written");
+    };
+    write("chat_template.json", r#"{"chat_template": "of a processor"}"#);
+    assert_eq!(template(&convert(folder.path()), default).as_deref(), Some("of a processor"));
+    write("tokenizer_config.json", r#"{"chat_template": "of the configuration"}"#);
+    assert_eq!(template(&convert(folder.path()), default).as_deref(), Some("of the configuration"));
+    write("chat_template.jinja", "of the file");
+    assert_eq!(template(&convert(folder.path()), default).as_deref(), Some("of the file"));
+    fs::create_dir(folder.path().join("additional_chat_templates")).expect("a folder");
+    write("additional_chat_templates/tool_use.jinja", "for tools");
+    let metadata = convert(folder.path());
+    assert_eq!(template(&metadata, default).as_deref(), Some("of the file"));
+    assert_eq!(
+        template(&metadata, "tokenizer.chat_template.tool_use").as_deref(),
+        Some("for tools")
+    );
+    // Other files replace the template of the configuration, too.
+    fs::remove_file(folder.path().join("chat_template.jinja")).expect("it exists");
+    assert_eq!(template(&convert(folder.path()), default), None);
 }

@@ -88,6 +88,20 @@ impl ModelInfo {
         }
     }
 
+    /// Checks that the model scores inputs with a single value.
+    ///
+    /// **Errors**: [`EngineError::NoClassifier`], [`EngineError::SeveralOutputs`].
+    pub(crate) fn check_reranker(&self) -> Result<(), EngineError> {
+        match self.pooled_head.classifier() {
+            None => Err(EngineError::NoClassifier),
+            Some(classifier) if classifier.is_reranker() => Ok(()),
+            Some(classifier) => Err(EngineError::SeveralOutputs {
+                num_outputs: classifier.num_outputs(),
+                labels: classifier.labels().to_vec(),
+            }),
+        }
+    }
+
     /// Creates the sampler of a generation.
     ///
     /// **Errors**: as [`Sampler::new`].

@@ -296,7 +296,21 @@ impl EngineHandle {
 
     /// Whether the model generates text; if not, it computes embeddings or scores.
     pub fn generates_text(&self) -> bool {
-        self.info().check_logits().is_ok()
+        self.check_generates().is_ok()
+    }
+
+    /// Checks that the model generates text.
+    ///
+    /// **Errors**: [`EngineError::NoLogits`].
+    pub fn check_generates(&self) -> Result<(), EngineError> {
+        self.info().check_logits()
+    }
+
+    /// Checks that the model scores inputs with a single value, as rerankers do.
+    ///
+    /// **Errors**: [`EngineError::NoClassifier`], [`EngineError::SeveralOutputs`].
+    pub fn check_reranker(&self) -> Result<(), EngineError> {
+        self.core().check_reranker()
     }
 
     /// What follows the pooling of hidden states.

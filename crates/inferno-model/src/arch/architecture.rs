@@ -138,6 +138,9 @@ pub(crate) enum Parallel {
     Always,
     /// As the key `use_parallel_residual` says.
     ByKey,
+    /// Unless layers have a norm of their own for the feed-forward block. The key is ignored: llama.cpp's converter
+    /// sets it in files of both kinds.
+    WithoutSecondNorm,
 }
 
 /// Facts of attention.

@@ -57,7 +57,7 @@ pub(super) const NEMOTRON: Architecture = Architecture {
 pub(super) const STABLELM: Architecture = Architecture {
     name: "stablelm",
     norms: NormNames { feed_forward: &["ffn_norm", "attn_norm"], ..NormNames::PRE },
-    parallel: Parallel::ByKey,
+    parallel: Parallel::WithoutSecondNorm,
     attention: AttentionFacts { qk_norm: QkNormKind::OwnWeights, ..BASE.attention },
     ..LAYER_NORMS
 };

@@ -100,6 +100,7 @@ impl<'a> SpecBuilder<'a> {
             Parallel::Never => false,
             Parallel::Always => true,
             Parallel::ByKey => keys.optional("use_parallel_residual")?.unwrap_or(true),
+            Parallel::WithoutSecondNorm => !tensors.contains("blk.0.ffn_norm.weight"),
         };
         let multiplier = |key| match facts.has_multipliers {
             true => keys.optional_float(key),

@@ -190,10 +190,13 @@ impl ChatJob {
     }
 }
 
+/// **Errors**: a model that does not generate text; one without a template.
 fn template(model: &ServedModel) -> Result<&ChatTemplate, ApiError> {
-    model.template.as_ref().ok_or_else(|| {
-        let message =
-            "the model has no chat template; give one with --chat-template, or use /v1/completions";
-        ApiError::new(StatusCode::BAD_REQUEST, message).with_code("no_chat_template")
-    })
+    if let Some(template) = &model.template {
+        return Ok(template);
+    }
+    model.handle.check_generates()?;
+    let message =
+        "the model has no chat template; give one with --chat-template, or use /v1/completions";
+    Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("no_chat_template"))
 }

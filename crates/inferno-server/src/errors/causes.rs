@@ -56,7 +56,9 @@ impl From<EngineError> for ApiError {
                 Self::invalid("max_tokens", "max_tokens must be 1 or more")
             }
             EngineError::MinTokensAboveMax { .. } => Self::invalid("min_tokens", message),
-            EngineError::NoLogits { .. } | EngineError::NoClassifier => {
+            EngineError::NoLogits { .. }
+            | EngineError::NoClassifier
+            | EngineError::SeveralOutputs { .. } => {
                 Self::invalid("model", message).with_code("unsupported_model")
             }
             EngineError::Dimensions { .. } => Self::invalid("dimensions", message),

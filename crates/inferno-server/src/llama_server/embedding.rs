@@ -22,7 +22,9 @@ pub(crate) struct LlamaEmbeddingRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
     /// A string, an array of tokens and strings, or an array of these for several inputs.
-    content: Value,
+    input: Option<Value>,
+    /// Same as `input`, without which it is required.
+    content: Option<Value>,
     /// 2 scales vectors to an L2 norm of 1 (default), -1 leaves them as they are.
     #[schema(minimum = -1, maximum = 2)]
     embd_normalize: Option<i64>,
@@ -35,6 +37,15 @@ pub(crate) struct LlamaEmbedding {
     index: usize,
     /// One vector with an L2 norm of 1; without pooling, one vector per token.
     embedding: Vec<Vec<f32>>,
+}
+
+impl LlamaEmbeddingRequest {
+    /// What to embed, with the name of its field. As in llama-server, `input` has priority.
+    fn content(&self) -> Result<(&'static str, &Value), ApiError> {
+        let fields = [("input", &self.input), ("content", &self.content)];
+        let given = fields.into_iter().find_map(|(field, value)| Some((field, value.as_ref()?)));
+        given.ok_or_else(|| ApiError::invalid("input", "input or content must be provided"))
+    }
 }
 
 impl RequestBody for LlamaEmbeddingRequest {
@@ -62,8 +73,9 @@ pub(crate) async fn create(
     }
     let reader = Arc::clone(&model);
     let inputs = preparation.run(move || {
-        let inputs = prompts(&request.content, "content", encode_completed(&reader))?.tokens;
-        check_inputs(&inputs, "content", &reader)?;
+        let (field, content) = request.content()?;
+        let inputs = prompts(content, field, encode_completed(&reader))?.tokens;
+        check_inputs(&inputs, field, &reader)?;
         Ok(inputs)
     });
     let inputs = inputs.await?;

@@ -8,7 +8,7 @@ use inferno_tokenizer::PairLimits;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Score, ScoreSettings, check_reranker, encode_pairs, score_all};
+use super::{Score, ScoreSettings, encode_pairs, score_all};
 use crate::embedding::truncation;
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
@@ -104,7 +104,7 @@ pub(crate) async fn create(
 ) -> Result<Json<Ranking>, ApiError> {
     let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;
-    check_reranker(&model)?;
+    model.handle.check_reranker()?;
     if request.top_n == Some(0) {
         return Err(ApiError::invalid("top_n", "top_n must be 1 or more"));
     }
@@ -124,7 +124,7 @@ pub(crate) async fn create(
     let reader = Arc::clone(&model);
     let prepared = preparation.run(move || {
         let pairs = request.documents.iter().map(|it| (request.query.as_str(), it.text()));
-        let inputs = encode_pairs(pairs, "documents", settings.limits, &reader)?;
+        let inputs = encode_pairs(pairs, ["query", "documents"], settings.limits, &reader)?;
         Ok((request, inputs))
     });
     let (request, inputs) = prepared.await?;

@@ -8,7 +8,7 @@ use inferno_tokenizer::PairLimits;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{ScoreSettings, check_reranker, encode_pairs, score_all};
+use super::{ScoreSettings, encode_pairs, score_all};
 use crate::embedding::truncation;
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
@@ -95,7 +95,7 @@ pub(crate) async fn create(
 ) -> Result<Json<ScoreList>, ApiError> {
     let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;
-    check_reranker(&model)?;
+    model.handle.check_reranker()?;
     let [first, second] = [request.text_1.all().len(), request.text_2.all().len()];
     if first != 1 && first != second {
         let message = format!(
@@ -115,7 +115,7 @@ pub(crate) async fn create(
     let inputs = preparation.run(move || {
         let first = request.text_1.all().iter().cycle();
         let pairs = first.zip(request.text_2.all()).map(|(a, b)| (a.as_str(), b.as_str()));
-        encode_pairs(pairs, "text_2", settings.limits, &reader)
+        encode_pairs(pairs, ["text_1", "text_2"], settings.limits, &reader)
     });
     let inputs = inputs.await?;
     drop(preparation);

@@ -113,6 +113,21 @@ fn formats_that_need_an_importance_matrix_are_not_encoded_without_it() {
 }
 
 #[test]
+fn the_importance_changes_exactly_the_formats_that_use_it() {
+    let values = gaussian(LEN);
+    let importance: Vec<f32> = gaussian(LEN).iter().map(|x| (100.0 * x).exp()).collect();
+    for dtype in DType::ALL {
+        let weighted = |importance: &[f32]| {
+            let mut stored = vec![0; dtype.row_bytes(LEN).unwrap()];
+            quant::encode_row_weighted(dtype, &values, importance, &mut stored).unwrap();
+            stored
+        };
+        let changes = weighted(&importance) != weighted(&vec![1.0; LEN]);
+        assert_eq!(changes, dtype.uses_importance(), "{dtype}");
+    }
+}
+
+#[test]
 fn no_format_has_a_larger_error_than_its_reference_quantizer() {
     let values = gaussian(LEN);
     for dtype in DType::ALL {

@@ -1,16 +1,23 @@
 //! BERT's greedy longest-match segmentation (`tokenizer.ggml.model` = "bert").
 //!
-//! In GGUF files, tokens that start a word have the prefix `▁`, those that continue a word have none.
+//! In GGUF files, tokens that start a word have the prefix `▁`, those that continue a word have none. Files do not
+//! state whether control characters are removed, whether Chinese characters are words of their own
+//! (`tokenize_chinese_chars`), and the maximum length of a word. These are the defaults of `BertTokenizer` in
+//! transformers: yes, yes and 100 characters.
 //!
-//! **Source**: Devlin et al. 2019, "BERT"; the normalization is that of its `BasicTokenizer`, as
-//! implemented by llama.cpp (only the first character of a decomposition is used).
+//! **Source**: Devlin et al. 2019, "BERT"; `BertNormalizer`, `BertPreTokenizer` and `WordPiece` of Hugging Face's
+//! tokenizers. llama.cpp differs: it uses only the first character of a decomposition, removes all kinds of marks, and
+//! has no maximum.
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::bert_characters::{is_accent, is_chinese, is_punctuation, is_removed};
 use super::trie::Trie;
 use crate::TokenizerError;
-use crate::unicode::{CharClass, simple_lowercase};
 use crate::vocabulary::{ESCAPED_SPACE, Vocabulary};
+
+/// Longer words are one unknown token.
+const MAX_WORD_CHARS: usize = 100;
 
 /// Normalization of text.
 #[derive(Clone, Copy)]
@@ -22,7 +29,10 @@ pub(crate) struct WordPieceOptions {
 /// The pieces of a vocabulary.
 pub(crate) struct WordPiece {
     options: WordPieceOptions,
-    pieces: Trie,
+    /// Pieces that start a word, without the prefix.
+    starts: Trie,
+    /// Pieces that continue a word.
+    continuations: Trie,
     unknown: u32,
 }
 
@@ -30,36 +40,42 @@ impl WordPiece {
     pub fn new(vocabulary: &Vocabulary, options: WordPieceOptions) -> Result<Self, TokenizerError> {
         let unknown =
             vocabulary.special.unknown.ok_or(TokenizerError::MissingFallback { model: "bert" })?;
-        let mut pieces = Trie::default();
+        let (mut starts, mut continuations) = (Trie::default(), Trie::default());
         for id in vocabulary.ids().filter(|&id| !vocabulary.text(id).is_empty()) {
-            pieces.insert(vocabulary.text(id).as_bytes(), id);
+            let text = vocabulary.text(id);
+            match text.strip_prefix(ESCAPED_SPACE).filter(|start| !start.is_empty()) {
+                Some(start) => starts.insert(start.as_bytes(), id),
+                None => continuations.insert(text.as_bytes(), id),
+            }
         }
-        Ok(Self { options, pieces, unknown })
+        Ok(Self { options, starts, continuations, unknown })
     }
 
     /// Appends the ids of `text`; a word with a part that is not a token becomes one unknown token.
     pub fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        let mut word = String::from(ESCAPED_SPACE);
-        for c in text.chars() {
-            let c = if self.options.strip_accents { c.nfd().next().unwrap_or(c) } else { c };
-            let class = CharClass::of(c);
-            if class.any(CharClass::SPACE) {
+        let cleaned = text.chars().filter(|&c| !is_removed(c)).flat_map(with_spaces);
+        match self.options.strip_accents {
+            true => self.encode_words(cleaned.nfd().filter(|&c| !is_accent(c)), ids),
+            false => self.encode_words(cleaned, ids),
+        }
+    }
+
+    /// Appends the ids of words, which are separated by white space or consist of one punctuation character.
+    fn encode_words(&self, text: impl Iterator<Item = char>, ids: &mut Vec<u32>) {
+        let mut word = String::new();
+        for c in text {
+            if c.is_whitespace() {
                 self.end_word(&mut word, ids);
                 continue;
             }
-            let unwanted = matches!(c, '\0' | char::REPLACEMENT_CHARACTER)
-                || class.any(CharClass::CONTROL)
-                || self.options.strip_accents && class.any(CharClass::MARK);
-            if unwanted {
-                continue;
-            }
-            let is_separate_word = class.any(CharClass::PUNCTUATION)
-                || c < '\x7F' && class.any(CharClass::SYMBOL)
-                || is_chinese(c);
+            let is_separate_word = is_punctuation(c);
             if is_separate_word {
                 self.end_word(&mut word, ids);
             }
-            word.push(if self.options.lowercase { simple_lowercase(c) } else { c });
+            match self.options.lowercase {
+                true => word.extend(c.to_lowercase()),
+                false => word.push(c),
+            }
             if is_separate_word {
                 self.end_word(&mut word, ids);
             }
@@ -67,29 +83,36 @@ impl WordPiece {
         self.end_word(&mut word, ids);
     }
 
-    /// Appends the ids of `word`, which starts with `▁`, and clears it.
+    /// Appends the ids of `word`, and clears it.
     fn end_word(&self, word: &mut String, ids: &mut Vec<u32>) {
-        if word.len() == ESCAPED_SPACE.len() {
+        if word.is_empty() {
             return;
         }
         let first = ids.len();
-        let mut rest = word.as_bytes();
-        while !rest.is_empty() {
-            let Some((len, id)) = self.pieces.prefixes(rest).last() else {
-                ids.truncate(first);
-                ids.push(self.unknown);
-                break;
-            };
-            ids.push(id);
-            rest = &rest[len..];
+        if self.divide(word, ids).is_none() {
+            ids.truncate(first);
+            ids.push(self.unknown);
         }
-        word.truncate(ESCAPED_SPACE.len());
+        word.clear();
+    }
+
+    /// Appends the ids of the pieces of `word`, each the longest possible; `None` if a part of it has none.
+    fn divide(&self, word: &str, ids: &mut Vec<u32>) -> Option<()> {
+        if word.chars().nth(MAX_WORD_CHARS).is_some() {
+            return None;
+        }
+        let (mut pieces, mut rest) = (&self.starts, word.as_bytes());
+        while !rest.is_empty() {
+            let (len, id) = pieces.prefixes(rest).last()?;
+            ids.push(id);
+            (pieces, rest) = (&self.continuations, &rest[len..]);
+        }
+        Some(())
     }
 }
 
-/// The Chinese characters that BERT treats as separate words.
-fn is_chinese(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
-        | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2B81F}' | '\u{2B920}'..='\u{2CEAF}'
-        | '\u{2F800}'..='\u{2FA1F}')
+/// A character, between spaces if it is Chinese.
+fn with_spaces(c: char) -> impl Iterator<Item = char> {
+    let space = is_chinese(c).then_some(' ');
+    space.into_iter().chain([c]).chain(space)
 }

@@ -17,12 +17,10 @@ fn refusal(vocabulary: &str, key: &str, value: impl Into<MetadataValue>) -> Toke
 }
 
 #[test]
-fn an_unsupported_pre_tokenizer_error_lists_the_supported_ones() {
+fn an_unsupported_pre_tokenizer_is_named_with_where_the_supported_ones_are_listed() {
     let message = byte_level("gpt-99").unwrap_err().to_string();
     assert!(message.contains(r#""gpt-99""#), "{message}");
-    for name in ["llama-bpe", "qwen2", "gpt-4o", "tekken", "chatglm-bpe", "command-r"] {
-        assert!(message.contains(name), "{message}");
-    }
+    assert!(message.contains("`inferno convert --list`"), "{message}");
 }
 
 #[test]

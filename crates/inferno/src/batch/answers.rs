@@ -6,6 +6,7 @@ use inferno_server::CompleteResponse;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::failures::RequestFailure;
 use super::requests::BatchError;
 
 /// How lines of the output begin.
@@ -22,8 +23,8 @@ const REPORTS: [(&str, &str); 2] = [
 pub(super) struct Answer {
     /// The encoded answer, with its line break.
     pub line: Vec<u8>,
-    /// Whether there is no response, or one that reports an error.
-    pub is_failure: bool,
+    /// Why there is no response, or what error it reports.
+    pub failure: Option<RequestFailure>,
     /// What was ignored in the request.
     pub reports: Vec<String>,
 }
@@ -54,13 +55,13 @@ impl Answer {
             Ok(response) => (Some(response), None),
             Err(error) => (None, Some(error)),
         };
-        let is_failure = !response.as_ref().is_some_and(|it| is_success(it.status_code));
+        let failure = failure(response.as_ref(), error.as_ref());
         let fields = AnswerFields { id, custom_id, response, error };
         let mut line = serde_json::to_vec(&fields).expect("strings and numbers have an encoding");
         // JSON contains line breaks only between its tokens, where a space is equivalent.
         line.iter_mut().filter(|byte| b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
         line.push(b'\n');
-        Self { line, is_failure, reports: Vec::new() }
+        Self { line, failure, reports: Vec::new() }
     }
 
     /// Adds what the response reports as ignored.
@@ -72,6 +73,21 @@ impl Answer {
         );
         self
     }
+}
+
+/// Returns why a request failed, if it did.
+fn failure(
+    response: Option<&ResponseFields<'_>>,
+    error: Option<&BatchError>,
+) -> Option<RequestFailure> {
+    if let Some(BatchError { code, message }) = error {
+        return Some(RequestFailure { code: (*code).to_owned(), message: message.clone() });
+    }
+    let ResponseFields { status_code, body, .. } = response?;
+    (!is_success(*status_code)).then(|| {
+        let body = serde_json::from_str(body.get()).unwrap_or_default();
+        RequestFailure::new(&body, Some(*status_code))
+    })
 }
 
 /// **Errors**: a body that is not JSON.
@@ -142,7 +158,7 @@ mod tests {
     use super::*;
 
     fn answer(line: &str) -> Answer {
-        Answer { line: line.into(), is_failure: false, reports: Vec::new() }
+        Answer { line: line.into(), failure: None, reports: Vec::new() }
     }
 
     #[test]
@@ -171,16 +187,16 @@ mod tests {
         let answer = Answer::new("batch_req_0", Some("a"), &Ok(response.clone()));
         let expected = r#"{"id":"batch_req_0","custom_id":"a","response":{"status_code":200,"request_id":"req_1","body":{   "x": 0.30000001192092896, "y": "a\nb" }},"error":null}"#;
         assert_eq!(String::from_utf8_lossy(&answer.line), format!("{expected}\n"));
-        assert!(answer.line.starts_with(LINE_START) && !answer.is_failure);
+        assert!(answer.line.starts_with(LINE_START) && answer.failure.is_none());
         let reports = answer.with_reports(&response).reports;
         assert_eq!(reports, ["fields of requests were ignored: mood"]);
 
         let rejected = CompleteResponse { status: 400, body: b"{}".to_vec(), ..response };
-        assert!(Answer::new("i", None, &Ok(rejected)).is_failure);
+        assert!(Answer::new("i", None, &Ok(rejected)).failure.is_some());
         let cut = CompleteResponse { status: 200, headers: Vec::new(), body: b"{\"a\":".to_vec() };
         let answer = Answer::new("i", None, &Ok(cut));
         let line: serde_json::Value = serde_json::from_slice(&answer.line).unwrap();
-        assert_eq!((&line["response"], answer.is_failure), (&serde_json::Value::Null, true));
+        assert_eq!((&line["response"], answer.failure.is_some()), (&serde_json::Value::Null, true));
         assert_eq!(line["error"]["code"], "invalid_response");
     }
 }

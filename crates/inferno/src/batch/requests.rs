@@ -12,8 +12,19 @@ use sha2::{Digest, Sha256};
 use super::lines::{Line, Lines};
 
 /// The paths that requests may have.
-const URLS: [&str; 5] =
-    ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/messages"];
+const URLS: [&str; 10] = [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/responses",
+    "/v1/embeddings",
+    "/v1/messages",
+    "/v1/rerank",
+    "/v1/score",
+    // Other names that vLLM accepts.
+    "/rerank",
+    "/v2/rerank",
+    "/score",
+];
 
 /// Bytes of a line besides the body.
 const MAX_ENVELOPE_BYTES: usize = 64 << 10;

@@ -134,7 +134,7 @@ impl Loop<'_> {
             }
             Event::Answer { place, answer } => {
                 // A request that was not computed for this reason can be answered by the next run.
-                if answer.is_failure && !self.run.server.engine().is_alive() {
+                if answer.failure.is_some() && !self.run.server.engine().is_alive() {
                     return Err(EngineError::EngineStopped.into());
                 }
                 self.num_in_flight -= 1;
@@ -165,7 +165,7 @@ impl Loop<'_> {
     fn write(&mut self, output: &mut dyn Write) -> io::Result<()> {
         while let Some(answer) = self.answers.take_next() {
             output.write_all(&answer.line)?;
-            self.progress.counts.add(answer.is_failure);
+            self.progress.counts.add(answer.failure);
         }
         output.flush()
     }

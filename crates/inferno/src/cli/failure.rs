@@ -113,6 +113,8 @@ fn is_usage(error: &Error) -> bool {
             | HubError::NotOnHub { .. },
         )
         | Error::OutputIsInput { .. }
+        | Error::OutputIsOtherInput { .. }
+        | Error::OutputNotNamed
         | Error::OutputNotFile { .. }
         | Error::EmptyWorkload
         | Error::WorkloadTooLong { .. }
@@ -181,7 +183,8 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("choose another KV cache format with --kv-dtype")
         }
         BackendError::OutOfMemory { .. } => Some(
-            "reduce --context or use --kv-dtype q8_0 for a smaller KV cache; --dry-run prints the memory needed",
+            "reduce --context (or --kv-cache-tokens, if it is set) or use --kv-dtype q8_0 for a smaller KV cache; --dry-run prints \
+             the memory needed",
         ),
         _ => None,
     }

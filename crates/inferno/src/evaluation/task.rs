@@ -81,7 +81,7 @@ impl Task {
     /// Reads a task from lines with one JSON object each: `{"context": …, "choices": […], "answer": INDEX}`, `{"text": …}`,
     /// or a record of HellaSwag, ARC, MMLU, PIQA or WinoGrande, whose prompts are those of lm-evaluation-harness.
     ///
-    /// **Errors**: [`Error::InvalidSample`], [`Error::NoSamples`].
+    /// **Errors**: [`Error::InvalidSample`], [`Error::NoSamples`], [`Error::TooFewExamples`].
     pub fn from_jsonl(name: &str, lines: &str, options: &TaskOptions) -> Result<Self, Error> {
         let examples = match &options.few_shot {
             Some(few_shot) => Examples::read(few_shot, &options.target_delimiter)?,
@@ -98,11 +98,14 @@ impl Task {
                 Record::Question(question) => {
                     let prefix = examples.before(question.description.as_deref());
                     if prefix.len() < examples.num_examples {
-                        return Err(invalid(format!(
-                            "only {} of {} examples were found for it",
-                            prefix.len(),
-                            examples.num_examples
-                        )));
+                        return Err(Error::TooFewExamples {
+                            few_shot: examples.name.clone(),
+                            found: prefix.len(),
+                            num_examples: examples.num_examples,
+                            input: name.to_owned(),
+                            line,
+                            is_by_subject: question.description.is_some(),
+                        });
                     }
                     let before =
                         question.description.clone().unwrap_or_default() + &prefix.concat();
@@ -149,6 +152,8 @@ fn records<'a>(
 /// Examples with their right answers.
 #[derive(Default)]
 struct Examples {
+    /// The name of the examples in errors.
+    name: String,
     /// Descriptions and texts.
     examples: Vec<(Option<String>, String)>,
     num_examples: usize,
@@ -168,7 +173,7 @@ impl Examples {
             let text = format!("{context}{continuation}{FEW_SHOT_DELIMITER}");
             examples.push((question.description, text));
         }
-        Ok(Self { examples, num_examples: *num_examples })
+        Ok(Self { name: name.clone(), examples, num_examples: *num_examples })
     }
 
     /// The examples before a question with this description.

@@ -50,12 +50,9 @@ impl<'a> Conversion<'a> {
         Ok(Self {
             info,
             formats,
-            importance: match (formats, matrix) {
-                (Some(_), Some(_)) => Importance::of_tensor(info, matrix)?,
-                (Some((_, to)), None) if to.needs_importance() => {
-                    Importance::of_tensor(info, None)?
-                }
-                _ => None,
+            importance: match formats {
+                Some((_, to)) => Importance::of_tensor(info, to, matrix)?,
+                None => None,
             },
             scales: scales.map(|scales| scales.read(gguf)).transpose()?,
             cols,

@@ -1,11 +1,12 @@
 //! The importance of the columns of one tensor.
 
 use inferno_gguf::TensorInfo;
+use inferno_tensor::DType;
 
 use crate::{Error, ImportanceMatrix};
 
 /// Tensors that are looked up row by row, or whose products are usually not collected: all of their columns matter equally
-/// if nothing else is known.
+/// if nothing else is known and the format needs an importance.
 const UNIFORM: [&str; 3] = ["token_embd.weight", "per_layer_token_embd.weight", "output.weight"];
 
 /// The importance of the columns of each matrix of a tensor.
@@ -16,18 +17,25 @@ pub(super) struct Importance {
 }
 
 impl Importance {
-    /// Returns the importance of a tensor's columns according to `matrix`; `None` if there is no entry.
+    /// Returns the importance of a tensor's columns according to `matrix`; `None` if there is no entry, or if `format` does not
+    /// use it.
     ///
     /// **Errors**: [`Error::ImportanceMismatch`].
     pub(super) fn of_tensor(
         info: &TensorInfo,
+        format: DType,
         matrix: Option<&ImportanceMatrix>,
     ) -> Result<Option<Self>, Error> {
         let [cols, rows_per_matrix, ref matrices @ ..] = *info.dims() else { return Ok(None) };
+        if !format.uses_importance() {
+            return Ok(None);
+        }
         let expected = cols * matrices.iter().product::<usize>();
         let values = match matrix.and_then(|matrix| matrix.entry(info.name())) {
             Some(entry) => entry.mean_squares(),
-            None if UNIFORM.contains(&info.name()) => vec![1.0; expected],
+            None if format.needs_importance() && UNIFORM.contains(&info.name()) => {
+                vec![1.0; expected]
+            }
             None => return Ok(None),
         };
         let found = values.len();

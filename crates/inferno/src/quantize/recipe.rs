@@ -116,6 +116,11 @@ impl Recipe {
         self.base().needs_importance()
     }
 
+    /// Returns whether the format of most weights uses an importance matrix.
+    pub fn uses_importance(self) -> bool {
+        self.base().uses_importance()
+    }
+
     /// Returns all names, including the aliases.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let names = RECIPES.iter().map(|(_, name, _, _)| *name);

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Outcome, Run};
+use crate::support::{Outcome, Run, model};
 
 /// A request for a completion of `num_tokens` tokens.
 fn completion(custom_id: &str, prompt: &str, num_tokens: usize) -> Value {
@@ -70,7 +70,7 @@ fn answers_are_in_the_order_of_the_requests() {
     let outcome = run(folder.path());
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "");
-    assert!(outcome.stderr.contains("6 requests answered, 0 failed\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("6 requests: 6 succeeded, 0 failed\n"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("tokens/s"), "{}", outcome.stderr);
     let ignored = "warning: fields of requests were ignored: mood\n";
     assert!(outcome.stderr.contains(ignored), "{}", outcome.stderr);
@@ -109,7 +109,7 @@ fn requests_that_fail_are_reported_in_their_line() {
     let folder = folder(&format!("not JSON\n\n{}", lines(&requests)));
     let outcome = run(folder.path());
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("6 requests answered, 5 failed\n"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("6 requests: 1 succeeded, 5 failed\n"), "{}", outcome.stderr);
     let answers = parsed(&output(folder.path()));
     let codes: Vec<_> = answers.iter().map(|answer| &answer["error"]["code"]).collect();
     let expected = [
@@ -124,11 +124,83 @@ fn requests_that_fail_are_reported_in_their_line() {
     assert_eq!((&answers[0]["custom_id"], &answers[0]["response"]), (&Value::Null, &Value::Null));
     assert_eq!(answers[5]["response"]["status_code"], 400);
     assert_eq!(answers[5]["response"]["body"]["error"]["param"], "max_tokens");
+    let reasons = |outcome: &Outcome| -> Vec<String> {
+        let lines = outcome.stderr.lines().filter(|line| line.contains("failed with"));
+        lines.map(str::to_owned).collect()
+    };
+    let found = reasons(&outcome);
+    assert!(found[0].starts_with("1 failed with invalid_json_line: this line is not"), "{found:?}");
+    assert!(found[4].starts_with("1 failed with invalid_request_error: "), "{found:?}");
+    assert_eq!(found.len(), 5);
+    let hint = "hint: repeating the command does not retry failed requests";
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
 
     let repeated = run(folder.path());
     assert_eq!(repeated.code, Some(1), "failures of earlier runs count: {}", repeated.stderr);
-    assert!(repeated.stderr.contains("(6 in earlier runs), 5 failed"), "{}", repeated.stderr);
+    assert!(
+        repeated.stderr.contains("(6 in earlier runs): 1 succeeded, 5 failed"),
+        "{}",
+        repeated.stderr
+    );
+    assert_eq!(reasons(&repeated), found);
     assert_eq!(parsed(&output(folder.path())), answers);
+}
+
+#[test]
+fn failures_with_the_same_code_are_counted_together() {
+    let requests: Vec<_> =
+        ["a", "b", "c"].map(|id| request(id, &format!("/{id}"), json!({}))).into();
+    let folder = folder(&lines(&requests));
+    let piped = batch(folder.path(), &["in.jsonl", "-"]).outcome();
+    assert!(piped.stderr.contains("3 requests: 0 succeeded, 3 failed\n"), "{}", piped.stderr);
+    let reason = "\n3 failed with invalid_url: the first: the url \"/a\" is not supported";
+    assert!(piped.stderr.contains(reason), "{}", piped.stderr);
+    assert!(!piped.stderr.contains("hint"), "nothing is recorded: {}", piped.stderr);
+}
+
+#[test]
+fn answers_of_another_model_are_reported() {
+    let requests = [completion("0", "Once", 1), completion("1", "Twice", 1)];
+    let folder = folder(&lines(&requests[..1]));
+    assert_eq!(run(folder.path()).code, Some(0));
+    fs::write(folder.path().join("in.jsonl"), lines(&requests)).unwrap();
+    let warning = "warning: out.jsonl contains 1 answer of the model ember instead of qwen3; delete it or choose another output";
+    let other_model = model();
+    // The second run has nothing to compute.
+    for _ in 0..2 {
+        let arguments = ["in.jsonl", "out.jsonl", "-m", other_model.to_str().unwrap()];
+        let other = batch(folder.path(), &arguments).success();
+        assert!(other.stderr.contains(warning), "{}", other.stderr);
+    }
+    let answers = parsed(&output(folder.path()));
+    assert_eq!(answers[1]["response"]["body"]["model"], "qwen3");
+}
+
+#[test]
+fn pairs_of_texts_are_scored() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+    let reranker = fixtures.join("encoders/xlm-roberta-reranker.gguf");
+    let rank = json!({"query": "a cat", "documents": ["the cat", "a dog"]});
+    let score = json!({"text_1": "a cat", "text_2": ["the cat", "a dog"]});
+    let mut requests = Vec::new();
+    for (index, url) in ["/v1/rerank", "/v2/rerank", "/rerank"].iter().enumerate() {
+        requests.push(request(&format!("r{index}"), url, rank.clone()));
+    }
+    for (index, url) in ["/v1/score", "/score"].iter().enumerate() {
+        requests.push(request(&format!("s{index}"), url, score.clone()));
+    }
+    let folder = folder(&lines(&requests));
+    let arguments = ["in.jsonl", "out.jsonl", "-m", reranker.to_str().unwrap()];
+    batch(folder.path(), &arguments).success();
+    let answers = parsed(&output(folder.path()));
+    let body = |index: usize| &answers[index]["response"]["body"];
+    for rank in 0..3 {
+        for result in body(rank)["results"].as_array().unwrap() {
+            let index = result["index"].as_u64().unwrap() as usize;
+            assert_eq!(result["relevance_score"], body(3)["data"][index]["score"]);
+        }
+    }
+    assert_eq!(body(4)["data"], body(3)["data"]);
 }
 
 #[test]
@@ -148,7 +220,7 @@ fn an_interrupted_output_is_continued() {
             0 => String::new(),
             number => format!(" ({number} in earlier runs)"),
         };
-        let summary = format!("6 requests answered{before}, 0 failed\n");
+        let summary = format!("6 requests{before}: 6 succeeded, 0 failed\n");
         assert!(outcome.stderr.contains(&summary), "{}", outcome.stderr);
         let continued = output(folder.path());
         let kept = if earlier == 0 { 0 } else { ends[earlier - 1] };

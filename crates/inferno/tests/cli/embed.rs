@@ -1,17 +1,18 @@
 //! `inferno embed`, and the server's embeddings and scores, with encoders and rerankers: compared with transformers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inferno::{
     EngineOptions, KvDType, LoadOptions, LocalRequest, LocalServer, Model, ResponsePart,
     ServerOptions,
 };
+use inferno_gguf::{Gguf, GgufWriter};
 use serde_json::{Value, json};
 
 use crate::support::Run;
 
 /// A fixture of `inferno-model`.
-fn encoder(name: &str) -> PathBuf {
+pub fn encoder(name: &str) -> PathBuf {
     let fixtures =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
     fixtures.join("encoders").join(name)
@@ -22,7 +23,7 @@ fn answers(name: &str) -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-fn embed(model: &str, args: &[&str]) -> Run {
+pub fn embed(model: &str, args: &[&str]) -> Run {
     Run::inferno().args(["embed", "-m"]).args([encoder(model)]).args(args)
 }
 
@@ -103,12 +104,18 @@ fn encoders_and_rerankers_generate_no_text() {
         let error = run.failure(1).stderr;
         assert!(error.contains(expected), "{error}");
     }
+    // The first reason is that it is an encoder, not that it has no chat template.
+    for command in [&["chat"][..], &["generate", "--chat"]] {
+        let run = Run::inferno().args(command).args(["a cat", "-m"]).args([encoder("bert.gguf")]);
+        let error = run.failure(1).stderr;
+        assert!(error.contains("this model computes embeddings"), "{error}");
+    }
     let error = embed("bert.gguf", &["--query", "a", "b"]).failure(1).stderr;
     assert!(error.contains("no classifier"), "{error}");
 }
 
 /// A server with a fixture, whose keys and values are exact.
-fn server(model: &str) -> LocalServer {
+pub fn server(model: &str) -> LocalServer {
     let options = LoadOptions { kv_dtype: Some(KvDType::F32), ..LoadOptions::default() };
     let model = Model::open(encoder(model)).map(|model| model.with_options(options));
     let model = model.and_then(|model| model.load()).expect("a model");
@@ -117,7 +124,7 @@ fn server(model: &str) -> LocalServer {
 }
 
 /// The status and the body of the answer.
-fn post(server: &LocalServer, path: &str, body: &Value) -> (u16, Value) {
+pub fn post(server: &LocalServer, path: &str, body: &Value) -> (u16, Value) {
     let header = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
     let request = LocalRequest {
         method: "POST".to_owned(),
@@ -292,8 +299,13 @@ fn the_server_embeds_with_an_encoder_and_refuses_to_generate() {
     assert_close(&numbers(&answer["data"][0]["embedding"]), &state);
     let (_, answer) = post(&server, "/api/embed", &json!({"input": "a cat", "model": "m"}));
     assert_eq!(numbers(&answer["embeddings"][0]).len(), 32);
-    let (_, answer) = post(&server, "/embedding", &json!({"content": "a cat"}));
-    assert_eq!(numbers(&answer[0]["embedding"][0]).len(), 32);
+    let embedding = |request| post(&server, "/embedding", &request).1[0]["embedding"][0].clone();
+    let vector = embedding(json!({"content": "a cat"}));
+    assert_eq!(numbers(&vector).len(), 32);
+    assert_eq!(embedding(json!({"input": "a cat"})), vector);
+    assert_eq!(embedding(json!({"input": "a cat", "content": "a dog"})), vector);
+    let (status, answer) = post(&server, "/embedding", &json!({}));
+    assert_eq!(status, 400, "{answer}");
 
     for (path, request) in [
         ("/v1/completions", json!({"prompt": "a"})),
@@ -302,5 +314,81 @@ fn the_server_embeds_with_an_encoder_and_refuses_to_generate() {
     ] {
         let (status, answer) = post(&server, path, &request);
         assert_eq!(status, 400, "{path}: {answer}");
+    }
+    let request = json!({"messages": [{"role": "user", "content": "a"}]});
+    let (status, answer) = post(&server, "/v1/chat/completions", &request);
+    assert_eq!(status, 400, "{answer}");
+    let message = answer["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("this model computes embeddings"), "{message}");
+}
+
+/// A copy of a reranker whose classifier has three outputs.
+fn with_three_outputs(path: &Path) {
+    let gguf = Gguf::open(encoder("xlm-roberta-reranker.gguf")).expect("a fixture");
+    let factor = |name: &str| if name.starts_with("cls.output.") { 3 } else { 1 };
+    let mut writer = GgufWriter::new(gguf.metadata()).expect("valid metadata");
+    for info in gguf.tensors() {
+        let mut dims = info.dims().to_vec();
+        if let Some(rows) = dims.last_mut() {
+            *rows *= factor(info.name());
+        }
+        writer.add_tensor(info.name(), &dims, info.ggml_type()).expect("a valid tensor");
+    }
+    let mut payloads = writer.create(path).expect("the folder is writable");
+    for info in gguf.tensors() {
+        let payload = gguf.data(info).repeat(factor(info.name()));
+        payloads.append(info.name(), &payload).expect("the size fits");
+    }
+    payloads.finish().expect("all tensors are written");
+}
+
+#[test]
+fn a_classifier_of_several_outputs_ranks_no_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("labels.gguf");
+    with_three_outputs(&path);
+    let path = path.to_str().expect("a path in UTF-8");
+    let error = embed(path, &["--query", "a", "b"]).failure(1).stderr;
+    assert!(error.contains("3 outputs instead of one score"), "{error}");
+    let outputs = lines(&embed(path, &["a"]).success().stdout)[0]["embedding"].clone();
+    assert_eq!(numbers(&outputs).len(), 3);
+    let (status, answer) =
+        post(&server(path), "/v1/rerank", &json!({"query": "a", "documents": ["b"]}));
+    assert_eq!(status, 400, "{answer}");
+    let message = answer["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("3 outputs instead of one score"), "{message}");
+}
+
+#[test]
+fn checkpoints_of_rerankers_have_the_scores_of_transformers() {
+    let checkpoint = |name: &str| {
+        let fixtures =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../inferno-convert/tests/fixtures");
+        fixtures.join(name)
+    };
+    let judge = answers("qwen3-judge.json");
+    let judged =
+        judge["cases"].as_array().expect("cases").iter().map(|case| numbers(&case["scores"])[0]);
+    let reference = std::fs::read_to_string(checkpoint("qwen3-classifier").join("reference.json"));
+    let classifier: Value =
+        serde_json::from_str(&reference.expect("a fixture")).expect("it is JSON");
+    let classified = classifier["pairs"].as_array().expect("pairs").iter();
+    let classified = classified.map(|pair| pair["score"].as_f64().expect("a score"));
+    for (name, answers, scores) in [
+        ("qwen3-judge", &judge, judged.collect::<Vec<_>>()),
+        ("qwen3-classifier", &classifier, classified.collect()),
+    ] {
+        let pairs = answers["pairs"].as_array().expect("pairs");
+        for (pair, score) in pairs.iter().zip(scores) {
+            let [query, document] =
+                ["query", "document"].map(|key| pair[key].as_str().expect("a text"));
+            let run =
+                Run::inferno().args(["embed", "--kv-dtype", "f32", "-m"]).args([checkpoint(name)]);
+            let output = run.args(["--query", query, document]).success().stdout;
+            assert_close(
+                &[lines(&output)[0]["relevance_score"].as_f64().expect("a score")],
+                &[score],
+            );
+        }
     }
 }

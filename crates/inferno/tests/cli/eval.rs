@@ -172,5 +172,46 @@ fn few_shot_examples_must_suffice() {
     let run = Run::inferno().args(["eval", "--few-shot", "3", "--few-shot-file"]);
     let run = run.args([data("mmlu_dev.jsonl")]).args(["-m"]).args([model()]);
     let found = run.args([data("mmlu.jsonl")]).failure(1).stderr;
-    assert!(found.contains("only 2 of 3 examples"), "{found}");
+    assert!(found.contains("mmlu_dev.jsonl has only 2 of 3 examples for line 1 of "), "{found}");
+    assert!(found.contains("mmlu.jsonl, which must be of its subject"), "{found}");
+}
+
+#[test]
+fn samples_do_not_replace_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str, source: &Path| {
+        let path = folder.path().join(name);
+        fs::copy(source, &path).unwrap();
+        path
+    };
+    let gguf = copy("model.gguf", &model());
+    let questions = copy("questions.jsonl", &data("questions.jsonl"));
+    let examples = copy("examples.jsonl", &data("questions.jsonl"));
+    let other = copy("other.jsonl", &data("texts.jsonl"));
+    let eval = |samples: &Path| {
+        let run = Run::inferno().args(["eval", "--few-shot", "1", "--few-shot-file"]);
+        let run = run.args([&examples]).args(["-m"]).args([&gguf]).args(["--samples"]);
+        run.args([samples]).args([&questions])
+    };
+    for (samples, is_forced, code, message) in [
+        (&gguf, true, 2, "is the model file itself"),
+        (&questions, true, 2, "is also an input of this command"),
+        (&examples, true, 2, "is also an input of this command"),
+        (&other, false, 1, "exists; choose another name, or pass --force"),
+    ] {
+        let before = fs::read(samples).unwrap();
+        let run = if is_forced { eval(samples).args(["--force"]) } else { eval(samples) };
+        let stderr = run.failure(code).stderr;
+        assert!(stderr.contains(message), "{stderr}");
+        assert!(fs::read(samples).unwrap() == before, "{}", samples.display());
+    }
+    eval(&other).args(["--force"]).success();
+    let written = fs::read_to_string(&other).unwrap();
+    assert!(written.contains("log_likelihoods"), "{written}");
+
+    // Standard output is for the samples alone.
+    let printed = eval(Path::new("-")).current_dir(folder.path()).success();
+    assert_eq!(printed.stdout, written);
+    assert!(printed.stderr.contains("| acc |"), "{}", printed.stderr);
+    assert!(!folder.path().join("-").exists());
 }

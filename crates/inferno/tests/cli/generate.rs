@@ -337,6 +337,25 @@ fn a_missing_model_is_reported_with_a_hint() {
 }
 
 #[test]
+fn a_folder_without_a_checkpoint_is_reported_with_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = || {
+        Run::inferno()
+            .args(["generate", "-m"])
+            .args([folder.path()])
+            .args([PROMPT])
+            .failure(1)
+            .stderr
+    };
+    let expected =
+        "config.json not found; expected a GGUF file, or a folder with a Hugging Face checkpoint";
+    assert!(message().contains(expected), "{}", message());
+    fs::write(folder.path().join("q8_0.gguf"), "").unwrap();
+    let expected = "config.json not found; pass the GGUF file in the folder instead: q8_0.gguf";
+    assert!(message().contains(expected), "{}", message());
+}
+
+#[test]
 fn an_empty_prompt_generates_text() {
     let any = greedy("4").args([""]).success();
     assert!(!any.stdout.trim().is_empty());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Run, expected, fixture, model};
 use inferno::ImportanceMatrix;
-use inferno_gguf::{GgmlType, Gguf};
+use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 
 /// Tokens of a chunk of the fixtures.
 const CHUNK: &str = "64";
@@ -274,6 +274,26 @@ fn mistakes_are_reported_before_the_work() {
     assert!(stderr.contains("both must be of the same model"), "{stderr}");
 }
 
+#[test]
+fn inputs_are_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = text(folder.path());
+    let copy = folder.path().join("copy.gguf");
+    fs::copy(model(), &copy).unwrap();
+    let (model_bytes, text_bytes) = (fs::read(&copy).unwrap(), fs::read(&text).unwrap());
+    for (output, message) in [
+        (copy.as_path(), "is the model file itself"),
+        (&text, "is also an input of this command"),
+        (Path::new("-"), "cannot be written to standard output"),
+    ] {
+        let run = imatrix(&copy, &text).args(["--force", "-o"]).args([output]);
+        let stderr = run.failure(2).stderr;
+        assert!(stderr.contains(message), "{stderr}");
+    }
+    assert!(fs::read(&copy).unwrap() == model_bytes && fs::read(&text).unwrap() == text_bytes);
+    assert!(!folder.path().join("-").exists());
+}
+
 fn quantize(input: &Path, output: &Path, recipe: &str) -> Run {
     Run::inferno().args(["quantize", "--force"]).args([input, output]).args([recipe])
 }
@@ -327,6 +347,107 @@ fn the_importance_changes_what_is_written_and_threads_do_not() {
     assert!(one != written("1", None));
 }
 
+/// Writes the statistics of the model with other beginnings of the names of tensors.
+fn write_renamed(path: &Path, names: &[(&[u8; 6], &[u8; 6])]) {
+    let mut bytes = fs::read(statistics("qwen3.gguf")).unwrap();
+    for (from, to) in names {
+        while let Some(at) = bytes.windows(6).position(|window| window == &from[..]) {
+            bytes[at..at + 6].copy_from_slice(&to[..]);
+        }
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_matrix_without_any_weight_of_the_model_is_rejected_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let [output, foreign] = ["out.gguf", "foreign.gguf"].map(|name| folder.path().join(name));
+    write_renamed(&foreign, &[(b"blk.0.", b"enc.0."), (b"blk.1.", b"enc.1.")]);
+    let run = quantize(&model(), &output, "q4_k_m").args(["--imatrix"]).args([&foreign]);
+    let stderr = run.failure(1).stderr;
+    assert!(stderr.contains("foreign.gguf: the importance matrix has no entry"), "{stderr}");
+    assert!(!output.exists());
+}
+
+#[test]
+fn formats_without_a_choice_of_scales_reject_a_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.gguf");
+    let checkpoint =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-convert/tests/fixtures/qwen3moe");
+    for recipe in ["f16", "q8_0", "int8"] {
+        let convert = Run::inferno().args(["convert"]).args([&checkpoint, &output]);
+        for run in [quantize(&model(), &output, recipe), convert.args(["--type", recipe])] {
+            let stderr = run.args(["--imatrix"]).args([statistics("qwen3.gguf")]).failure(2).stderr;
+            assert!(stderr.contains("requires a format with a choice of scales"), "{stderr}");
+            assert!(stderr.contains(recipe), "{stderr}");
+            assert!(!output.exists());
+        }
+    }
+}
+
+#[test]
+fn embeddings_without_an_entry_are_encoded_as_without_a_matrix() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.gguf");
+    let written = |matrix: bool| {
+        let mut run = quantize(&model(), &output, "q4_0").args(["--pure"]);
+        if matrix {
+            run = run.args(["--imatrix"]).args([statistics("qwen3.gguf")]);
+        }
+        run.success();
+        let gguf = Gguf::open(&output).unwrap();
+        ["token_embd.weight", "blk.0.attn_q.weight"].map(|name| {
+            let info = gguf.tensor(name).unwrap();
+            assert_eq!(info.ggml_type(), GgmlType::Q4_0);
+            gguf.data(info).to_vec()
+        })
+    };
+    let ([embeddings, query], [plain_embeddings, plain_query]) = (written(true), written(false));
+    assert!(embeddings == plain_embeddings);
+    assert!(query != plain_query);
+}
+
+#[test]
+fn a_matrix_that_nothing_is_encoded_with_is_not_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["first.gguf", "second.gguf"].map(|name| folder.path().join(name));
+    let quantize = |input: &Path, output: &Path| {
+        quantize(input, output, "q4_0")
+            .args(["--pure"])
+            .args(["--imatrix"])
+            .args([statistics("qwen3.gguf")])
+    };
+    quantize(&model(), &first).success();
+    // All weights have the format already.
+    let stripped = folder.path().join("stripped.gguf");
+    without_provenance(&first, &stripped);
+    quantize(&stripped, &second).success();
+    for (path, expected) in [(&first, true), (&second, false)] {
+        let gguf = Gguf::open(path).unwrap();
+        let keys = gguf.metadata().iter().filter(|(key, _)| key.starts_with("quantize.imatrix"));
+        assert_eq!(keys.count() > 0, expected);
+    }
+}
+
+/// Copies a file without the keys that describe its importance matrix.
+fn without_provenance(path: &Path, copy: &Path) {
+    let gguf = Gguf::open(path).unwrap();
+    let mut metadata = Metadata::new();
+    for (key, value) in gguf.metadata().iter().filter(|(key, _)| !key.starts_with("quantize.")) {
+        metadata.insert(key, value.clone());
+    }
+    let mut writer = GgufWriter::new(&metadata).unwrap();
+    for info in gguf.tensors() {
+        writer.add_tensor(info.name(), info.dims(), info.ggml_type()).unwrap();
+    }
+    let mut payloads = writer.create(copy).unwrap();
+    for info in gguf.tensors() {
+        payloads.append(info.name(), &gguf.data(info)).unwrap();
+    }
+    payloads.finish().unwrap();
+}
+
 #[test]
 fn matrices_that_do_not_match_the_model_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -334,20 +455,15 @@ fn matrices_that_do_not_match_the_model_are_rejected() {
     let run = quantize(&model(), &output, "q4_k_m").args(["--imatrix"]);
     let stderr = run.args([statistics("qwen3moe.gguf")]).failure(1).stderr;
     assert!(stderr.contains("it is of another model"), "{stderr}");
-    let run = quantize(&model(), &output, "q8_0").args(["--imatrix"]).args([model()]);
+    let run = quantize(&model(), &output, "q4_k_m").args(["--imatrix"]).args([model()]);
     assert!(run.failure(1).stderr.contains("not an importance matrix"));
     // Without an entry, other formats are encoded without the importance.
     let only_second = folder.path().join("second.gguf");
-    let mut bytes = fs::read(statistics("qwen3.gguf")).unwrap();
-    for (from, to) in [(&b"blk.0."[..], &b"blk.7."[..])] {
-        while let Some(at) = bytes.windows(6).position(|window| window == from) {
-            bytes[at..at + 6].copy_from_slice(to);
-        }
-    }
-    fs::write(&only_second, bytes).unwrap();
+    write_renamed(&only_second, &[(b"blk.0.", b"blk.7.")]);
     let run = quantize(&model(), &output, "q4_k_m").args(["--imatrix"]).args([&only_second]);
     let stderr = run.success().stderr;
     assert!(stderr.contains("no entry for blk.0."), "{stderr}");
+    assert!(stderr.contains("which is quantized without one"), "{stderr}");
     let run = quantize(&model(), &output, "iq2_xxs").args(["--imatrix"]).args([&only_second]);
     let stderr = run.failure(2).stderr;
     assert!(stderr.contains("the one specified has no entry for it"), "{stderr}");

@@ -164,3 +164,40 @@ fn what_cannot_be_compared_is_rejected() {
     let other = run.args([&stored]).failure(1).stderr;
     assert!(other.contains("only models with the same vocabulary can be compared"), "{other}");
 }
+
+#[test]
+fn a_base_does_not_replace_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = text(folder.path());
+    let before = fs::read(&text).unwrap();
+    let flags = ["--context", "32", "--force", "--kl-divergence-base"];
+    let stderr = perplexity(&flags, &[&text, &text]).failure(2).stderr;
+    assert!(stderr.contains("is also an input of this command"), "{stderr}");
+    assert_eq!(fs::read(&text).unwrap(), before);
+    let run = perplexity(&flags, &[Path::new("-"), &text]).current_dir(folder.path());
+    let stderr = run.failure(2).stderr;
+    assert!(stderr.contains("cannot be written to standard output"), "{stderr}");
+    assert!(!folder.path().join("-").exists());
+}
+
+#[test]
+fn chunks_limit_the_windows_of_models_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = text(folder.path());
+    let (base, stored) = (model(), folder.path().join("base.kld"));
+    let flags = ["--context", "32", "--chunks", "2", "--kl-divergence-base"];
+    perplexity(&flags, &[&stored, &text]).success();
+    let whole = folder.path().join("whole.kld");
+    perplexity(&["--context", "32", "--kl-divergence-base"], &[&whole, &text]).success();
+    let flags = ["-o", "json", "--requantize", "q4_0", "--kl-divergence"];
+    let of_stored = json(&perplexity(&flags, &[&stored]).success());
+    assert_eq!(number(&of_stored, "/windows"), 2.0);
+    let flags = ["-o", "json", "--requantize", "q4_0", "--chunks", "2", "--kl-divergence"];
+    assert_eq!(json(&perplexity(&flags, &[&whole]).success()), of_stored);
+    let flags = [&["--context", "32"], &flags[..]].concat();
+    let of_model = json(&perplexity(&flags, &[&base, &text]).success());
+    assert_eq!(number(&of_model, "/windows"), 2.0);
+    let difference =
+        number(&of_model, "/kl_divergence/mean") - number(&of_stored, "/kl_divergence/mean");
+    assert!(difference.abs() < 1e-4, "{difference}");
+}

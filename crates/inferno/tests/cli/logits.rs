@@ -121,3 +121,53 @@ fn perplexity_matches_transformers() {
         (found["perplexity"].as_f64().unwrap(), expected["perplexity"].as_f64().unwrap());
     assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
 }
+
+#[test]
+fn options_of_llama_perplexity_are_understood() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.txt");
+    let content = expected()["text"].as_str().unwrap().to_owned();
+    fs::write(&text, &content).unwrap();
+    let perplexity = |flags: &[&str], text: &std::path::Path| {
+        let run = Run::inferno().args(["perplexity", "-m"]).args([model()]).args(flags);
+        run.args([text]).success()
+    };
+    let whole = perplexity(&["-c", "32"], &text).stdout;
+    for same in
+        [&["--ppl-stride", "0"][..], &["--stride", "32"], &["--chunks", "-1"], &["--chunks", "999"]]
+    {
+        assert_eq!(perplexity(&[&["-c", "32"], same].concat(), &text).stdout, whole, "{same:?}");
+    }
+    // Two windows of 32 tokens: 15 are scored in each, and windows that overlap need fewer tokens.
+    let run = Run::inferno().args(["tokenize", "--no-bos", "-m"]).args([model()]);
+    let tokens: Vec<u32> = serde_json::from_str(&run.args([&content]).success().stdout).unwrap();
+    for (stride, num_tokens) in [("0", 64), ("8", 40)] {
+        let run = Run::inferno().args(["tokenize", "--decode", "-m"]).args([model()]);
+        let start = run.args([format!("{:?}", &tokens[..num_tokens])]).success().stdout;
+        let short = folder.path().join("short.txt");
+        fs::write(&short, start).unwrap();
+        let flags = ["-c", "32", "--ppl-stride", stride];
+        let limited = perplexity(&[&flags[..], &["--chunks", "2"]].concat(), &text);
+        assert_eq!(limited.stdout, perplexity(&flags, &short).stdout);
+        assert!(limited.stderr.contains("2 windows of 32 tokens"), "{}", limited.stderr);
+    }
+}
+
+#[test]
+fn a_window_longer_than_the_context_of_the_model_is_reduced() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.txt");
+    fs::write(&text, expected()["text"].as_str().unwrap().repeat(2)).unwrap();
+    let perplexity = |flags: &[&str]| {
+        let run = Run::inferno().args(["perplexity", "-m"]).args([model()]).args(flags);
+        run.args([&text]).success()
+    };
+    let longest = perplexity(&["-c", "256"]);
+    assert!(!longest.stderr.contains("warning"), "{}", longest.stderr);
+    let reduced = perplexity(&["-c", "2048"]);
+    assert_eq!(reduced.stdout, longest.stdout);
+    let warning =
+        "warning: the model supports a context of 256 tokens; --context 2048 was reduced to it";
+    assert!(reduced.stderr.contains(warning), "{}", reduced.stderr);
+    assert_eq!(perplexity(&["-c", "0"]).stdout, longest.stdout);
+}

@@ -8,6 +8,7 @@ mod compatibility;
 mod config;
 mod conversation;
 mod embed;
+mod embed_messages;
 mod embedded;
 mod ember;
 mod eval;

@@ -38,12 +38,14 @@ impl SpecBuilder<'_> {
             true => Some(self.norm(self.tensors, "cls.norm", width)?),
             false => None,
         };
+        let num_outputs = output.as_ref().map_or(width, |output| output.weight.rows);
         Ok(Some(ClassifierSpec {
             pooling,
             dense: dense.map(|dense| (dense, facts.activation)),
             norm,
             output,
-            has_softmax: facts.has_softmax,
+            // Of a single output, a softmax would be 1.
+            has_softmax: facts.has_softmax && num_outputs > 1,
             labels: self.keys.strings("classifier.output_labels")?,
         }))
     }

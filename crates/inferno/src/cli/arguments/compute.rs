@@ -4,7 +4,7 @@ use clap::builder::PossibleValue;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_gguf::{Gguf, TensorInfo};
-use inferno_model::Requantize;
+use inferno_model::{ModelSpec, Requantize};
 use inferno_tensor::DType;
 
 use crate::cli::arguments::device::{DeviceArg, GpuLayers};
@@ -86,7 +86,7 @@ impl ComputeArgs {
             requantize: self.requantize,
             context_length,
             cache_tokens: None,
-            kv_dtype: self.kv_dtype,
+            kv_dtype: self.kv_dtype(checkpoint),
             limits,
             ..LoadOptions::default()
         }
@@ -94,6 +94,19 @@ impl ComputeArgs {
 }
 
 impl ComputeArgs {
+    /// The format of the KV cache, unless the model has none.
+    fn kv_dtype(&self, checkpoint: &Gguf) -> Option<KvDType> {
+        let caches = |_: &KvDType| {
+            // What is wrong with a file is reported later.
+            ModelSpec::from_checkpoint(checkpoint).map_or(true, |spec| spec.is_causal)
+        };
+        let used = self.kv_dtype.filter(caches);
+        if self.kv_dtype.is_some() && used.is_none() {
+            print_note("warning: --kv-dtype has no effect: this model has no KV cache");
+        }
+        used
+    }
+
     /// The number of layers whose experts the processor computes.
     fn cpu_expert_layers(&self) -> Option<usize> {
         if self.cpu_experts { Some(usize::MAX) } else { self.cpu_expert_layers }

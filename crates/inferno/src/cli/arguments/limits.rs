@@ -53,15 +53,22 @@ impl ContextArgs {
             return Ok(None);
         };
         let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
-        if requested > limit && !self.strict_context {
-            print_note(&format!(
-                "warning: the model supports a context of {limit} tokens; --context {requested} was reduced to it"
-            ));
-        }
-        Ok(Some(match requested {
-            0 => limit,
-            _ if self.strict_context => requested,
-            _ => requested.min(limit),
+        Ok(Some(match self.strict_context && requested > 0 {
+            true => requested,
+            false => within_limit(requested, limit),
         }))
+    }
+}
+
+/// Returns a requested context length, reduced with a warning if it exceeds the model's maximum, which 0 stands for.
+pub(crate) fn within_limit(requested: usize, limit: usize) -> usize {
+    if requested > limit {
+        print_note(&format!(
+            "warning: the model supports a context of {limit} tokens; --context {requested} was reduced to it"
+        ));
+    }
+    match requested {
+        0 => limit,
+        _ => requested.min(limit),
     }
 }

@@ -27,10 +27,15 @@ impl ReportFormat {
         json: impl FnOnce() -> Value,
     ) -> Result<(), Error> {
         let mut output = Output::new();
-        match self {
-            Self::Md => output.write(tables)?,
-            Self::Json => output.line(json())?,
-        }
+        output.write(self.text(tables, json))?;
         output.flush()
+    }
+
+    /// Returns a report as text that ends with a line break.
+    pub(crate) fn text(self, tables: &impl Display, json: impl FnOnce() -> Value) -> String {
+        match self {
+            Self::Md => tables.to_string(),
+            Self::Json => format!("{}\n", json()),
+        }
     }
 }

@@ -137,7 +137,26 @@ impl ServedModelArgs {
             warm_up: true,
             ..load
         });
-        Ok(self.speculate.with_draft_model(model)?)
+        match model.spec()?.has_logits() {
+            true => Ok(self.speculate.with_draft_model(model)?),
+            false => {
+                self.warn_of_generation();
+                Ok(model)
+            }
+        }
+    }
+
+    /// Warns of options that have no effect for a model that generates no text.
+    fn warn_of_generation(&self) {
+        let others = [
+            ("--reasoning", self.reasoning.switch().is_some()),
+            ("--reasoning-budget", OrDefault::value_of(self.reasoning_budget).is_some()),
+            ("--chat-template", self.chat_template.is_some()),
+        ];
+        let others = others.into_iter().filter_map(|(option, is_given)| is_given.then_some(option));
+        for option in self.speculate.given().chain(others) {
+            print_note(&format!("warning: {option} has no effect: this model generates no text"));
+        }
     }
 
     /// Returns whether only the memory that the model needs is printed, by [`report_memory`](Self::report_memory).
@@ -210,6 +229,11 @@ impl ServedModelArgs {
         self.served_model_name.is_empty() || self.served_model_name.iter().any(|it| it == ANY_NAME)
     }
 
+    /// Returns the name of the model in responses.
+    pub(crate) fn name(&self, checkpoint: &Gguf) -> String {
+        self.names(checkpoint).swap_remove(0)
+    }
+
     /// Returns the names of the model; responses contain the first.
     fn names(&self, checkpoint: &Gguf) -> Vec<String> {
         let names: Vec<_> =
@@ -228,6 +252,13 @@ impl ServedModelArgs {
 pub(crate) struct PreparedModel {
     model: Model,
     template: Option<ChatTemplate>,
+}
+
+impl PreparedModel {
+    /// Whether the model generates text.
+    pub(crate) fn generates_text(&self) -> bool {
+        self.model.check_generates().is_ok()
+    }
 }
 
 /// Checks that the part of a model for the GPU fits in its memory, as far as that is known.

@@ -5,6 +5,7 @@ use inferno_engine::DraftOptions;
 
 use crate::cli::arguments::model::{model_source, open};
 use crate::cli::arguments::values::number_in;
+use crate::cli::terminal::note::print_note;
 use crate::{BatchLimits, Error, LoadOptions, Model, ModelSource};
 
 /// The largest number of draft tokens. Each needs a row of logits on the device and on the host.
@@ -51,6 +52,16 @@ impl SpeculateArgs {
         self.speculate > 0 || self.has_draft_model()
     }
 
+    /// Returns the options that request drafts.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let options = [
+            ("--speculate", self.speculate > 0),
+            ("--draft-model", self.draft_model.is_some()),
+            ("--draft-head", self.draft_head),
+        ];
+        options.into_iter().filter_map(|(option, is_given)| is_given.then_some(option))
+    }
+
     fn has_draft_model(&self) -> bool {
         self.draft_model.is_some() || self.draft_head
     }
@@ -70,6 +81,12 @@ impl SpeculateArgs {
     ///
     /// **Errors**: those of [`open`], [`Model::with_draft_model`] and [`Model::with_prediction_head`].
     pub(crate) fn with_draft_model(&self, model: Model) -> Result<Model, Error> {
+        if self.has_draft_model() && self.draft_min > self.draft_max {
+            print_note(&format!(
+                "warning: --draft-min {} has no effect above --draft-max {}",
+                self.draft_min, self.draft_max
+            ));
+        }
         let options = DraftOptions {
             max_num_drafts: self.draft_max,
             min_num_drafts: self.draft_min,

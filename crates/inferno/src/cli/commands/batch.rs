@@ -12,7 +12,10 @@ use inferno_engine::EngineOptions;
 use inferno_server::{LocalServer, ServerOptions};
 
 use crate::Error;
-use crate::batch::{BatchCounts, BatchProgress, BatchRequests, BatchRun, BatchStream, resume};
+use crate::batch::{
+    BatchCounts, BatchProgress, BatchRequests, BatchRun, BatchStream, FailureCount, Failures,
+    OtherModel, resume,
+};
 use crate::cli::arguments::served_model::{PreparedModel, ServedModelArgs};
 use crate::cli::failure::Failure;
 use crate::cli::input::STDIN_PATH;
@@ -32,8 +35,8 @@ const MAX_IN_FLIGHT: usize = 256;
 ///
 /// Each line of IN is a request such as
 /// {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": […]}}
-/// with the url /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings or /v1/messages. Line N of OUT answers
-/// request N of IN: {"id": …, "custom_id": …, "response": {"status_code": 200, "request_id": …,
+/// with the url /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1/rerank or
+/// /v1/score. Line N of OUT answers request N of IN: {"id": …, "custom_id": …, "response": {"status_code": 200, "request_id": …,
 /// "body": {…}}, "error": null}. A request that cannot be sent has an error and no response.
 ///
 /// Many requests are computed at once (--max-num-seqs). If OUT exists, answers that it already contains are not computed again,
@@ -87,9 +90,10 @@ impl BatchArgs {
         }
         let (reader, input_bytes) = open_input(&input)?;
         let mut requests = BatchRequests::new(reader, options.limits.max_body_bytes).peekable();
-        let (mut writer, earlier) = open_output(&input, &output, &mut requests)?;
+        let name = self.model.name(model.checkpoint());
+        let (mut writer, earlier) = open_output(&input, &output, &name, &mut requests)?;
         if earlier.num_requests > 0 && requests.peek().is_none() {
-            return report(&BatchProgress::default(), earlier, None);
+            return report(BatchProgress::default(), earlier, &output, None);
         }
         let model = self.model.prepare(model)?;
         let server = self.server(model, options)?;
@@ -102,7 +106,7 @@ impl BatchArgs {
         let started = Instant::now();
         let progress = answer(&run, requests, &mut *writer, input_bytes)?;
         let work = Work::since(started, &server);
-        report(&progress, earlier, Some(work))
+        report(progress, earlier, &output, Some(work))
     }
 
     /// The number of requests at once. Sequences of the same length end in the same step, and then as many others are ready.
@@ -137,10 +141,11 @@ fn open_input(input: &BatchStream) -> Result<(Box<dyn BufRead + Send>, u64), Err
     Ok((Box::new(BufReader::new(file)), size))
 }
 
-/// Opens the output, after the answers that it contains.
+/// Opens the output, after the answers that it contains; warns if another model than `model` wrote some.
 fn open_output(
     input: &BatchStream,
     output: &BatchStream,
+    model: &str,
     requests: &mut Requests,
 ) -> Result<(Box<dyn Write>, BatchCounts), Error> {
     let BatchStream::File(path) = output else {
@@ -149,8 +154,20 @@ fn open_output(
     if !path.exists() {
         ensure_creatable(path)?;
     }
-    let resumed = resume(path, requests, |error| input.unreadable(error))?;
+    let resumed = resume(path, model, requests, |error| input.unreadable(error))?;
+    if let Some(other) = &resumed.other_model {
+        warn_of_other_model(path, model, other);
+    }
     Ok((Box::new(resumed.file), resumed.counts))
+}
+
+fn warn_of_other_model(path: &Path, model: &str, other: &OtherModel) {
+    let OtherModel { name, num_answers } = other;
+    print_note(&printable(&format!(
+        "warning: {} contains {} of the model {name} instead of {model}; delete it or choose another output to answer all requests with {model}",
+        path.display(),
+        count(*num_answers, "answer"),
+    )));
 }
 
 /// Answers the requests, with a progress bar.
@@ -209,20 +226,27 @@ impl Work {
 ///
 /// **Errors**: [`Failure::Reported`] if a request failed, in this run or in an earlier one.
 fn report(
-    progress: &BatchProgress,
+    progress: BatchProgress,
     earlier: BatchCounts,
+    output: &BatchStream,
     work: Option<Work>,
 ) -> Result<(), Failure> {
     for report in &progress.reports {
         print_note(&format!("warning: {}", printable(report)));
     }
-    let failed = progress.counts.num_failed + earlier.num_failed;
-    let requests = count(progress.counts.num_requests + earlier.num_requests, "request");
     let before = match earlier.num_requests {
         0 => String::new(),
         number => format!(" ({number} in earlier runs)"),
     };
-    print_note(&format!("{requests} answered{before}, {failed} failed"));
+    let num_requests = progress.counts.num_requests + earlier.num_requests;
+    let mut failures = earlier.failures;
+    failures.extend(progress.counts.failures);
+    let failed = failures.num_requests();
+    print_note(&format!(
+        "{}{before}: {} succeeded, {failed} failed",
+        count(num_requests, "request"),
+        num_requests - failed
+    ));
     if let Some(Work { elapsed, prompt_tokens, generated_tokens }) = work {
         let seconds = elapsed.as_secs_f64();
         print_note(&format!(
@@ -230,8 +254,23 @@ fn report(
             generated_tokens as f64 / seconds
         ));
     }
-    match failed {
-        0 => Ok(()),
-        _ => Err(Failure::Reported),
+    if failed == 0 {
+        return Ok(());
+    }
+    report_failures(&failures, output);
+    Err(Failure::Reported)
+}
+
+/// Prints how many requests failed for each reason, and how to retry them.
+fn report_failures(failures: &Failures, output: &BatchStream) {
+    for FailureCount { code, num_requests, message } in failures.counts() {
+        let first = if *num_requests == 1 { "" } else { "the first: " };
+        print_note(&printable(&format!("{num_requests} failed with {code}: {first}{message}")));
+    }
+    if let BatchStream::File(path) = output {
+        print_note(&printable(&format!(
+            "hint: repeating the command does not retry failed requests; write them to another input, as docs/batch.md explains, or delete {} to answer all requests again",
+            path.display()
+        )));
     }
 }

@@ -177,6 +177,7 @@ impl ChatOptions {
             dry_run::report(&model, dry_run::REDUCE_CONTEXT)?;
             return Ok(None);
         }
+        model.check_generates()?;
         let metadata = model.checkpoint().metadata();
         let params = GenerationParams {
             sampling: self.sampling.params(metadata)?,

@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::TypedValueParser;
+use inferno_convert::supported_classes;
 use inferno_gguf::{GgmlType, Gguf};
 use inferno_model::{ModelError, ModelSpec};
+use inferno_tokenizer::pre_tokenizers;
 
-use super::quantize::{open_matrix, write_quantized};
+use super::quantize::{check_matrix_use, open_matrix, write_quantized};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::output::Output;
 use crate::{
     Conversion, ConvertOptions, Error, QuantizeOptions, QuantizedWeights, Recipe, WeightType,
 };
@@ -36,8 +39,8 @@ Examples:
   inferno generate -m Qwen3-0.6B --requantize q8_0 \"The sky is\"")]
 pub(crate) struct ConvertArgs {
     /// Folder of the checkpoint
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "list")]
+    folder: Option<PathBuf>,
     /// File to write
     #[arg(value_name = "OUT")]
     output: Option<PathBuf>,
@@ -66,6 +69,9 @@ pub(crate) struct ConvertArgs {
     /// Overwrite OUT if it exists
     #[arg(long)]
     force: bool,
+    /// Print the classes of models that can be converted, and the names of pre-tokenizers
+    #[arg(long, exclusive = true)]
+    list: bool,
     /// Number of threads to use [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
@@ -115,9 +121,9 @@ impl OutputType {
         }
     }
 
-    /// Whether weights are quantized.
-    fn is_quantized(self) -> bool {
-        matches!(self, Self::Recipe(recipe) if !matches!(recipe, Recipe::F32 | Recipe::F16 | Recipe::Bf16))
+    /// Whether weights are encoded with an importance matrix.
+    fn uses_importance(self) -> bool {
+        matches!(self, Self::Recipe(recipe) if recipe.uses_importance())
     }
 
     /// The recipe for `gguf`, whose weights have the [type](Self::weight_type) of this one.
@@ -134,28 +140,27 @@ impl OutputType {
 
 impl ConvertArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.list {
+            return Ok(print_supported()?);
+        }
+        let folder = self.folder.unwrap_or_default();
         let Some(output) = self.output.or(self.outfile) else {
             let message =
                 "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
             return Err(Failure::Usage(message.to_owned()));
         };
-        if self.imatrix.is_some() && !self.output_type.is_quantized() {
-            let message = format!(
-                "--imatrix requires a quantized type, for example --type q4_k_m; the type is {}",
-                self.output_type
-            );
-            return Err(Failure::Usage(message));
-        }
+        let uses_importance = self.output_type.uses_importance();
+        check_matrix_use(self.imatrix.as_deref(), &self.output_type, uses_importance)?;
         let options =
             ConvertOptions { weight_type: self.output_type.weight_type(), pre_tokenizer: self.pre };
-        let conversion = Conversion::open(&self.folder, &options)?;
+        let conversion = Conversion::open(&folder, &options)?;
         conversion.notes().iter().for_each(|note| print_note(&format!("note: {note}")));
         let gguf = conversion.into_gguf()?;
         ModelSpec::from_checkpoint(&gguf).map_err(|error| match error {
             ModelError::MissingTensor { .. }
             | ModelError::TensorShape { .. }
             | ModelError::UnusedTensors { .. } => {
-                Error::InconsistentCheckpoint { path: self.folder.clone(), source: Box::new(error) }
+                Error::InconsistentCheckpoint { path: folder.clone(), source: Box::new(error) }
             }
             error => error.into(),
         })?;
@@ -171,4 +176,20 @@ impl ConvertArgs {
         };
         write_quantized(&gguf, &output, options, "converting")
     }
+}
+
+/// Prints the classes of models that can be converted, and the names of pre-tokenizers.
+fn print_supported() -> Result<(), Error> {
+    let mut names: Vec<_> = pre_tokenizers().flat_map(|it| it.names().iter().copied()).collect();
+    names.sort_unstable();
+    let mut output = Output::new();
+    output.line("Classes of models (architectures in config.json):")?;
+    for class in supported_classes() {
+        output.line(format_args!("  {class}"))?;
+    }
+    output.line("\nPre-tokenizers of byte-level vocabularies (--pre):")?;
+    for name in names {
+        output.line(format_args!("  {name}"))?;
+    }
+    output.flush()
 }

@@ -10,6 +10,7 @@ use inferno_engine::{
     EmbeddingForm, EmbeddingRequest, EngineError, EngineHandle, EngineOptions, Event, EventStream,
     Pooling, SubmitError,
 };
+use inferno_model::ModelSpec;
 use inferno_tokenizer::{EncodeOptions, PairLimits, TokenPair};
 
 use crate::cli::arguments::compute::ComputeArgs;
@@ -20,6 +21,7 @@ use crate::cli::arguments::values::positive;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::{read_file, read_stdin};
+use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::{BatchLimits, Error, LoadOptions, LoadedModel, Model};
 use output::{EmbedFormat, EmbedOutput};
@@ -91,14 +93,15 @@ impl EmbedArgs {
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
-        let texts = self.inputs()?;
+        self.warn_of_unused();
+        let inputs = self.inputs()?;
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
-        let requests = self.requests(&texts, &loaded, room)?;
+        let requests = self.requests(&inputs, &loaded, room)?;
         let engine = loaded.engine(EngineOptions::default())?;
         let results = compute(&engine.handle(), requests)?;
         let mut output = EmbedOutput::new(self.format);
         match self.query {
-            Some(_) => output.ranking(&texts, &results)?,
+            Some(_) => output.ranking(&inputs.texts, &results)?,
             None => {
                 let is_per_token = matches!(self.pooling, Some(PoolingArg::None));
                 let row_len = is_per_token.then(|| engine.handle().hidden_size());
@@ -110,26 +113,53 @@ impl EmbedArgs {
         Ok(())
     }
 
-    /// The texts of arguments, files and standard input.
-    fn inputs(&self) -> Result<Vec<String>, Error> {
-        let mut texts = self.texts.clone();
-        let files = self.file.iter().map(|path| read_file(path));
-        let from_stdin = self.texts.is_empty() && self.file.is_empty();
-        let contents = files.chain(from_stdin.then(read_stdin));
-        for content in contents {
-            texts.extend(content?.lines().map(str::to_owned));
+    /// Warns of options that have no effect with others.
+    fn warn_of_unused(&self) {
+        let is_per_token = matches!(self.pooling, Some(PoolingArg::None));
+        let form =
+            [("--dimensions", self.dimensions.is_some()), ("--no-normalize", self.no_normalize)];
+        for (option, is_set) in form {
+            let reason = match self.query {
+                Some(_) => "with --query: documents are scored by the outputs of a classifier",
+                None if is_per_token => {
+                    "with --pooling none: hidden states are printed as they are"
+                }
+                None => continue,
+            };
+            if is_set {
+                print_note(&format!("warning: {option} has no effect {reason}"));
+            }
         }
-        Ok(texts)
+    }
+
+    /// The texts of arguments, files and standard input.
+    fn inputs(&self) -> Result<Inputs, Error> {
+        let mut inputs = Inputs::default();
+        inputs.add("argument ", self.texts.iter().map(String::as_str));
+        for path in &self.file {
+            let name = match path.as_os_str() == "-" {
+                true => "standard input".into(),
+                false => path.display().to_string(),
+            };
+            inputs.add(&format!("{name}, line "), read_file(path)?.lines());
+        }
+        if self.texts.is_empty() && self.file.is_empty() {
+            inputs.add("standard input, line ", read_stdin()?.lines());
+        }
+        Ok(inputs)
     }
 
     fn requests(
         &self,
-        texts: &[String],
+        inputs: &Inputs,
         model: &LoadedModel,
         room: usize,
     ) -> Result<Vec<EmbeddingRequest>, Failure> {
         let pooling = match (&self.query, self.pooling) {
-            (Some(_), None | Some(PoolingArg::Rank)) => Pooling::Rank,
+            (Some(_), None | Some(PoolingArg::Rank)) => {
+                model.core().check_reranker()?;
+                Pooling::Rank
+            }
             (Some(_), Some(_)) => {
                 let message = "--query requires the outputs of a classifier: omit --pooling";
                 return Err(Failure::Usage(message.to_owned()));
@@ -141,18 +171,54 @@ impl EmbedArgs {
         let form = EmbeddingForm { normalize: !self.no_normalize, dimensions: self.dimensions };
         let template = RerankTemplate::from_metadata(model.checkpoint().metadata())?;
         let limits = PairLimits { whole: self.truncate.then_some(room), second: None };
-        let request = |text: &String| {
-            let TokenPair { ids, second_segment } = match (&self.query, &template) {
-                (Some(query), Some(template)) => TokenPair {
-                    ids: template.encode(model.tokenizer(), query, text, limits),
-                    second_segment: None,
-                },
-                (Some(query), None) => model.tokenizer().encode_pair(query, text, limits),
-                (None, _) => of_text(text, limits.whole, model),
-            };
-            EmbeddingRequest { second_segment, form, ..EmbeddingRequest::new(ids, pooling) }
+        let encode = |text: &str| match (&self.query, &template) {
+            (Some(query), Some(template)) => TokenPair {
+                ids: template.encode(model.tokenizer(), query, text, limits),
+                second_segment: None,
+            },
+            (Some(query), None) => model.tokenizer().encode_pair(query, text, limits),
+            (None, _) => of_text(text, limits.whole, model),
         };
-        Ok(texts.iter().map(request).collect())
+        let is_maximum = room >= ModelSpec::from_checkpoint(model.checkpoint())?.context_length;
+        let request = |(index, text): (usize, &String)| {
+            let TokenPair { ids, second_segment } = encode(text);
+            if ids.len() > room {
+                let of_query = self.query.as_ref().map(|_| encode("").ids.len());
+                let (context_length, num_tokens) = (room, ids.len());
+                return Err(match of_query.filter(|&num_tokens| num_tokens > room) {
+                    Some(num_tokens) => {
+                        Error::QueryExceedsContext { num_tokens, context_length, is_maximum }
+                    }
+                    None => {
+                        let input = inputs.name(index);
+                        Error::InputExceedsContext { input, num_tokens, context_length, is_maximum }
+                    }
+                });
+            }
+            Ok(EmbeddingRequest { second_segment, form, ..EmbeddingRequest::new(ids, pooling) })
+        };
+        Ok(inputs.texts.iter().enumerate().map(request).collect::<Result<_, _>>()?)
+    }
+}
+
+/// The texts of a command, and where they come from.
+#[derive(Default)]
+struct Inputs {
+    texts: Vec<String>,
+    /// The first text of each source, and the beginning of the names of its texts.
+    sources: Vec<(usize, String)>,
+}
+
+impl Inputs {
+    fn add<'t>(&mut self, source: &str, texts: impl Iterator<Item = &'t str>) {
+        self.sources.push((self.texts.len(), source.to_owned()));
+        self.texts.extend(texts.map(str::to_owned));
+    }
+
+    /// The name of a text for messages.
+    fn name(&self, index: usize) -> String {
+        let source = self.sources.iter().rev().find(|(first, _)| *first <= index);
+        source.map_or_else(String::new, |(first, name)| format!("{name}{}", index - first + 1))
     }
 }
 

@@ -19,9 +19,10 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::evaluation::{FewShot, Task, TaskOptions, TaskResult, evaluate};
-use crate::output_file::ensure_writable;
+use crate::output_file::{ensure_not_input, ensure_not_read, ensure_writable, is_stdout};
 use crate::plural::count;
 use crate::{BatchLimits, Error, LoadOptions, Model};
 use report::{EvaluationReport, sample_lines};
@@ -70,9 +71,13 @@ pub(crate) struct EvalArgs {
     /// Text between a context and a choice; \n, \t and \\ are escapes [default: a space]
     #[arg(long, value_name = "TEXT", default_value = " ", hide_default_value = true)]
     target_delimiter: String,
-    /// Write the result of each sample to this file, one JSON object per line
+    /// Write the result of each sample to this file, one JSON object per line; - writes them to standard output, and the
+    /// report to standard error
     #[arg(long, value_name = "FILE")]
     samples: Option<PathBuf>,
+    /// Overwrite the file of --samples if it exists
+    #[arg(long, requires = "samples")]
+    force: bool,
     /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Md)]
     output: ReportFormat,
@@ -92,10 +97,10 @@ impl EvalArgs {
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
-        let tasks = self.read_tasks()?;
-        if let Some(path) = &self.samples {
-            ensure_writable(path)?;
+        if let Some(path) = self.samples_file() {
+            self.check_samples_file(path, &model)?;
         }
+        let tasks = self.read_tasks()?;
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
         let interrupt = Interrupt::watch();
         let bar = DelayedBar::steps("evaluating");
@@ -111,12 +116,37 @@ impl EvalArgs {
             Err(Error::Cancelled) => return Err(Failure::Interrupted),
             results => results?,
         };
-        if let Some(path) = &self.samples {
-            write_samples(path, &results)?;
-        }
         note_truncated(&results);
         let report = EvaluationReport { results: &results };
+        match (&self.samples, self.samples_file()) {
+            (Some(_), None) => {
+                print_samples(&results)?;
+                print_note(self.output.text(&report, || report.json()).trim_end());
+                return Ok(());
+            }
+            (_, Some(path)) => write_samples(path, &results)?,
+            (None, None) => {}
+        }
         Ok(self.output.print(&report, || report.json())?)
+    }
+
+    /// Returns the file for the results of samples, if they are written to one.
+    fn samples_file(&self) -> Option<&Path> {
+        self.samples.as_deref().filter(|path| !is_stdout(path))
+    }
+
+    /// Checks the file for the results of samples before the work.
+    ///
+    /// **Errors**: [`Error::OutputIsInput`], [`Error::OutputIsOtherInput`], [`Error::OutputExists`]; a file that cannot be
+    /// written.
+    fn check_samples_file(&self, path: &Path, model: &Model) -> Result<(), Error> {
+        ensure_not_input(model.checkpoint(), path)?;
+        ensure_not_read(self.tasks.iter().chain(&self.few_shot_file), path)?;
+        // Pipes and devices have nothing to lose.
+        if path.is_file() && !self.force {
+            return Err(Error::OutputExists { path: path.to_owned() });
+        }
+        ensure_writable(path)
     }
 
     /// Opens the model, for many sequences.
@@ -163,6 +193,13 @@ impl EvalArgs {
             None => path.display().to_string(),
         }
     }
+}
+
+/// Prints the results of samples.
+fn print_samples(results: &[TaskResult]) -> Result<(), Error> {
+    let mut output = Output::new();
+    results.iter().flat_map(sample_lines).try_for_each(|line| output.line(line))?;
+    output.flush()
 }
 
 fn write_samples(path: &Path, results: &[TaskResult]) -> Result<(), Error> {

@@ -211,6 +211,7 @@ impl GenerateArgs {
         }
         let prompt = self.read_prompt()?;
         let model = model()?;
+        model.check_generates()?;
         self.check_outputs(&model)?;
         let metadata = model.checkpoint().metadata();
         let sampling = self.sampling.params(metadata)?;

@@ -19,7 +19,9 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
-use crate::output_file::{ensure_creatable, replaceable};
+use crate::output_file::{
+    ensure_creatable, ensure_named, ensure_not_input, ensure_not_read, replaceable,
+};
 use crate::plural::count;
 use crate::{
     BatchLimits, Error, ImatrixFormat, ImatrixOptions, ImportanceMatrix, LoadOptions, Model,
@@ -30,8 +32,8 @@ use summary::Summary;
 /// Compute an importance matrix, which makes quantized models more accurate
 ///
 /// Runs the model on a calibration text and writes how large the inputs of each weight are, for inferno quantize --imatrix and
-/// for llama.cpp. The text should resemble what the model will be used for; a few hundred chunks are enough. Ctrl-C stops after
-/// the current chunk and writes what was collected.
+/// for llama.cpp. The text should resemble what the model will be used for; 100 chunks are enough for dense models, mixtures of
+/// experts need more. Ctrl-C stops after the current chunk and writes what was collected.
 ///
 /// Without --file, matrices of earlier runs are only combined.
 #[derive(clap::Args)]
@@ -129,11 +131,20 @@ impl ImatrixArgs {
             MatrixFormat::Gguf => "imatrix.gguf",
             MatrixFormat::Dat => "imatrix.dat",
         }));
+        ensure_named(named)?;
+        let calibration = match &self.file {
+            Some(text) => Some((text, self.model()?)),
+            None => None,
+        };
+        if let Some((text, model)) = &calibration {
+            ensure_not_input(model.checkpoint(), named)?;
+            ensure_not_read([text], named)?;
+        }
         let output = replaceable(named, self.force)?;
         ensure_creatable(&output)?;
         let mut matrix = self.inputs()?;
-        let is_interrupted = match &self.file {
-            Some(text) => self.collect(text, &output, &mut matrix)?,
+        let is_interrupted = match calibration {
+            Some((text, model)) => self.collect(text, &model, &output, &mut matrix)?,
             None => false,
         };
         matrix.write(&output, self.output_format.into())?;
@@ -164,18 +175,20 @@ impl ImatrixArgs {
             ..LoadOptions::default().limits
         };
         let options = self.compute.options(&checkpoint, Some(self.context), limits);
-        Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
+        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
+        model.check_generates()?;
+        Ok(model)
     }
 
     /// Adds the statistics of a text, and writes them to `output` every few chunks. Returns whether Ctrl-C was pressed.
     fn collect(
         &self,
         text_path: &Path,
+        model: &Model,
         output: &Path,
         matrix: &mut ImportanceMatrix,
     ) -> Result<bool, Failure> {
         let text = read_file(text_path)?;
-        let model = self.model()?;
         let options = ImatrixOptions {
             first_chunk: self.from_chunk,
             max_chunks: OrDefault::value_of(self.chunks),
@@ -187,7 +200,7 @@ impl ImatrixArgs {
         let loading = DelayedBar::bytes("loading");
         let bar = DelayedBar::steps("collecting");
         collect_importance(
-            &model,
+            model,
             &text,
             matrix,
             options,

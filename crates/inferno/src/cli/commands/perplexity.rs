@@ -11,9 +11,10 @@ use inferno_model::ModelSpec;
 use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
+use crate::cli::arguments::limits::within_limit;
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
 use crate::cli::arguments::report_format::ReportFormat;
-use crate::cli::arguments::values::positive;
+use crate::cli::arguments::values::{OrDefault, or_default, positive, whole};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
@@ -56,14 +57,16 @@ pub(crate) struct PerplexityArgs {
     /// Text file to score; - reads standard input. A file of log-probabilities contains the text
     #[arg(value_name = "FILE")]
     text: Option<PathBuf>,
-    /// Window length in tokens; not set by the context of other commands in the environment or in inferno.toml
-    /// [default: 512, or that of the file of log-probabilities]
-    #[arg(short, long, value_name = "N", value_parser = positive)]
+    /// Window length in tokens, at most the model's maximum context, which 0 selects; not set by the context of other
+    /// commands in the environment or in inferno.toml [default: 512, or that of the file of log-probabilities]
+    #[arg(short, long, value_name = "N", value_parser = whole::<usize>)]
     context: Option<usize>,
-    /// Tokens from the start of one window to the start of the next [default: the window length]
-    #[arg(long, value_name = "N", value_parser = positive)]
-    #[arg(conflicts_with_all = ["kl_divergence", "kl_divergence_base"])]
+    /// Tokens from the start of one window to the start of the next; 0 for the window length [default: 0]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     stride: Option<usize>,
+    /// Maximum number of windows to score [default: all]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(positive))]
+    chunks: Option<OrDefault<usize>>,
     /// Compare with this model, or with the log-probabilities in this file
     #[arg(long, value_name = "BASE")]
     kl_divergence: Option<Option<PathBuf>>,
@@ -83,8 +86,15 @@ pub(crate) struct PerplexityArgs {
 
 impl PerplexityArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if self.context.is_some_and(|context| context < MIN_WINDOW) {
+        if self.context.is_some_and(|context| (1..MIN_WINDOW).contains(&context)) {
             return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
+        }
+        let is_compared = self.kl_divergence.is_some() || self.kl_divergence_base.is_some();
+        if is_compared && self.stride().is_some() {
+            return Err(Failure::Usage(
+                "--stride cannot be used with --kl-divergence or --kl-divergence-base, whose windows are adjacent"
+                    .to_owned(),
+            ));
         }
         let base = match (&self.kl_divergence, &self.kl_divergence_base) {
             (None, None) => return self.measure(),
@@ -109,22 +119,45 @@ impl PerplexityArgs {
 
     /// Measures the perplexity.
     fn measure(self) -> Result<(), Failure> {
-        let window = self.context.unwrap_or(DEFAULT_WINDOW);
-        let model = self.model(self.source.open()?, window, &self.compute)?;
+        let checkpoint = self.source.open()?;
+        let window = self.window(&checkpoint)?;
+        let model = self.model(checkpoint, window, &self.compute)?;
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
         let text = read_file(self.text()?)?;
         let tokenizer = model.tokenizer()?;
-        let tokens = tokenizer.encode(&text, ENCODING);
+        let mut tokens = tokenizer.encode(&text, ENCODING);
+        let stride = self.stride();
+        self.limit_windows(&mut tokens, window, stride.unwrap_or(window));
         let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
         let bar = DelayedBar::steps("scoring");
-        let options = PerplexityOptions { window, stride: self.stride, bos: tokenizer.added_bos() };
+        let options = PerplexityOptions { window, stride, bos: tokenizer.added_bos() };
         let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
             bar.show(so_far.num_windows as u64, so_far.total_windows as u64);
         });
         drop(bar);
         Ok(self.print(&result?, window)?)
+    }
+
+    /// Returns the window length for a model, in tokens.
+    ///
+    /// **Errors**: an unknown architecture or invalid metadata.
+    fn window(&self, checkpoint: &Gguf) -> Result<usize, Error> {
+        let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
+        Ok(within_limit(self.context.unwrap_or(DEFAULT_WINDOW), limit))
+    }
+
+    /// Returns the tokens between the starts of windows; `None` for adjacent ones.
+    fn stride(&self) -> Option<usize> {
+        self.stride.filter(|&stride| stride > 0)
+    }
+
+    /// Removes the tokens after the last window to score.
+    fn limit_windows(&self, tokens: &mut Vec<u32>, window: usize, stride: usize) {
+        if let Some(num_windows) = OrDefault::value_of(self.chunks) {
+            tokens.truncate((num_windows - 1).saturating_mul(stride).saturating_add(window));
+        }
     }
 
     /// Prints a perplexity over windows of this length.
@@ -157,6 +190,8 @@ impl PerplexityArgs {
             ..LoadOptions::default().limits
         };
         let options = compute.options(&checkpoint, Some(window), limits);
-        Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
+        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
+        model.check_generates()?;
+        Ok(model)
     }
 }

@@ -1,6 +1,7 @@
 //! `inferno quantize`: converts a model to a smaller format.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +90,7 @@ impl QuantizeArgs {
             };
             return Err(Failure::Usage(message.to_owned()));
         };
+        check_matrix_use(self.imatrix.as_deref(), &recipe, recipe.uses_importance())?;
         let gguf = open_file(&self.input)?;
         let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;
         let options = QuantizeOptions {
@@ -103,6 +105,20 @@ impl QuantizeArgs {
             num_threads: self.threads,
         };
         write_quantized(&gguf, &self.output, options, "quantizing")
+    }
+}
+
+/// Checks that `--imatrix` is not specified with a format that does not use it.
+pub(super) fn check_matrix_use(
+    path: Option<&Path>,
+    format: &dyn fmt::Display,
+    uses_importance: bool,
+) -> Result<(), Failure> {
+    match path.is_some() && !uses_importance {
+        true => Err(Failure::Usage(format!(
+            "--imatrix requires a format with a choice of scales, for example q4_k_m; {format} has none"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -126,10 +142,14 @@ pub(super) fn write_quantized(
     options: QuantizeOptions<'_>,
     label: &'static str,
 ) -> Result<(), Failure> {
-    let matrix = options.importance;
     let interrupt = Interrupt::watch();
     let bar = DelayedBar::bytes(label);
+    let mut unchecked_matrix = options.importance;
     let result = quantize(gguf, output, options, &mut |progress| {
+        // Now that the work has begun, everything else is valid.
+        if let Some(matrix) = unchecked_matrix.take() {
+            note_missing(gguf, matrix);
+        }
         bar.show(progress.done_bytes, progress.total_bytes);
         match interrupt.is_requested() {
             true => ControlFlow::Break(()),
@@ -138,9 +158,6 @@ pub(super) fn write_quantized(
     });
     drop(bar);
     let tensors = result?;
-    if let Some(matrix) = matrix {
-        note_missing(gguf, matrix);
-    }
     report(gguf, &tensors, output)
 }
 
@@ -156,7 +173,7 @@ fn note_missing(gguf: &Gguf, matrix: &ImportanceMatrix) {
     let missing: Vec<&str> = names.filter(|name| matrix.entry(name).is_none()).collect();
     if !missing.is_empty() {
         print_note(&format!(
-            "warning: the importance matrix has no entry for {}, which was quantized without one",
+            "warning: the importance matrix has no entry for {}, which is quantized without one",
             and_others(&missing)
         ));
     }

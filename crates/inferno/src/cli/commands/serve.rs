@@ -92,7 +92,7 @@ impl ServeArgs {
         let has_keys = !options.api_keys.is_empty();
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
-        self.print_address(scheme, server.address(), has_keys);
+        self.print_address(scheme, server.address(), has_keys, model.generates_text());
         server.run(move || self.load(model)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {
@@ -103,8 +103,8 @@ impl ServeArgs {
         })
     }
 
-    /// Prints the address of the server and, for people, how to use it.
-    fn print_address(&self, scheme: &str, address: SocketAddr, has_keys: bool) {
+    /// Prints the address of the server and, for people, how to use it, with a model that `can_chat` or not.
+    fn print_address(&self, scheme: &str, address: SocketAddr, has_keys: bool, can_chat: bool) {
         print_line(&format!("listening on {scheme}://{address}"));
         if let LogFormatArg::Json = self.log_format {
             return;
@@ -113,7 +113,9 @@ impl ServeArgs {
             true => format!("localhost:{}", address.port()),
             false => address.to_string(),
         };
-        print_line(&format!("open {scheme}://{host} in a browser to chat"));
+        if can_chat {
+            print_line(&format!("open {scheme}://{host} in a browser to chat"));
+        }
         if !has_keys && !address.ip().is_loopback() {
             print_line(
                 "warning: other machines can use this server without a key; set --api-key or --api-key-file",

@@ -7,10 +7,12 @@ use inferno_engine::{
     EngineError, KlBase, KlDivergence, Runner, StoredLogits, TextWindows, kl_divergence,
     store_logits,
 };
+use inferno_model::ModelSpec;
 use inferno_tokenizer::Tokenizer;
 
 use super::report::KlReport;
-use super::{DEFAULT_WINDOW, ENCODING, PerplexityArgs};
+use super::{ENCODING, PerplexityArgs};
+use crate::cli::arguments::limits::within_limit;
 use crate::cli::arguments::model::{open, with_loading_bar};
 use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::dry_run;
@@ -18,33 +20,39 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::free_memory::free_bytes;
-use crate::output_file::{ensure_creatable, ensure_not_input, replaceable, temporary_next_to};
+use crate::output_file::{
+    ensure_creatable, ensure_named, ensure_not_input, ensure_not_read, replaceable,
+    temporary_next_to,
+};
 use crate::{Error, Model, ModelSource};
 
 /// A comparison with a base, or the preparation of one.
 pub(super) struct Comparison<'a> {
     args: &'a PerplexityArgs,
-    window: usize,
 }
 
 impl<'a> Comparison<'a> {
     pub(super) fn new(args: &'a PerplexityArgs) -> Self {
-        Self { args, window: args.context.unwrap_or(DEFAULT_WINDOW) }
+        Self { args }
     }
 
     /// Writes the log-probabilities of the model to a file, whole or not at all, and prints its perplexity.
     pub(super) fn store(self, path: &Path) -> Result<(), Failure> {
-        let model = self.model(self.window)?;
+        ensure_named(path)?;
+        let checkpoint = self.args.source.open()?;
+        let window = self.args.window(&checkpoint)?;
+        let model = self.args.model(checkpoint, window, &self.args.compute)?;
         if self.args.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
         ensure_not_input(model.checkpoint(), path)?;
+        ensure_not_read(&self.args.text, path)?;
         let path = replaceable(path, self.args.force)?;
         ensure_creatable(&path)?;
         let file = temporary_next_to(&path).map_err(|error| Error::io(&path, error))?;
         let tokenizer = model.tokenizer()?;
         let text = read_file(self.args.text()?)?;
-        let text = windows(&tokenizer, &text, self.window);
+        let text = self.windows(&tokenizer, &text, window);
         let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
         let bar = DelayedBar::steps("scoring");
         let mut output = BufWriter::new(&file);
@@ -54,7 +62,7 @@ impl<'a> Comparison<'a> {
         drop((bar, output));
         let result = result?;
         file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
-        Ok(self.args.print(&result, self.window)?)
+        Ok(self.args.print(&result, window)?)
     }
 
     /// Compares the model with `base` and prints the result.
@@ -70,7 +78,9 @@ impl<'a> Comparison<'a> {
         let tokenizer = Tokenizer::from_metadata(checkpoint.metadata())?;
         let (file, text) = StoredLogits::open(path, tokenizer.added_bos())
             .map_err(|error| Error::from(EngineError::from(error)))?;
-        if let Some(context) = self.args.context.filter(|&context| context != text.window()) {
+        let limit = ModelSpec::from_checkpoint(&checkpoint)?.context_length;
+        let context = self.args.context.map(|context| within_limit(context, limit));
+        if let Some(context) = context.filter(|&context| context != text.window()) {
             return Err(Failure::Usage(format!(
                 "--context is {context}, but {} has windows of {} tokens; leave out --context",
                 path.display(),
@@ -80,6 +90,9 @@ impl<'a> Comparison<'a> {
         if let Some(given) = &self.args.text {
             self.ensure_same_text(&tokenizer, &text, given)?;
         }
+        let mut tokens = text.tokens().to_vec();
+        self.args.limit_windows(&mut tokens, text.window(), text.window());
+        let text = TextWindows::new(tokens, text.window(), tokenizer.added_bos());
         let model = self.args.model(checkpoint, text.window(), &self.args.compute)?;
         if self.args.compute.dry_run {
             return dry_run::report(&model, "write a base with a smaller --context");
@@ -106,18 +119,21 @@ impl<'a> Comparison<'a> {
     }
 
     fn compare_with_model(self, base: &Path) -> Result<(), Failure> {
-        let model = self.model(self.window)?;
+        let checkpoint = self.args.source.open()?;
         let source = ModelSource::try_from(base.as_os_str().to_owned())?;
-        let checkpoint = open(Some(&source), "")?;
+        let base_checkpoint = open(Some(&source), "")?;
+        let limit = ModelSpec::from_checkpoint(&base_checkpoint)?.context_length;
+        let window = within_limit(self.args.window(&checkpoint)?, limit);
+        let model = self.args.model(checkpoint, window, &self.args.compute)?;
         let compute = self.args.compute.without_requantizing();
-        let base = self.args.model(checkpoint, self.window, &compute)?;
+        let base = self.args.model(base_checkpoint, window, &compute)?;
         if self.args.compute.dry_run {
             return dry_run::report_pair(&model, &base);
         }
         let tokenizer = model.tokenizer()?;
         let text = read_file(self.args.text()?)?;
-        let of_base = windows(&base.tokenizer()?, &text, self.window);
-        let text = windows(&tokenizer, &text, self.window);
+        let of_base = self.windows(&base.tokenizer()?, &text, window);
+        let text = self.windows(&tokenizer, &text, window);
         if of_base != text {
             return Err(Error::OtherVocabulary.into());
         }
@@ -127,8 +143,11 @@ impl<'a> Comparison<'a> {
         self.print(&mut *runner, KlBase::Model(&mut *base), &text)
     }
 
-    fn model(&self, window: usize) -> Result<Model, Error> {
-        self.args.model(self.args.source.open()?, window, &self.args.compute)
+    /// The windows of a text to score.
+    fn windows(&self, tokenizer: &Tokenizer, text: &str, window: usize) -> TextWindows {
+        let mut tokens = tokenizer.encode(text, ENCODING);
+        self.args.limit_windows(&mut tokens, window, window);
+        TextWindows::new(tokens, window, tokenizer.added_bos())
     }
 
     /// Compares and prints the result.
@@ -147,11 +166,6 @@ impl<'a> Comparison<'a> {
         let report = KlReport { result: &compared, text };
         Ok(self.args.output.unwrap_or(ReportFormat::Md).print(&report, || report.json())?)
     }
-}
-
-/// The windows of a text.
-fn windows(tokenizer: &Tokenizer, text: &str, window: usize) -> TextWindows {
-    TextWindows::new(tokenizer.encode(text, ENCODING), window, tokenizer.added_bos())
 }
 
 /// Checks that there is memory for two models at once.

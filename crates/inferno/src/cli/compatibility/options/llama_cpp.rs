@@ -315,7 +315,32 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["--path"], SERVE, Advice("other files cannot be served; use a separate web server")),
     (&["--api-prefix"], SERVE, Advice("use a reverse proxy to serve other paths")),
     (&["--slot-save-path"], SERVE, Advice("use --prefix-cache-file FILE")),
-    (&["--rerank", "--reranking"], SERVE, NoEffect { reason: ALWAYS, has_value: false }),
+    (
+        &["--rerank", "--reranking"],
+        SERVE,
+        NoEffect { reason: "/v1/rerank is served for every reranker", has_value: false },
+    ),
+    // llama-embedding
+    (&["-p", "--prompt"], &["embed"], Argument),
+    (&["--output"], &["embed"], SameAs("--format")),
+    (
+        &["--embd-normalize"],
+        &["embed"],
+        AdviceUnless(
+            &["2"],
+            "embeddings are scaled to an L2 norm of 1; use --no-normalize to print them as they are",
+        ),
+    ),
+    (
+        &["--embd-output-format"],
+        &["embed"],
+        Advice("use --format json for one JSON object per text, or --format plain for numbers"),
+    ),
+    (
+        &["--embd-separator"],
+        &["embed"],
+        Advice("pass each text as an argument, or one per line with --file"),
+    ),
     (
         &["--models-dir", "--models-max", "--models-preset"],
         SERVE,
@@ -346,7 +371,6 @@ pub(super) const OPTIONS: &[Entry] = &[
         &["perplexity"],
         Advice("use inferno eval --limit N"),
     ),
-    (&["--chunks"], &["perplexity"], Advice("pass a shorter text to score fewer windows")),
     (
         &["-pg", "-npp", "-ntg", "-npl"],
         &["bench"],

@@ -124,11 +124,7 @@ impl Model {
     ///
     /// **Errors**: [`EngineError::NoLogits`]; an unknown architecture, invalid metadata, missing tensors.
     pub(crate) fn check_generates(&self) -> Result<(), Error> {
-        let spec = self.spec()?;
-        match spec.has_logits() {
-            true => Ok(()),
-            false => Err(EngineError::NoLogits { is_reranker: spec.has_classifier() }.into()),
-        }
+        check_generates(&self.spec()?)
     }
 
     /// Builds the tokenizer that the file describes.
@@ -273,5 +269,15 @@ impl From<Gguf> for Model {
     fn from(checkpoint: Gguf) -> Self {
         let (options, device) = (LoadOptions::default(), OnceLock::new());
         Self { checkpoint: Arc::new(checkpoint), options, drafting: None, device }
+    }
+}
+
+/// Checks that a model of this kind can generate text.
+///
+/// **Errors**: [`EngineError::NoLogits`].
+pub(crate) fn check_generates(spec: &ModelSpec) -> Result<(), Error> {
+    match spec.has_logits() {
+        true => Ok(()),
+        false => Err(EngineError::NoLogits { is_reranker: spec.has_classifier() }.into()),
     }
 }

@@ -130,7 +130,7 @@ fn requests_that_fail_are_reported_in_their_line() {
     };
     let found = reasons(&outcome);
     assert!(found[0].starts_with("1 failed with invalid_json_line: this line is not"), "{found:?}");
-    assert!(found[4].starts_with("1 failed with invalid_request_error: "), "{found:?}");
+    assert!(found[4].starts_with("1 failed with invalid_type: max_tokens"), "{found:?}");
     assert_eq!(found.len(), 5);
     let hint = "hint: repeating the command does not retry failed requests";
     assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);

@@ -20,6 +20,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::DelayedBar;
+use crate::model::check_generates;
 use crate::plural::count;
 use crate::{BatchLimits, Error, LoadOptions, Model};
 use comparison::Comparison;
@@ -142,10 +143,11 @@ impl PerplexityArgs {
 
     /// Returns the window length for a model, in tokens.
     ///
-    /// **Errors**: an unknown architecture or invalid metadata.
+    /// **Errors**: an unknown architecture or invalid metadata; a model that does not generate text.
     fn window(&self, checkpoint: &Gguf) -> Result<usize, Error> {
-        let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
-        Ok(within_limit(self.context.unwrap_or(DEFAULT_WINDOW), limit))
+        let spec = ModelSpec::from_checkpoint(checkpoint)?;
+        check_generates(&spec)?;
+        Ok(within_limit(self.context.unwrap_or(DEFAULT_WINDOW), spec.context_length))
     }
 
     /// Returns the tokens between the starts of windows; `None` for adjacent ones.

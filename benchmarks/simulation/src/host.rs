@@ -9,9 +9,10 @@ use crate::cost::StepDuration;
 const ROUNDING: f64 = 2e-9;
 
 /// The steps in progress on one machine, which distributes them to its cores as an operating system does: a step begins on the
-/// core with the fewest steps, if possible that of the replica's last step, and stays there, unless another core has nothing to do. So while three replicas compute on two
-/// cores, one computes at full speed and two at half speed. Steps on different cores slow down each other by their reads of
-/// weights, for which they compete: a step that decodes much, one that computes a long prompt hardly.
+/// core with the fewest steps, if possible that of the replica's last step, and stays there, unless another core has nothing
+/// to do. So while three replicas compute on two cores, one computes at full speed and two at half speed. Steps on different
+/// cores slow down each other by their reads of weights, for which they compete: a step that decodes much, one that computes a
+/// long prompt hardly.
 #[derive(Debug)]
 pub struct Host {
     /// The number of steps that do not share cores.

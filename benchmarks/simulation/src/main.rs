@@ -126,7 +126,7 @@ struct Validate {
     tolerance: f64,
     /// Number of servers that compute at full speed together: the cores divided by the threads of a server
     #[arg(long, value_name = "N")]
-    full_speed_replicas: std::num::NonZeroU32,
+    full_speed_replicas: std::num::NonZeroUsize,
     #[command(flatten)]
     workload: Workload,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::cost::MachineCosts;
@@ -22,7 +23,7 @@ pub struct Machines {
     /// Number of replicas of a machine that compute at full speed together, its cores divided by the threads of a replica;
     /// more of them share the cores [default: all]
     #[arg(long, value_name = "N")]
-    pub full_speed_replicas: Option<std::num::NonZeroU32>,
+    pub full_speed_replicas: Option<NonZeroUsize>,
     /// Price of a machine per hour; without it, no costs are reported
     #[arg(long, value_name = "PRICE", value_parser = crate::workload::positive)]
     pub price: Option<f64>,
@@ -98,7 +99,7 @@ impl<'a> Simulation<'a> {
         let &Scenario { workload, options, machines, num_replicas, .. } = scenario;
         let replicas_per_machine = machines.replicas_per_machine as usize;
         let num_cores =
-            machines.full_speed_replicas.map_or(replicas_per_machine, |cores| cores.get() as usize);
+            machines.full_speed_replicas.map_or(replicas_per_machine, NonZeroUsize::get);
         let num_machines = scenario.num_machines();
         let mut simulation = Self {
             scenario,

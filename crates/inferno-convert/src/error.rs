@@ -106,8 +106,6 @@ pub enum ConvertError {
     UnknownArchitecture {
         /// The name in `config.json`.
         found: String,
-        /// All names.
-        known: Vec<&'static str>,
     },
     /// There are tensors of more layers than the configuration states.
     #[error(

@@ -127,15 +127,11 @@ pub(crate) fn family(config: &mut Config, folder: &Path) -> Result<&'static Fami
                 config.set("architectures", vec![text_class.unwrap_or_default()]);
                 family
             }
-            None => {
-                let known = known_classes();
-                return Err(ConvertError::UnknownArchitecture { found: class, known });
-            }
+            None => return Err(ConvertError::UnknownArchitecture { found: class }),
         },
     };
-    match (family.select, family.reranker) {
-        (Some(select), _) => select(config),
-        (None, Some(reranker)) if reranker::is_reranker(config, folder) => Ok(reranker),
-        (None, _) => Ok(family),
+    match family.select {
+        Some(select) => select(config, folder),
+        None => Ok(family),
     }
 }

@@ -17,8 +17,8 @@ pub(crate) struct Context<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// Returns the family of a configuration.
-type SelectFamily = fn(&Config) -> Result<&'static Family, ConvertError>;
+/// Returns the family of a configuration in a folder.
+type SelectFamily = fn(&Config, &Path) -> Result<&'static Family, ConvertError>;
 
 /// The name and the values of a tensor that is not in the files.
 type Constant = (&'static str, Vec<f32>);
@@ -30,10 +30,8 @@ pub(crate) struct Family {
     pub(crate) classes: &'static [&'static str],
     /// The value of `general.architecture`.
     pub(crate) architecture: &'static str,
-    /// Chooses another family by the configuration.
+    /// Chooses another family by the configuration and the folder.
     pub(crate) select: Option<SelectFamily>,
-    /// The family of the same classes for the folders of Qwen's rerankers.
-    pub(crate) reranker: Option<&'static Family>,
     /// Defaults of the configuration class in transformers, as JSON.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
@@ -64,7 +62,6 @@ impl Family {
         classes: &[],
         architecture: "",
         select: None,
-        reranker: None,
         defaults: &[],
         prepare: |_| Ok(()),
         has_common_keys: true,

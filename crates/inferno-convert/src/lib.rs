@@ -5,7 +5,8 @@
 //! result as an open GGUF file whose payloads are computed from the mapped files when they are read. So a model can be
 //! loaded, quantized or written, tensor by tensor or in smaller parts, and no tensor is in memory twice.
 //!
-//! Names, shapes and values of tensors are those that llama.cpp's converter writes, and so are the metadata, with a few keys that it omits.
+//! Names, shapes and values of tensors are those that llama.cpp's converter writes, and so are the metadata, with a few keys
+//! that it omits.
 //!
 //! ```no_run
 //! use inferno_convert::{Conversion, ConvertOptions};

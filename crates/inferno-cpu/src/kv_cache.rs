@@ -17,7 +17,7 @@ use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvValues, Kv
 use crate::memory::AlignedArray;
 pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 
-/// Bytes of the blocks that are [populated](CpuKvCache::populate): many short conversations.
+/// Bytes that are [populated](CpuKvCache::populate), of layers with a window and of the others: many short conversations.
 const POPULATED_BYTES: usize = 512 << 20;
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).

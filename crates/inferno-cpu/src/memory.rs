@@ -51,6 +51,9 @@ impl AlignedArray {
         #[cfg(target_os = "linux")]
         {
             let (pages, start, end) = (self.pages.clone(), self.start, bytes.min(self.bytes));
+            if end == 0 {
+                return;
+            }
             let populate = move || {
                 for at in (0..end).step_by(HUGE_PAGE_BYTES) {
                     let length = HUGE_PAGE_BYTES.min(end - at);
@@ -153,7 +156,7 @@ mod tests {
         const BYTES: usize = 64 << 20;
         const PAGE_BYTES: usize = 4096;
         let array = AlignedArray::zeroed(BYTES, "a test").expect("little memory");
-        // An entry of eight bytes for each page, whose last bit says that it has memory.
+        // Each page has an entry of eight bytes, whose highest bit is set if the page has memory.
         let resident_bytes = || {
             let first = array.get::<u8>().as_ptr().addr() / PAGE_BYTES;
             let mut entries = vec![0; BYTES / PAGE_BYTES * 8];

@@ -33,7 +33,7 @@ pub(crate) struct ScoreSettings {
     pub priority: i32,
 }
 
-/// Encodes pairs of texts of two fields of a request, as the file's template for reranking says if it has one.
+/// Encodes pairs of texts from two fields of a request, with the rerank template of the file if it has one.
 ///
 /// **Errors**: no pair, or too many; one that exceeds the context.
 pub(crate) fn encode_pairs<'t>(

@@ -84,7 +84,8 @@ pub struct QuantizedTensor {
 ///
 /// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
 /// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
-/// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of [`ModelSpec::from_checkpoint`]; a failed write.
+/// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
+/// [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
     output: &Path,
@@ -95,13 +96,14 @@ pub fn quantize(
     let output = replaceable(output, options.overwrite)?;
     ensure_creatable(&output)?;
     let plan = plan(gguf, options)?;
-    let used_matrix = used_matrix(&plan, options.importance)?;
+    let options =
+        QuantizeOptions { importance: used_matrix(&plan, options.importance)?, ..options };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.num_threads.unwrap_or(0))
         .build()
         .map_err(|error| Error::Threads { source: io::Error::other(error) })?;
 
-    let mut writer = GgufWriter::new(&metadata(gguf, options, used_matrix))?;
+    let mut writer = GgufWriter::new(&metadata(gguf, options))?;
     for tensor in &plan {
         tensor.declare(&mut writer)?;
     }
@@ -268,11 +270,7 @@ fn is_number(ggml_type: GgmlType) -> bool {
 }
 
 /// Returns the metadata with the new format, without shards, and with where the importance of columns comes from.
-fn metadata(
-    gguf: &Gguf,
-    options: QuantizeOptions<'_>,
-    matrix: Option<&ImportanceMatrix>,
-) -> Metadata {
+fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
     let QuantizeOptions { recipe, quantized, .. } = options;
     let mut metadata = gguf.metadata().clone();
     for key in ["split.no", "split.count", "split.tensors.count"] {
@@ -286,7 +284,7 @@ fn metadata(
         metadata.insert("general.file_type", recipe.file_type());
     }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
-    if let Some(matrix) = matrix {
+    if let Some(matrix) = options.importance {
         if let Some(path) = matrix.path() {
             metadata.insert("quantize.imatrix.file", path.display().to_string());
         }

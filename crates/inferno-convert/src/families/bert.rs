@@ -113,7 +113,7 @@ pub(super) const CAMEMBERT: Family = Family {
 
 pub(super) const XLM_ROBERTA: Family = Family {
     classes: &["XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification"],
-    select: Some(|config| {
+    select: Some(|config, _| {
         let is_rotary = config.text("position_embedding_type")? == Some("rotary");
         match is_rotary || config.get("lora_adaptations").is_some() {
             true => Ok(&JINA_BERT_V3),
@@ -172,7 +172,7 @@ const ADAPTERS: &str = "adapters";
 pub(super) const NOMIC_BERT: Family = Family {
     classes: &["NomicBertModel", "NomicBertForMaskedLM"],
     architecture: "nomic-bert",
-    select: Some(|config| {
+    select: Some(|config, _| {
         let interval = config.count_or(&["moe_every_n_layers"], 0)?;
         Ok(if interval > 0 { &NOMIC_BERT_MOE } else { &NOMIC_BERT })
     }),

@@ -9,7 +9,7 @@ use crate::pooling;
 pub(super) const MODERN_BERT: Family = Family {
     classes: &["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"],
     architecture: "modern-bert",
-    select: Some(|config| match config.is_null("local_rope_theta") {
+    select: Some(|config, _| match config.is_null("local_rope_theta") {
         true => Ok(&MODERN_BERT_WITH_ONE_BASE),
         false => Ok(&MODERN_BERT),
     }),

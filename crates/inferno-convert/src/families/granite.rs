@@ -98,7 +98,7 @@ pub(super) const GRANITE_MOE: Family = Family {
 
 pub(super) const GRANITE_HYBRID: Family = Family {
     classes: &["GraniteMoeHybridForCausalLM"],
-    select: Some(|config| {
+    select: Some(|config, _| {
         let recurrent = attention_layers(config)?.into_iter().any(|is_attention| !is_attention);
         Ok(match (recurrent, config.count_or(&["num_experts_per_tok"], 0)? > 0) {
             (true, _) => &HYBRID,

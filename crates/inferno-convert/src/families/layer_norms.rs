@@ -205,7 +205,7 @@ fn falcon_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
 pub(super) const STARCODER2: Family = Family {
     classes: &["Starcoder2ForCausalLM"],
     architecture: "starcoder2",
-    keys: |context, keys| keys.sliding_window(context.config),
+    facts: &[count("attention.sliding_window", &["sliding_window"])],
     rules: &[&[
         rename("model.layers.{}.mlp.c_fc", "blk.{}.ffn_up"),
         rename("model.layers.{}.mlp.c_proj", "blk.{}.ffn_down"),

@@ -62,7 +62,7 @@ pub(super) const ARCEE: Family =
 
 pub(super) const MISTRAL3: Family = Family {
     classes: &["Mistral3ForConditionalGeneration", "Ministral3ForCausalLM"],
-    select: Some(|config| match config.text("model_type")? {
+    select: Some(|config, _| match config.text("model_type")? {
         Some("mistral4") => Ok(&deepseek::MISTRAL4),
         _ => Ok(&MINISTRAL3),
     }),

@@ -47,7 +47,7 @@ pub(super) const NEMOTRON: Family = Family {
 
 pub(super) const NEMOTRON_H: Family = Family {
     classes: &["NemotronHForCausalLM"],
-    select: Some(|config| match has_experts(config)? {
+    select: Some(|config, _| match has_experts(config)? {
         true => Ok(&HYBRID_MOE),
         false => Ok(&HYBRID),
     }),

@@ -31,7 +31,10 @@ pub(super) const QWEN2_MOE: Family = Family {
 pub(super) const QWEN3: Family = Family {
     classes: &["Qwen3ForCausalLM", "Qwen3Model"],
     architecture: "qwen3",
-    reranker: Some(&reranker::QWEN3),
+    select: Some(|config, folder| match reranker::is_reranker(config, folder) {
+        true => Ok(&reranker::QWEN3),
+        false => Ok(&QWEN3),
+    }),
     ..QWEN2
 };
 
@@ -41,7 +44,10 @@ pub(super) const QWEN3_MOE: Family =
 pub(super) const QWEN3_VL: Family = Family {
     classes: &["Qwen3VLForConditionalGeneration"],
     architecture: "qwen3vl",
-    reranker: Some(&reranker::QWEN3_VL),
+    select: Some(|config, folder| match reranker::is_reranker(config, folder) {
+        true => Ok(&reranker::QWEN3_VL),
+        false => Ok(&QWEN3_VL),
+    }),
     keys: |context, keys| {
         pooling::keys(context, keys)?;
         deepstack(context, keys)

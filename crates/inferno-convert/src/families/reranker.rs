@@ -13,7 +13,7 @@ use crate::lazy::Lazy;
 use crate::transforms::{rows, same};
 use crate::{ConvertError, json, tokenizer};
 
-/// Qwen3-Reranker: its class is that of all decoders, its name tells it apart.
+/// Qwen3-Reranker, which has the class of other decoders and is recognized by its name.
 pub(super) const QWEN3: Family = Family {
     architecture: "qwen3",
     keys: judge,

@@ -35,7 +35,9 @@ impl<'a> Ranks<'a> {
         ranks.find(|&rank| self.tokens[rank].len() > 1 && self.pairs(rank).next().is_none())
     }
 
-    /// The merges in the order of the tokens that they create; `Err` says why there are too many.
+    /// The merges, in the order of the tokens that they create.
+    ///
+    /// **Errors**: merges larger than those of any known vocabulary.
     pub(super) fn merges(&self) -> Result<Vec<String>, String> {
         let (mut merges, mut num_bytes) = (Vec::new(), 0);
         for rank in 0..self.tokens.len() {

@@ -1,4 +1,4 @@
-//! What `inferno embed`, and other commands with encoders and rerankers, say about inputs and options.
+//! Messages of `inferno embed`, and of other commands with encoders and rerankers, about inputs and options.
 
 use serde_json::json;
 

@@ -96,15 +96,13 @@ impl ComputeArgs {
 impl ComputeArgs {
     /// The format of the KV cache, unless the model has none.
     fn kv_dtype(&self, checkpoint: &Gguf) -> Option<KvDType> {
-        let caches = |_: &KvDType| {
-            // What is wrong with a file is reported later.
-            ModelSpec::from_checkpoint(checkpoint).map_or(true, |spec| spec.is_causal)
-        };
-        let used = self.kv_dtype.filter(caches);
-        if self.kv_dtype.is_some() && used.is_none() {
-            print_note("warning: --kv-dtype has no effect: this model has no KV cache");
+        let dtype = self.kv_dtype?;
+        // What is wrong with a file is reported later.
+        if ModelSpec::from_checkpoint(checkpoint).map_or(true, |spec| spec.is_causal) {
+            return Some(dtype);
         }
-        used
+        print_note("warning: --kv-dtype has no effect: this model has no KV cache");
+        None
     }
 
     /// The number of layers whose experts the processor computes.

@@ -60,7 +60,7 @@ impl ContextArgs {
     }
 }
 
-/// Returns a requested context length, reduced with a warning if it exceeds the model's maximum, which 0 stands for.
+/// Returns a requested context length; 0 is the model's maximum, to which larger ones are reduced with a warning.
 pub(crate) fn within_limit(requested: usize, limit: usize) -> usize {
     if requested > limit {
         print_note(&format!(

@@ -187,13 +187,12 @@ impl PerplexityArgs {
         compute: &ComputeArgs,
     ) -> Result<Model, Error> {
         let spec = ModelSpec::from_checkpoint(&checkpoint)?;
+        check_generates(&spec)?;
         let limits = BatchLimits {
             max_num_logit_rows: num_logit_rows(spec.vocab_size).min(window),
             ..LoadOptions::default().limits
         };
         let options = compute.options(&checkpoint, Some(window), limits);
-        let model = Model::from(checkpoint).with_options(options.for_one_sequence());
-        model.check_generates()?;
-        Ok(model)
+        Ok(Model::from(checkpoint).with_options(options.for_one_sequence()))
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Value>, ConvertError> {
 const CONSTANTS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 
 /// Puts [`CONSTANTS`] outside strings in quotes. A key that is read as a number is then reported with its value, and
-/// the others, such as `time_step_limit` of Mamba 2, have no effect.
+/// the others, such as `time_step_limit` of a Llama model, have no effect.
 fn with_quoted_constants(text: &str) -> Cow<'_, str> {
     if !CONSTANTS.iter().any(|constant| text.contains(constant)) {
         return Cow::Borrowed(text);

@@ -25,7 +25,7 @@ mod logprobs;
 mod min_p;
 mod params;
 mod penalties;
-mod random;
+pub(crate) mod random;
 mod recommended;
 mod softmax;
 mod temperature;

@@ -307,6 +307,12 @@ pub enum Error {
         "this output cannot be written to standard output; specify the name of a file instead of -"
     )]
     OutputNotNamed,
+    /// The file to quantize holds an importance matrix.
+    #[error("{} is an importance matrix, not a model; specify it with --imatrix, next to the model to quantize", path.display())]
+    InputIsImportanceMatrix {
+        /// The file.
+        path: PathBuf,
+    },
     /// The weights to quantize are already quantized.
     #[error(
         "tensor {tensor:?} is already quantized to {found}, and requantizing loses quality; use an F32, F16 or BF16 \

@@ -13,8 +13,10 @@ mod summary;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub(crate) use collection::OUTPUT_HEAD;
 pub use collection::{ImatrixOptions, ImatrixProgress, OnChunk, collect};
 pub use error::ImatrixError;
+pub(crate) use file::is_importance_matrix;
 pub use summary::{LayerSummary, TensorSummary};
 
 /// The default length of a chunk, in tokens: that of llama.cpp.

@@ -17,6 +17,7 @@ use inferno_gguf::{GgmlType, Gguf, GgufError, GgufWriter, Metadata, TensorInfo};
 use inferno_model::{ModelSpec, TensorScales, weight_dtype};
 use inferno_tensor::DType;
 
+use crate::imatrix::is_importance_matrix;
 use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
 use crate::{Error, ImportanceMatrix};
 use conversion::{Conversion, ggml_type, replaces_scales};
@@ -82,7 +83,7 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
-/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
+/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
 /// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
 /// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
 /// [`ModelSpec::from_checkpoint`]; a failed write.
@@ -92,6 +93,10 @@ pub fn quantize(
     options: QuantizeOptions<'_>,
     on_progress: &mut dyn FnMut(QuantizeProgress) -> ControlFlow<()>,
 ) -> Result<Vec<QuantizedTensor>, Error> {
+    if is_importance_matrix(gguf) {
+        let path = gguf.paths().next().map(Path::to_owned).unwrap_or_default();
+        return Err(Error::InputIsImportanceMatrix { path });
+    }
     ensure_not_input(gguf, output)?;
     let output = replaceable(output, options.overwrite)?;
     ensure_creatable(&output)?;

@@ -141,6 +141,7 @@ fn attention_layers(config: &Config) -> Result<Vec<bool>, ConvertError> {
 fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
     granite(context, keys)?;
+    mamba::expect_unlimited_time_steps(config)?;
     let size = config.count(&["hidden_size"])?;
     keys.count("ssm.conv_kernel", config.count(&["mamba_d_conv"])?);
     keys.count("ssm.state_size", config.count(&["mamba_d_state"])?);

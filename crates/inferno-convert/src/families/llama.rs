@@ -38,6 +38,11 @@ pub(super) const LLAMA: Family = Family {
             config.set("head_dim", size);
             config.set("num_key_value_heads", heads);
         }
+        // The default of the class of Mistral; `null` is no window.
+        let has_window = config.get("sliding_window").is_some() || config.is_null("sliding_window");
+        if config.text("model_type")? == Some("mistral") && !has_window {
+            config.set("sliding_window", 4096);
+        }
         Ok(())
     },
     facts: &[count("vocab_size", &["vocab_size"]).required()],

@@ -1,5 +1,7 @@
 //! Mamba 1 and 2; Jamba and Falcon-H1, which combine them with attention.
 
+use serde_json::Value;
+
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, ViewError, count, map, rename};
@@ -126,6 +128,32 @@ pub(super) const MAMBA2: Family = Family {
     ..MAMBA
 };
 
+/// Checks that the time steps of Mamba 2, which are positive, have no limits: files have no key for them.
+pub(super) fn expect_unlimited_time_steps(config: &Config) -> Result<(), ConvertError> {
+    // Infinity is a string here, as in other software (an object with this string).
+    let is_infinite = |limit: &Value, name: &str| {
+        limit == name || limit.get("__float__").is_some_and(|limit| limit == name)
+    };
+    for key in ["time_step_limit", "mamba_dt_limit"] {
+        let Some(limits) = config.get(key) else { continue };
+        let has_none = limits.as_array().is_some_and(|limits| match &limits[..] {
+            [low, high] => {
+                let is_low = low.as_f64().is_some_and(|low| low <= 0.0);
+                (is_low || is_infinite(low, "-Infinity")) && is_infinite(high, "Infinity")
+            }
+            _ => false,
+        });
+        if !has_none {
+            return Err(invalid(
+                key,
+                "[0, Infinity], as limits of time steps cannot be stored",
+                limits,
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn mamba2(
     context: &Context<'_>,
     keys: &mut Keys,
@@ -133,6 +161,7 @@ fn mamba2(
     inner: usize,
 ) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
+    expect_unlimited_time_steps(config)?;
     recurrent(keys, size);
     let head = config.count_or(&["mamba_d_head", "head_dim"], 64)?.max(1);
     keys.count("ssm.conv_kernel", config.count_or(&["conv_kernel", "d_conv", "mamba_d_conv"], 4)?);

@@ -186,6 +186,7 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
             .iter()
             .for_each(|key| keys.remove(key));
     }
+    mamba::expect_unlimited_time_steps(config)?;
     let kinds = layers(config)?;
     let heads = config.count(&["mamba_num_heads", "n_heads", "num_heads"])?;
     keys.count("ssm.conv_kernel", config.count(&["conv_kernel", "mamba_d_conv"])?);

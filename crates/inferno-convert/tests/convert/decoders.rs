@@ -12,11 +12,11 @@ use inferno_backend::ReferenceBackend;
 use inferno_convert::{Conversion, ConvertError, ConvertOptions, WeightType};
 use inferno_gguf::{Gguf, GgufWriter, Metadata};
 use inferno_model::Model;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use self::support::{Feed, ReferenceLogits, logits};
-use crate::checkpoint::{Tensors, floats, tokenizer, write_tensors};
+use crate::checkpoint::{Tensors, floats, llama, tokenizer, write, write_tensors};
 
 /// Norm of the difference relative to that of the logits.
 const MAX_RELATIVE_ERROR: f64 = 1e-4;
@@ -164,4 +164,26 @@ fn biases_by_distance_of_falcon_are_rejected() {
 #[test]
 fn bamba_rotates_half_of_each_head() {
     check("bamba");
+}
+
+#[test]
+fn the_window_of_mistral_has_the_default_of_its_class() {
+    let (mut config, tensors) = llama();
+    let mut window = |model_type: &str, window: Option<Value>| {
+        config["model_type"] = json!(model_type);
+        config.as_object_mut().unwrap().remove("sliding_window");
+        if let Some(window) = window {
+            config["sliding_window"] = window;
+        }
+        let folder = tempdir().expect("a folder");
+        write(folder.path(), &config, &tensors);
+        let conversion = Conversion::open(folder.path(), &ConvertOptions::default());
+        let gguf = conversion.expect("it is converted").into_gguf().expect("a valid file");
+        gguf.metadata().optional::<u32>("llama.attention.sliding_window").unwrap()
+    };
+    assert_eq!(window("mistral", None), Some(4096));
+    assert_eq!(window("mistral", Some(Value::Null)), None);
+    assert_eq!(window("mistral", Some(json!(16))), Some(16));
+    assert_eq!(window("mixtral", None), None);
+    assert_eq!(window("llama", Some(json!(16))), None);
 }

@@ -112,6 +112,32 @@ fn numbers_that_json_does_not_have_are_errors_only_for_keys_that_are_read() {
 }
 
 #[test]
+fn limits_of_time_steps_are_reported() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mamba2");
+    let folder = tempdir().expect("a folder");
+    for file in fs::read_dir(&fixture).expect("the fixture") {
+        let file = file.expect("a file");
+        fs::copy(file.path(), folder.path().join(file.file_name())).expect("it is copied");
+    }
+    let path = folder.path().join("config.json");
+    let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut set = |limits: Value, infinity: &str| {
+        config["time_step_limit"] = limits;
+        fs::write(&path, config.to_string().replace("\"infinity\"", infinity)).unwrap();
+    };
+    let unlimited = [json!([0.0, "infinity"]), json!([0, "Infinity"]), Value::Null];
+    for limits in unlimited.into_iter().chain([json!([0.0, {"__float__": "Infinity"}])]) {
+        set(limits, "Infinity");
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    }
+    for limits in [json!([0.001, "infinity"]), json!([0.0, 0.1]), json!("none")] {
+        set(limits, "Infinity");
+        let message = message_in(folder.path());
+        assert!(message.contains("\"time_step_limit\": expected [0, Infinity]"), "{message}");
+    }
+}
+
+#[test]
 fn tensors_without_a_role_are_named() {
     check(
         |_, tensors| {

@@ -18,13 +18,13 @@ const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
 
 /// A stream of random numbers that its seed determines.
 #[derive(Debug, Clone)]
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u128,
     increment: u128,
 }
 
 impl Random {
-    pub(super) fn from_seed(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         Self::new(u128::from(seed), STREAM)
     }
 
@@ -37,7 +37,7 @@ impl Random {
     }
 
     /// Uniform in `[0, 1)`, of 53 random bits.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * UNIT
     }
 

@@ -11,7 +11,7 @@ use super::{ImatrixError, ImportanceMatrix, InputStatistics};
 use crate::{EncodeOptions, Error, Model};
 
 /// Name of the output head's tensor.
-const OUTPUT_HEAD: &str = "output.weight";
+pub(crate) const OUTPUT_HEAD: &str = "output.weight";
 
 /// Options of [`collect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

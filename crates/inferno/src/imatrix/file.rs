@@ -41,13 +41,18 @@ pub(super) fn read(path: &Path, chunk_size: usize) -> Result<ImportanceMatrix, I
     legacy_file::parse(&start, chunk_size)
 }
 
+/// Returns whether a GGUF file says that it holds an importance matrix.
+pub(crate) fn is_importance_matrix(gguf: &Gguf) -> bool {
+    matches!(gguf.metadata().optional::<&str>(TYPE), Ok(Some(IMATRIX)))
+}
+
 /// Reads the statistics of a GGUF file.
 ///
 /// **Errors**: a file of another type, sums or counts that are missing, of another format, or invalid.
 fn from_gguf(gguf: &Gguf, chunk_size: usize) -> Result<ImportanceMatrix, ImatrixError> {
     let metadata = gguf.metadata();
     let kind: Option<&str> = metadata.optional(TYPE)?;
-    let is_imatrix = kind == Some(IMATRIX);
+    let is_imatrix = is_importance_matrix(gguf);
     let names = gguf.tensors().iter().map(|info| info.name());
     let tensors: BTreeSet<&str> = names
         .filter_map(|name| name.strip_suffix(SUMS).or_else(|| name.strip_suffix(COUNTS)))

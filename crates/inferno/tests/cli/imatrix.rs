@@ -209,6 +209,10 @@ fn the_output_head_is_collected_on_request() {
     let matrix = open(&folder.path().join("imatrix.gguf"));
     assert_eq!(matrix.entry("output.weight").expect("the head").counts(), [320]);
     assert_eq!(matrix.entries().len(), 15);
+    let tied = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
+    let run = imatrix(&tied, &text(folder.path())).args(["--process-output", "--force"]);
+    let stderr = run.args(["--chunks", "1", "-c", "16"]).success().stderr;
+    assert!(stderr.contains("--process-output has no effect"), "{stderr}");
 }
 
 #[test]
@@ -370,20 +374,39 @@ fn a_matrix_without_any_weight_of_the_model_is_rejected_before_the_work() {
 }
 
 #[test]
-fn formats_without_a_choice_of_scales_reject_a_matrix() {
+fn formats_without_a_choice_of_scales_ignore_a_matrix_with_a_note() {
     let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("out.gguf");
+    let [output, plain] = ["out.gguf", "plain.gguf"].map(|name| folder.path().join(name));
     let checkpoint =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-convert/tests/fixtures/qwen3moe");
-    for recipe in ["f16", "q8_0", "int8"] {
-        let convert = Run::inferno().args(["convert"]).args([&checkpoint, &output]);
-        for run in [quantize(&model(), &output, recipe), convert.args(["--type", recipe])] {
-            let stderr = run.args(["--imatrix"]).args([statistics("qwen3.gguf")]).failure(2).stderr;
-            assert!(stderr.contains("requires a format with a choice of scales"), "{stderr}");
-            assert!(stderr.contains(recipe), "{stderr}");
-            assert!(!output.exists());
-        }
+    let matrix = statistics("qwen3moe.gguf");
+    for recipe in ["f16", "q8_0"] {
+        let convert = |output: &Path| {
+            let run = Run::inferno().args(["convert", "--force", "--type", recipe]);
+            run.args([checkpoint.as_path(), output])
+        };
+        convert(&plain).success();
+        let stderr = convert(&output).args(["--imatrix"]).args([&matrix]).success().stderr;
+        assert!(stderr.contains(&format!("--imatrix has no effect, as {recipe} has")), "{stderr}");
+        assert!(fs::read(&output).unwrap() == fs::read(&plain).unwrap(), "{recipe}");
     }
+    fs::remove_file(&output).unwrap();
+    let run = quantize(&model(), &output, "int8").args(["--imatrix"]);
+    assert!(run.args([statistics("qwen3.gguf")]).success().stderr.contains("has no effect"));
+}
+
+#[test]
+fn importance_matrices_and_standard_output_are_not_quantized() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |input: &Path, output: &str| {
+        let run = Run::inferno().args(["quantize"]).args([input]).args([output, "q8_0"]);
+        let stderr = run.current_dir(folder.path()).failure(1).stderr;
+        assert!(!folder.path().join(output).exists());
+        stderr
+    };
+    let stderr = run(&statistics("qwen3.gguf"), "out.gguf");
+    assert!(stderr.contains("is an importance matrix, not a model"), "{stderr}");
+    assert!(run(&model(), "-").contains("name of a file instead of -"));
 }
 
 #[test]

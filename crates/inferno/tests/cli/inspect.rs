@@ -240,3 +240,10 @@ fn floats_in_json_have_the_shortest_form() {
         "{first:?}"
     );
 }
+
+#[test]
+fn a_checkpoint_in_a_folder_is_no_version_of_gguf() {
+    let run = Run::inferno().args(["inspect", "../inferno-convert/tests/fixtures/qwen3moe"]);
+    let stdout = run.current_dir(env!("CARGO_MANIFEST_DIR").as_ref()).success().stdout;
+    assert!(stdout.contains("qwen3moe") && !stdout.contains("GGUF"), "{stdout}");
+}

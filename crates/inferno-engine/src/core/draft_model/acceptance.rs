@@ -7,7 +7,7 @@ const MAX_TRIED: f64 = 64.0;
 /// end after four steps if one costs a seventh of a token.
 const PRIOR: f64 = 2.0;
 
-/// What is expected of the first sequence: enough that drafts are tried, two at a time.
+/// What is expected of the first sequence: enough that drafts are tried, one at a time.
 const FIRST_ACCEPTANCE: f64 = 0.5;
 
 /// The acceptance of the drafts of one sequence, or of all.
@@ -50,6 +50,11 @@ impl Acceptance {
         self.accepted += f64::from(u8::from(is_accepted));
         // A little doubt always remains.
         self.doubt += (1.0 - probability).max(0.001);
+    }
+
+    /// The number of drafts that is risked at once: one, and one more for each that was accepted.
+    pub(super) fn num_risked(self) -> usize {
+        (self.accepted.ceil() as usize).max(1)
     }
 
     /// The probability that a draft is accepted, if those before it are.

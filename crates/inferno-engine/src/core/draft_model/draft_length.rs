@@ -105,7 +105,11 @@ impl DraftLength {
         let gain = plain - best;
         if is_forced || gain > MIN_GAIN * plain {
             let is_worth_it = is_forced || catch_up <= gain * num_left.min(HORIZON) as f64;
-            return is_worth_it.then(|| plan(room, best));
+            let max_num_drafts = match is_forced {
+                true => room,
+                false => room.min(acceptance.num_risked()),
+            };
+            return is_worth_it.then(|| plan(max_num_drafts, best));
         }
         let cost = catch_up + step_time(times, num_sequences, 1) - plain;
         trials.spend(cost).then(|| plan(1, plain))
@@ -152,6 +156,9 @@ fn step_time(times: &PassTimes, num_sequences: usize, num_drafts: usize) -> f64 
     let drafting = times.draft() * num_drafts as f64;
     (times.model(num_sequences * (1 + num_drafts)) + drafting) / num_sequences as f64
 }
+
+#[cfg(test)]
+mod simulated_generation;
 
 #[cfg(test)]
 mod tests {

@@ -10,11 +10,12 @@ use inferno_gguf::{GgmlType, Gguf};
 use inferno_model::{ModelError, ModelSpec};
 use inferno_tokenizer::pre_tokenizers;
 
-use super::quantize::{check_matrix_use, open_matrix, write_quantized};
+use super::quantize::{open_matrix, write_quantized};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
+use crate::output_file::ensure_named;
 use crate::{
     Conversion, ConvertOptions, Error, QuantizeOptions, QuantizedWeights, Recipe, WeightType,
 };
@@ -121,11 +122,6 @@ impl OutputType {
         }
     }
 
-    /// Whether weights are encoded with an importance matrix.
-    fn uses_importance(self) -> bool {
-        matches!(self, Self::Recipe(recipe) if recipe.uses_importance())
-    }
-
     /// The recipe for `gguf`, whose weights have the [type](Self::weight_type) of this one.
     fn recipe(self, gguf: &Gguf) -> Recipe {
         let has = |wanted| gguf.tensors().iter().any(|info| info.ggml_type() == wanted);
@@ -149,8 +145,7 @@ impl ConvertArgs {
                 "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
             return Err(Failure::Usage(message.to_owned()));
         };
-        let uses_importance = self.output_type.uses_importance();
-        check_matrix_use(self.imatrix.as_deref(), &self.output_type, uses_importance)?;
+        ensure_named(&output)?;
         let options =
             ConvertOptions { weight_type: self.output_type.weight_type(), pre_tokenizer: self.pre };
         let conversion = Conversion::open(&folder, &options)?;
@@ -165,7 +160,7 @@ impl ConvertArgs {
             error => error.into(),
         })?;
         let recipe = self.output_type.recipe(&gguf);
-        let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;
+        let matrix = open_matrix(self.imatrix.as_deref(), recipe, &self.output_type)?;
         let options = QuantizeOptions {
             recipe,
             importance: matrix.as_ref(),

@@ -19,6 +19,7 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
+use crate::imatrix::OUTPUT_HEAD;
 use crate::output_file::{
     ensure_creatable, ensure_named, ensure_not_input, ensure_not_read, replaceable,
 };
@@ -195,6 +196,11 @@ impl ImatrixArgs {
             process_output: self.process_output,
             parse_special: self.parse_special,
         };
+        if self.process_output && model.checkpoint().tensor(OUTPUT_HEAD).is_none() {
+            print_note(
+                "note: --process-output has no effect: the output head is the table of embeddings",
+            );
+        }
         matrix.add_dataset(&text_path.display().to_string());
         let interrupt = Interrupt::watch();
         let loading = DelayedBar::bytes("loading");

@@ -16,6 +16,7 @@ use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
+use crate::output_file::ensure_named;
 use crate::quantize::is_quantizable;
 use crate::{
     DEFAULT_CHUNK_SIZE, Error, ImportanceMatrix, ModelSource, QuantizeOptions, QuantizedTensor,
@@ -90,9 +91,9 @@ impl QuantizeArgs {
             };
             return Err(Failure::Usage(message.to_owned()));
         };
-        check_matrix_use(self.imatrix.as_deref(), &recipe, recipe.uses_importance())?;
+        ensure_named(&self.output)?;
         let gguf = open_file(&self.input)?;
-        let matrix = open_matrix(self.imatrix.as_deref(), recipe)?;
+        let matrix = open_matrix(self.imatrix.as_deref(), recipe, &recipe)?;
         let options = QuantizeOptions {
             recipe,
             importance: matrix.as_ref(),
@@ -108,28 +109,21 @@ impl QuantizeArgs {
     }
 }
 
-/// Checks that `--imatrix` is not specified with a format that does not use it.
-pub(super) fn check_matrix_use(
-    path: Option<&Path>,
-    format: &dyn fmt::Display,
-    uses_importance: bool,
-) -> Result<(), Failure> {
-    match path.is_some() && !uses_importance {
-        true => Err(Failure::Usage(format!(
-            "--imatrix requires a format with a choice of scales, for example q4_k_m; {format} has none"
-        ))),
-        false => Ok(()),
-    }
-}
-
-/// Opens the importance matrix of `--imatrix`; without one, notes if `recipe` profits a lot from it.
+/// Opens the importance matrix of `--imatrix`, and notes if `recipe`, which the user calls `format`, does not use one, or profits
+/// a lot from one that is not specified.
 pub(super) fn open_matrix(
     path: Option<&Path>,
     recipe: Recipe,
+    format: &dyn fmt::Display,
 ) -> Result<Option<ImportanceMatrix>, Error> {
     if path.is_none() && is_better_with_importance(recipe) {
         print_note(&format!(
             "note: {recipe} is more accurate with an importance matrix; create one with inferno imatrix and pass it with --imatrix"
+        ));
+    }
+    if path.is_some() && !recipe.uses_importance() {
+        print_note(&format!(
+            "note: --imatrix has no effect, as {format} has no choice of scales; formats such as q4_k_m use it"
         ));
     }
     path.map(|path| ImportanceMatrix::open(path, DEFAULT_CHUNK_SIZE)).transpose()

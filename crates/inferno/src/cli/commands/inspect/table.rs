@@ -49,7 +49,9 @@ pub(super) fn write_summary(
         row("file", &"built into this program")?;
     }
     row("size", &BinaryBytes(gguf.file_bytes()))?;
-    row("GGUF version", &gguf.version())?;
+    if !gguf.is_computed() {
+        row("GGUF version", &gguf.version())?;
+    }
     let unknown = || "not specified".to_owned();
     row("architecture", &summary.architecture.as_deref().map_or_else(unknown, printable))?;
     if let Some(name) = &summary.name {

@@ -36,6 +36,9 @@ pub(crate) struct Family {
     pub(crate) defaults: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
     pub(crate) prepare: fn(&mut Config) -> Result<(), ConvertError>,
+    /// Names of the activation function of feed-forward layers, which architectures determine; empty if it is not checked
+    /// here.
+    pub(crate) activations: &'static [&'static str],
     /// Whether the metadata that most architectures share are written.
     pub(crate) has_common_keys: bool,
     /// Further metadata that are copied from the configuration.
@@ -64,6 +67,7 @@ impl Family {
         select: None,
         defaults: &[],
         prepare: |_| Ok(()),
+        activations: &["silu", "swish"],
         has_common_keys: true,
         facts: &[],
         keys: |_, _| Ok(()),
@@ -75,6 +79,10 @@ impl Family {
         tokenizer: TokenizerFacts::DEFAULT,
     };
 }
+
+/// Names of GELU and its approximations, whose differences are small.
+pub(crate) const GELU: &[&str] =
+    &["gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_python"];
 
 /// A metadata key that has the value of a key of the configuration, if that exists.
 #[derive(Clone, Copy)]

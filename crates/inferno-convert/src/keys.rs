@@ -5,6 +5,7 @@ use inferno_gguf::{Metadata, MetadataValue};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Fact, Family, Kind, count, float};
+use crate::pooling;
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
@@ -24,6 +25,16 @@ impl Keys {
         for fact in family.facts {
             keys.fact(context.config, fact)?;
         }
+        if !family.activations.is_empty() {
+            for key in ["hidden_act", "hidden_activation", "activation_function"] {
+                context.config.expect_text(key, family.activations)?;
+            }
+        }
+        // Models that attend in both directions although those of their class do not.
+        if context.config.optional_flag(&["is_causal"])? == Some(false) {
+            keys.set("attention.causal", false);
+        }
+        pooling::embeddings(context, &mut keys)?;
         (family.keys)(context, &mut keys)?;
         Ok(keys)
     }

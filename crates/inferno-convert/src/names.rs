@@ -62,7 +62,16 @@ pub(crate) const SHARED: &[Rule] = &[
 
 /// Beginnings and parts of the names of tensors that are not in the text model, such as those of a vision encoder.
 const OTHER_MODALITIES: (&[&str], &[&str]) = (
-    &["mlp", "vit.", "vpm.", "siglip2.", "merger.", "resampler.", "multi_modal_projector."],
+    &[
+        "mlp",
+        "vit.",
+        "vpm.",
+        "siglip2.",
+        "merger.",
+        "resampler.",
+        "multi_modal_projector.",
+        "projector.",
+    ],
     &[
         "visual.",
         "vision.",
@@ -72,7 +81,7 @@ const OTHER_MODALITIES: (&[&str], &[&str]) = (
         "audio_",
         "token2wav.",
         "code2wav.",
-        "projector.",
+        ".projector.",
         "image_newline",
         "view_seperator",
         "patch_embed",

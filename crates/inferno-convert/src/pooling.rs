@@ -20,15 +20,15 @@ const FLAGS: [(&str, &str); 6] = [
     ("pooling_mode_lasttoken", "lasttoken"),
 ];
 
-/// Sets the kinds of pooling that the folder describes: of embeddings, and before a classifier.
-pub(crate) fn keys(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+/// Sets the kind of pooling before a classifier, if the configuration has one.
+pub(crate) fn classifier(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     const CLASSIFIER: &str = "classifier_pooling";
     if let Some(name) = context.config.text(CLASSIFIER)? {
         let known = KINDS[..2].iter().find(|(known, _)| *known == name);
         let (_, kind) = known.ok_or_else(|| invalid(CLASSIFIER, "cls or mean", name))?;
         keys.set("classifier.pooling_type", *kind);
     }
-    embeddings(context, keys)
+    Ok(())
 }
 
 /// Sets the kind of pooling of embeddings, if the folder describes one.

@@ -162,6 +162,7 @@ pub(crate) fn convert(
                     found.name.to_owned()
                 }
             };
+            notes.extend(unsupported_normalizers(&files));
             write(metadata, "gpt2", Some(&name), &tokens);
             metadata.insert("tokenizer.ggml.merges", merges.into_iter().collect::<StringArray>());
             (tokens, None)
@@ -245,6 +246,19 @@ pub(crate) fn convert(
     notes.extend(word_piece::normalization(&files, metadata));
     chat_template::write(&files, metadata)?;
     Ok(notes)
+}
+
+/// Notes on normalizers of a byte-level vocabulary, which GGUF files cannot have. The composition of decomposed characters (NFC),
+/// which many models have, is left out without one, as by other programs.
+fn unsupported_normalizers(files: &TokenizerFiles) -> Vec<String> {
+    let stages = files.stages("normalizer");
+    let kinds = stages.iter().filter_map(|stage| stage["type"].as_str());
+    let unsupported = kinds.filter(|kind| *kind != "NFC").map(|kind| {
+        format!(
+            "the normalizer {kind} of tokenizer.json is not applied: some texts have other tokens"
+        )
+    });
+    unsupported.collect()
 }
 
 /// Roles of tokens that files of this architecture do not state, by the size of their vocabulary.

@@ -4,7 +4,7 @@ use inferno_gguf::StringArray;
 
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, ViewError, map, rename, skip};
+use crate::family::{Context, Family, GELU, Rule, TokenizerFacts, ViewError, map, rename, skip};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::pooling;
@@ -53,6 +53,7 @@ pub(super) const BERT: Family = Family {
         "BertForPreTraining",
         "BertForSequenceClassification",
     ],
+    activations: GELU,
     architecture: "bert",
     defaults: &[
         ("type_vocab_size", "2"),
@@ -171,6 +172,7 @@ const ADAPTERS: &str = "adapters";
 
 pub(super) const NOMIC_BERT: Family = Family {
     classes: &["NomicBertModel", "NomicBertForMaskedLM"],
+    activations: &[],
     architecture: "nomic-bert",
     select: Some(|config, _| {
         let interval = config.count_or(&["moe_every_n_layers"], 0)?;
@@ -274,7 +276,7 @@ fn is_classifier(config: &Config) -> bool {
 pub(super) fn encoder(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
     keys.set("attention.causal", false);
-    pooling::keys(context, keys)?;
+    pooling::classifier(context, keys)?;
     let types = config.count_or(&["type_vocab_size"], 1)?;
     keys.set_global("tokenizer.ggml.token_type_count", types as u32);
     labels(context, keys)

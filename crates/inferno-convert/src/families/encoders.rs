@@ -8,6 +8,7 @@ use crate::pooling;
 
 pub(super) const MODERN_BERT: Family = Family {
     classes: &["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"],
+    activations: &[],
     architecture: "modern-bert",
     select: Some(|config, _| match config.is_null("local_rope_theta") {
         true => Ok(&MODERN_BERT_WITH_ONE_BASE),
@@ -25,7 +26,7 @@ pub(super) const MODERN_BERT: Family = Family {
     keys: |context, keys| {
         let Context { config, .. } = context;
         keys.set("attention.causal", false);
-        pooling::keys(context, keys)?;
+        pooling::classifier(context, keys)?;
         labels(context, keys)?;
         keys.count("attention.sliding_window", config.count(&["local_attention"])?);
         if let Some(interval) = interval(config)? {
@@ -102,6 +103,7 @@ fn interval(config: &Config) -> Result<Option<usize>, ConvertError> {
 
 pub(super) const NEO_BERT: Family = Family {
     classes: &["NeoBERT", "NeoBERTLMHead", "NeoBERTForSequenceClassification"],
+    activations: &[],
     architecture: "neo-bert",
     keys: |context, keys| {
         let Context { config, .. } = context;
@@ -137,10 +139,10 @@ pub(super) const EUROBERT: Family = Family {
     classes: &["EuroBertModel", "EuroBertForMaskedLM", "JinaEmbeddingsV5Model"],
     architecture: "eurobert",
     defaults: &[("rope_theta", "250000.0"), ("rms_norm_eps", "1e-5")],
-    keys: |context, keys| {
+    keys: |_, keys| {
         keys.set("attention.causal", false);
         keys.set("rope.scaling.type", "none");
-        pooling::embeddings(context, keys)
+        Ok(())
     },
     // The head that predicts masked tokens.
     rules: &[&[skip("lm_head")]],

@@ -2,10 +2,10 @@
 
 use crate::ConvertError;
 use crate::config::{Config, head_dim, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, count, float, map, rename, skip};
+use crate::dense;
+use crate::family::{Context, Family, GELU, Rule, TokenizerFacts, count, float, map, rename, skip};
 use crate::keys::Keys;
 use crate::transforms::plus_one;
-use crate::{dense, pooling};
 
 const TOKENIZER: TokenizerFacts =
     TokenizerFacts { add_space_prefix: Some(false), ..TokenizerFacts::DEFAULT };
@@ -23,6 +23,7 @@ const NORMS_AROUND: &[Rule] = &[
 
 pub(super) const GEMMA: Family = Family {
     classes: &["GemmaForCausalLM"],
+    activations: GELU,
     architecture: "gemma",
     has_common_keys: false,
     facts: &[
@@ -64,6 +65,7 @@ pub(super) const GEMMA2: Family = Family {
 
 pub(super) const GEMMA3: Family = Family {
     classes: &["Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"],
+    activations: GELU,
     architecture: "gemma3",
     // Published files of the larger models omit what has the default.
     defaults: &[
@@ -111,7 +113,11 @@ pub(super) const GEMMA_EMBEDDING: Family = Family {
             keys.count(&format!("{}_feat_in", projection.name), projection.num_inputs);
             keys.count(&format!("{}_feat_out", projection.name), projection.num_outputs);
         }
-        pooling::embeddings(context, keys)
+        // Without the key, files of this architecture attend in both directions.
+        if !context.config.is_set("use_bidirectional_attention")? {
+            keys.set("attention.causal", true);
+        }
+        Ok(())
     },
     rules: &[
         NORMS_AROUND,

@@ -159,7 +159,7 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     if !is_rotated {
         keys.count("context_length", mamba::CONTEXT_LENGTH);
     }
-    config.expect_text("hidden_act", &["silu"])
+    Ok(())
 }
 
 /// Hybrids with rotary embeddings of half of each head, which the configuration class does not allow to change.

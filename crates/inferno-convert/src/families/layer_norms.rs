@@ -2,7 +2,7 @@
 
 use crate::ConvertError;
 use crate::config::Config;
-use crate::family::{Context, Family, Rule, ViewError, count, float, map, rename, skip};
+use crate::family::{Context, Family, GELU, Rule, ViewError, count, float, map, rename, skip};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::transforms::transposed;
@@ -24,6 +24,7 @@ const GPT2_NAMES: &[Rule] = &[
 
 pub(super) const GPT2: Family = Family {
     classes: &["GPT2LMHeadModel"],
+    activations: GELU,
     architecture: "gpt2",
     has_common_keys: false,
     facts: &[
@@ -77,6 +78,7 @@ pub(super) const STARCODER: Family = Family {
 
 pub(super) const GPT_NEOX: Family = Family {
     classes: &["GPTNeoXForCausalLM"],
+    activations: GELU,
     architecture: "gptneox",
     has_common_keys: false,
     facts: &[
@@ -129,6 +131,7 @@ const FALCON_CONTEXT: usize = 2048;
 
 pub(super) const FALCON: Family = Family {
     classes: &["FalconForCausalLM", "RWForCausalLM"],
+    activations: GELU,
     architecture: "falcon",
     has_common_keys: false,
     facts: &[
@@ -204,6 +207,7 @@ fn falcon_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
 
 pub(super) const STARCODER2: Family = Family {
     classes: &["Starcoder2ForCausalLM"],
+    activations: GELU,
     architecture: "starcoder2",
     facts: &[count("attention.sliding_window", &["sliding_window"])],
     rules: &[&[

@@ -62,8 +62,12 @@ pub(super) const LLAMA: Family = Family {
 pub(super) const SMOLLM3: Family =
     Family { classes: &["SmolLM3ForCausalLM"], architecture: "smollm3", ..LLAMA };
 
-pub(super) const ARCEE: Family =
-    Family { classes: &["ArceeForCausalLM"], architecture: "arcee", ..LLAMA };
+pub(super) const ARCEE: Family = Family {
+    classes: &["ArceeForCausalLM"],
+    activations: &["relu2"],
+    architecture: "arcee",
+    ..LLAMA
+};
 
 pub(super) const MISTRAL3: Family = Family {
     classes: &["Mistral3ForConditionalGeneration", "Ministral3ForCausalLM"],
@@ -96,6 +100,7 @@ const MINISTRAL3: Family = Family {
 
 pub(super) const APERTUS: Family = Family {
     classes: &["ApertusForCausalLM"],
+    activations: &["xielu"],
     architecture: "apertus",
     keys: |context, keys| {
         rotary_dimensions(context, keys)?;

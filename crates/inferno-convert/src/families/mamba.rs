@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, ViewError, count, map, rename};
+use crate::family::{
+    Context, Family, Rule, TokenizerFacts, ViewError, count, map, rename, skip, split,
+};
 use crate::keys::Keys;
 use crate::lazy::{Lazy, Operation};
 use crate::transforms::{column, negative_exp, negative_exp_column, rows, squeezed};
@@ -51,7 +53,7 @@ fn without_tied_head(config: &Config, name: String) -> Result<String, ConvertErr
     }
 }
 
-const TIED_HEAD: &[Rule] = &[crate::family::skip("tied_head")];
+const TIED_HEAD: &[Rule] = &[skip("tied_head")];
 
 pub(super) const MAMBA: Family = Family {
     classes: &["MambaForCausalLM", "FalconMambaForCausalLM"],
@@ -268,6 +270,9 @@ fn listed_factor(context: &Context<'_>, key: &str, index: usize) -> Result<f32, 
     })
 }
 
+/// The name of embeddings that are the output head as well: both have factors of their own.
+const TIED_EMBEDDINGS: &str = "tied_embed_tokens";
+
 pub(super) const FALCON_H1: Family = Family {
     classes: &["FalconH1ForCausalLM"],
     architecture: "falcon-h1",
@@ -284,13 +289,37 @@ pub(super) const FALCON_H1: Family = Family {
         keys.count("attention.key_length", config.head_dim()?);
         keys.count("attention.value_length", config.head_dim()?);
         keys.float("rope.freq_base", config.shared_rope().float("rope_theta")?);
-        config.expect_text("hidden_act", &["silu"])
+        let is_normalized_first =
+            config.optional_flag(&["mamba_norm_before_gate"])?.unwrap_or(true);
+        if config.is_set("mamba_rms_norm")? && is_normalized_first {
+            return Err(invalid("mamba_norm_before_gate", "false", is_normalized_first));
+        }
+        Ok(())
+    },
+    rename: |config, name| {
+        let is_tied = config.is_set("tie_word_embeddings")?;
+        Ok(match name.as_str() {
+            "model.embed_tokens.weight" if is_tied => format!("{TIED_EMBEDDINGS}.weight"),
+            "lm_head.weight" if is_tied => "tied_head.weight".to_owned(),
+            _ => name,
+        })
     },
     rules: &[
         &[
             map("model.embed_tokens", "token_embd", |context, tensor| {
                 scaled(context, tensor, &["embedding_multiplier"])
             }),
+            split(
+                TIED_EMBEDDINGS,
+                &[
+                    ("token_embd.weight", |context, tensor| {
+                        scaled(context, tensor, &["embedding_multiplier"])
+                    }),
+                    ("output.weight", |context, tensor| {
+                        scaled(context, tensor, &["lm_head_multiplier"])
+                    }),
+                ],
+            ),
             map("lm_head", "output", |context, tensor| {
                 scaled(context, tensor, &["lm_head_multiplier"])
             }),
@@ -322,6 +351,7 @@ pub(super) const FALCON_H1: Family = Family {
             map("model.layers.{}.mamba.in_proj", "blk.{}.ssm_in", scaled_input),
         ],
         IN_MAMBA,
+        TIED_HEAD,
     ],
     ..Family::DEFAULT
 };

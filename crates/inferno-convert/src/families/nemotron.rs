@@ -11,6 +11,7 @@ use crate::transforms::{
 
 pub(super) const NEMOTRON: Family = Family {
     classes: &["NemotronForCausalLM"],
+    activations: &["relu2"],
     architecture: "nemotron",
     defaults: &[("partial_rotary_factor", "0.5")],
     facts: &[

@@ -26,7 +26,8 @@ pub(super) const OLMO2: Family = Family {
 pub(super) const OLMOE: Family = Family {
     classes: &["OlmoeForCausalLM"],
     architecture: "olmoe",
-    keys: |_, keys| {
+    keys: |context, keys| {
+        context.config.expect_flag("norm_topk_prob", false)?;
         keys.float("attention.layer_norm_rms_epsilon", 1e-5);
         Ok(())
     },

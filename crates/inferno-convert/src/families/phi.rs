@@ -2,10 +2,11 @@
 
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Family, TokenizerFacts, count, float, rename};
+use crate::family::{Family, GELU, TokenizerFacts, count, float, rename};
 
 pub(super) const PHI2: Family = Family {
     classes: &["PhiForCausalLM"],
+    activations: GELU,
     architecture: "phi2",
     has_common_keys: false,
     defaults: &[("partial_rotary_factor", "0.5")],

@@ -2,11 +2,10 @@
 
 use super::{prediction, reranker};
 use crate::ConvertError;
-use crate::config::{Config, MAX_LAYERS};
+use crate::config::Config;
 use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
-use crate::pooling;
 use crate::transforms::{
     first_half, negative_exp, plus_one, rows, same, second_half, squeezed, transposed,
 };
@@ -14,13 +13,13 @@ use crate::transforms::{
 pub(super) const QWEN2: Family = Family {
     classes: &["Qwen2ForCausalLM", "Qwen2Model"],
     architecture: "qwen2",
-    keys: pooling::keys,
     ..Family::DEFAULT
 };
 
 pub(super) const QWEN2_MOE: Family = Family {
     classes: &["Qwen2MoeForCausalLM"],
     architecture: "qwen2moe",
+    keys: |context, _| context.config.expect_flag("norm_topk_prob", false),
     facts: &[
         count("expert_feed_forward_length", &["moe_intermediate_size"]),
         count("expert_shared_feed_forward_length", &["shared_expert_intermediate_size"]),
@@ -38,8 +37,13 @@ pub(super) const QWEN3: Family = Family {
     ..QWEN2
 };
 
-pub(super) const QWEN3_MOE: Family =
-    Family { classes: &["Qwen3MoeForCausalLM"], architecture: "qwen3moe", ..QWEN2_MOE };
+pub(super) const QWEN3_MOE: Family = Family {
+    classes: &["Qwen3MoeForCausalLM"],
+    architecture: "qwen3moe",
+    defaults: &[("norm_topk_prob", "false")],
+    keys: |context, _| context.config.expect_flag("norm_topk_prob", true),
+    ..QWEN2_MOE
+};
 
 pub(super) const QWEN3_VL: Family = Family {
     classes: &["Qwen3VLForConditionalGeneration"],
@@ -48,10 +52,7 @@ pub(super) const QWEN3_VL: Family = Family {
         true => Ok(&reranker::QWEN3_VL),
         false => Ok(&QWEN3_VL),
     }),
-    keys: |context, keys| {
-        pooling::keys(context, keys)?;
-        deepstack(context, keys)
-    },
+    keys: deepstack,
     ..QWEN2
 };
 
@@ -225,16 +226,14 @@ fn linear_attention(
     Ok(())
 }
 
-/// Those of the configuration, if the files have them.
+/// Number of layers that predict further tokens in the files: transformers leaves them out of a model that it saves.
 fn prediction_layers(context: &Context<'_>) -> Result<usize, ConvertError> {
     let layers = context.sources.tensors().filter_map(|(_, source)| {
         let name = source.name.strip_prefix("model.").unwrap_or(&source.name);
         let number = name.strip_prefix("mtp.layers.")?.split('.').next()?;
         number.parse::<u16>().ok()
     });
-    let found = layers.max().map_or(0, |last| usize::from(last) + 1);
-    let stated = context.config.optional_count_up_to(MAX_LAYERS, &["mtp_num_hidden_layers"])?;
-    Ok(stated.map_or(found, |stated| stated.max(found)))
+    Ok(layers.max().map_or(0, |last| usize::from(last) + 1))
 }
 
 /// Numbers of key heads and of value heads for each.

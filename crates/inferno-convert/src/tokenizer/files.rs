@@ -45,7 +45,7 @@ impl TokenizerFiles {
         if tokenizer.is_none()
             && let Some(lines) = json::read_text(&folder.join("vocab.txt"))?
         {
-            tokenizer = word_piece::from_lines(&lines, &mut config);
+            tokenizer = word_piece::from_lines(&lines, &mut config)?;
         }
         let mut pre_tokenizer = None;
         if tokenizer.is_none()

@@ -66,18 +66,39 @@ const SPECIAL: [(&str, &str); 5] = [
     ("mask_token", "[MASK]"),
 ];
 
+/// The classes of tokenizers that split words as BERT does, without the ending `Fast`.
+const BERT_CLASSES: [&str; 7] = [
+    "BertTokenizer",
+    "DistilBertTokenizer",
+    "ElectraTokenizer",
+    "MobileBertTokenizer",
+    "ConvBertTokenizer",
+    "SqueezeBertTokenizer",
+    "LayoutLMTokenizer",
+];
+
 /// The contents that `tokenizer.json` would have for a `vocab.txt` of BERT, which has one token per line; `None` for
 /// other files of that name. Adds the special tokens to `config`, which is `tokenizer_config.json`.
+///
+/// **Errors**: a class of tokenizers that may split words in another way, as that for Japanese.
 pub(super) fn from_lines(
     lines: &str,
     config: &mut Option<Map<String, Value>>,
-) -> Option<Map<String, Value>> {
+) -> Result<Option<Map<String, Value>>, ConvertError> {
     let vocab: Map<String, Value> =
         lines.lines().enumerate().map(|(id, token)| (token.to_owned(), json!(id))).collect();
     if !["[CLS]", "[SEP]"].iter().all(|text| vocab.contains_key(*text)) {
-        return None;
+        return Ok(None);
     }
     let config = config.get_or_insert_default();
+    if let Some(class) = config.get("tokenizer_class").and_then(Value::as_str)
+        && !BERT_CLASSES.contains(&class.trim_end_matches("Fast"))
+    {
+        return Err(ConvertError::tokenizer(format!(
+            "vocab.txt of a {class} is not supported, since it may split words in another way than BertTokenizer; save the \
+             tokenizer as tokenizer.json"
+        )));
+    }
     for (role, text) in SPECIAL {
         config.entry(role).or_insert_with(|| json!(text));
     }
@@ -98,10 +119,10 @@ pub(super) fn from_lines(
         "type": "TemplateProcessing",
         "single": [token("[CLS]"), text, token("[SEP]")],
     });
-    Some(Map::from_iter([
+    Ok(Some(Map::from_iter([
         ("model".to_owned(), json!({"type": "WordPiece", "vocab": vocab})),
         ("added_tokens".to_owned(), Value::from(added)),
         ("normalizer".to_owned(), normalizer),
         ("post_processor".to_owned(), template),
-    ]))
+    ])))
 }

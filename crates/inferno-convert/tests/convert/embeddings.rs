@@ -17,8 +17,13 @@ fn convert(folder: &Path) -> Result<Metadata, ConvertError> {
 
 /// Converts the Llama model of these tests as an encoder (EuroBERT) whose pooling has this configuration.
 fn with_pooling(pooling: &Value) -> Result<Metadata, ConvertError> {
+    class_with_pooling("EuroBertModel", pooling)
+}
+
+/// Converts the Llama model of these tests as one of class `class` whose pooling has this configuration.
+fn class_with_pooling(class: &str, pooling: &Value) -> Result<Metadata, ConvertError> {
     let (mut config, tensors) = llama();
-    config["architectures"] = json!(["EuroBertModel"]);
+    config["architectures"] = json!([class]);
     let folder = tempdir().expect("a folder");
     write(folder.path(), &config, &tensors);
     let modules = json!([{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]);
@@ -46,6 +51,40 @@ fn pooling_is_that_of_sentence_transformers() {
         let found: u32 = metadata.required("eurobert.pooling_type").expect("a number");
         assert_eq!(found, expected, "{pooling}");
     }
+}
+
+#[test]
+fn decoders_have_the_pooling_of_their_folder_too() {
+    for (class, key) in
+        [("LlamaModel", "llama.pooling_type"), ("LlamaForCausalLM", "llama.pooling_type")]
+    {
+        let metadata = class_with_pooling(class, &json!({"pooling_mode": "mean"}));
+        let found: u32 = metadata.expect("it is converted").required(key).expect("a number");
+        assert_eq!(found, 1, "{class}");
+    }
+}
+
+/// **Source**: transformers' `create_causal_mask` (`is_causal` of any configuration), `Gemma3TextConfig`
+/// (`use_bidirectional_attention`, false by default).
+#[test]
+fn the_direction_of_attention_is_that_of_the_configuration() {
+    let causal = |class: &str, key: &str, value: Value| {
+        let (mut config, tensors) = llama();
+        config["architectures"] = json!([class]);
+        config["sliding_window"] = json!(16);
+        config[key] = value;
+        let folder = tempdir().expect("a folder");
+        write(folder.path(), &config, &tensors);
+        let metadata = convert(folder.path()).expect("it is converted");
+        let found = metadata.iter().find(|(key, _)| key.ends_with("attention.causal"));
+        found.map(|(_, value)| value == &true.into())
+    };
+    assert_eq!(causal("LlamaModel", "is_causal", json!(true)), None);
+    assert_eq!(causal("LlamaModel", "is_causal", json!(false)), Some(false));
+    assert_eq!(causal("Gemma3TextModel", "other", Value::Null), Some(true));
+    let key = "use_bidirectional_attention";
+    assert_eq!(causal("Gemma3TextModel", key, json!(false)), Some(true));
+    assert_eq!(causal("Gemma3TextModel", key, json!(true)), None);
 }
 
 #[test]

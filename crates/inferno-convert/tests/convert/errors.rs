@@ -112,6 +112,32 @@ fn numbers_that_json_does_not_have_are_errors_only_for_keys_that_are_read() {
 }
 
 #[test]
+fn activations_that_the_architecture_does_not_have_are_reported() {
+    check(|config, _| config["hidden_act"] = json!("relu"), &["\"hidden_act\"", "silu", "relu"]);
+    let (mut config, tensors) = llama();
+    config["hidden_act"] = json!("silu");
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+}
+
+#[test]
+fn mixtures_whose_weights_are_normalized_otherwise_are_reported() {
+    for (class, found) in
+        [("Qwen3MoeForCausalLM", false), ("Qwen2MoeForCausalLM", true), ("OlmoeForCausalLM", true)]
+    {
+        let expected = format!("\"norm_topk_prob\": expected {}, found {found}", !found);
+        check(
+            |config, _| {
+                config["architectures"] = json!([class]);
+                config["norm_topk_prob"] = json!(found);
+            },
+            &[&expected],
+        );
+    }
+}
+
+#[test]
 fn limits_of_time_steps_are_reported() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mamba2");
     let folder = tempdir().expect("a folder");

@@ -9,7 +9,7 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::checkpoint::{floats, llama, write};
+use crate::checkpoint::{floats, llama, tokenizer, write};
 
 fn convert(folder: &Path) -> Metadata {
     let conversion = Conversion::open(folder, &ConvertOptions::default()).expect("it is converted");
@@ -195,6 +195,31 @@ fn a_vocab_txt_is_a_word_piece_vocabulary() {
     let metadata = convert(folder.path());
     // By BertTokenizer of transformers: tokenize("The plays playing?")
     assert_eq!(encode(&metadata, "The plays playing?"), [2, 7, 4, 6, 4, 5, 1, 3]);
+    let class = r#"{"tokenizer_class": "BertJapaneseTokenizer"}"#;
+    fs::write(folder.path().join("tokenizer_config.json"), class).expect("it is written");
+    let message = Conversion::open(folder.path(), &ConvertOptions::default())
+        .expect_err("a tokenizer that splits words in another way")
+        .to_string();
+    assert!(message.contains("vocab.txt of a BertJapaneseTokenizer"), "{message}");
+}
+
+#[test]
+fn normalizers_of_byte_level_vocabularies_are_noted() {
+    let folder = tempdir().expect("a folder");
+    let (config, tensors) = llama();
+    write(folder.path(), &config, &tensors);
+    let open = |normalizer: Value| {
+        let mut file = tokenizer();
+        file["normalizer"] = normalizer;
+        fs::write(folder.path().join("tokenizer.json"), file.to_string()).expect("it is written");
+        let conversion = Conversion::open(folder.path(), &ConvertOptions::default());
+        let conversion = conversion.expect("it is converted");
+        conversion.notes().join(" ")
+    };
+    assert_eq!(open(Value::Null), "");
+    assert_eq!(open(json!({"type": "NFC"})), "");
+    let notes = open(json!({"type": "Sequence", "normalizers": [{"type": "Strip"}]}));
+    assert!(notes.contains("the normalizer Strip of tokenizer.json is not applied"), "{notes}");
 }
 
 #[test]

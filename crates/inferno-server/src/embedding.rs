@@ -14,7 +14,7 @@ use crate::generation::{
 use crate::state::App;
 
 /// Maximum number of inputs per request, as in OpenAI's API.
-pub(crate) const MAX_NUM_INPUTS: usize = 2048;
+const MAX_NUM_INPUTS: usize = 2048;
 /// Inputs of one request that are in the engine at once, so that its queue has room for others.
 const MAX_NUM_AT_ONCE: usize = 16;
 
@@ -114,6 +114,18 @@ pub(crate) fn truncation(
     }
 }
 
+/// Checks the number of inputs in `field`, before they are encoded.
+///
+/// **Errors**: no input, or too many.
+pub(crate) fn check_number(found: usize, field: &str) -> Result<(), ApiError> {
+    if (1..=MAX_NUM_INPUTS).contains(&found) {
+        return Ok(());
+    }
+    let message =
+        format!("{field} must have between 1 and {MAX_NUM_INPUTS} items, but has {found}");
+    Err(ApiError::invalid(field, message))
+}
+
 /// Checks the inputs in `field`.
 ///
 /// **Errors**: no input, or too many; one that is empty, or exceeds the context; a token outside the vocabulary.
@@ -122,12 +134,7 @@ pub(crate) fn check_inputs(
     field: &str,
     model: &ServedModel,
 ) -> Result<(), ApiError> {
-    if inputs.is_empty() || inputs.len() > MAX_NUM_INPUTS {
-        let found = inputs.len();
-        let message =
-            format!("{field} must have between 1 and {MAX_NUM_INPUTS} items, but has {found}");
-        return Err(ApiError::invalid(field, message));
-    }
+    check_number(inputs.len(), field)?;
     let (room, vocab_size) = (model.handle.context_length(), model.handle.vocab_size());
     for (place, input) in inputs.iter().enumerate() {
         let len = input.len();

@@ -10,9 +10,7 @@ use inferno_engine::Pooling;
 use inferno_tokenizer::{PairLimits, TokenPair};
 
 use crate::ServedModel;
-use crate::embedding::{
-    EmbeddingInput, EmbeddingSettings, MAX_NUM_INPUTS, check_inputs, embed_all,
-};
+use crate::embedding::{EmbeddingInput, EmbeddingSettings, check_inputs, check_number, embed_all};
 use crate::errors::ApiError;
 use crate::generation::TokenCounts;
 use crate::state::App;
@@ -37,11 +35,12 @@ pub(crate) struct ScoreSettings {
 ///
 /// **Errors**: no pair, or too many; one that exceeds the context.
 pub(crate) fn encode_pairs<'t>(
-    pairs: impl Iterator<Item = (&'t str, &'t str)>,
+    pairs: impl ExactSizeIterator<Item = (&'t str, &'t str)>,
     [first_field, second_field]: [&str; 2],
     limits: PairLimits,
     model: &ServedModel,
 ) -> Result<Vec<EmbeddingInput>, ApiError> {
+    check_number(pairs.len(), second_field)?;
     let tokenizer = model.tokenizer();
     let encode = |first: &str, second: &str| match &model.rerank_template {
         Some(template) => template.encode(tokenizer, first, second, limits).into(),
@@ -52,7 +51,7 @@ pub(crate) fn encode_pairs<'t>(
     };
     let room = model.handle.context_length();
     let mut inputs = Vec::new();
-    for (first, second) in pairs.take(MAX_NUM_INPUTS + 1) {
+    for (first, second) in pairs {
         let input = encode(first, second);
         if input.tokens.len() > room {
             check_room(encode(first, "").tokens.len(), room, first_field)?;

@@ -18,7 +18,7 @@ use inferno_model::{ModelSpec, TensorScales, weight_dtype};
 use inferno_tensor::DType;
 
 use crate::imatrix::is_importance_matrix;
-use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
+use crate::output_file::{ensure_creatable, ensure_not_input, ensure_not_read, replaceable};
 use crate::{Error, ImportanceMatrix};
 use conversion::{Conversion, ggml_type, replaces_scales};
 use format_selection::FormatSelection;
@@ -83,7 +83,7 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
-/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
+/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputIsOtherInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
 /// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
 /// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
 /// [`ModelSpec::from_checkpoint`]; a failed write.
@@ -98,6 +98,7 @@ pub fn quantize(
         return Err(Error::InputIsImportanceMatrix { path });
     }
     ensure_not_input(gguf, output)?;
+    ensure_not_read(options.importance.and_then(ImportanceMatrix::path), output)?;
     let output = replaceable(output, options.overwrite)?;
     ensure_creatable(&output)?;
     let plan = plan(gguf, options)?;

@@ -87,6 +87,10 @@ async fn embed(
     field: &'static str,
     (truncates, dimensions): (bool, Option<usize>),
 ) -> Result<(Vec<Vec<f32>>, usize), ApiError> {
+    // Clients of Ollama load a model by a request without input.
+    if input.is_empty() {
+        return Ok((Vec::new(), 0));
+    }
     let started = preparation.arrived();
     let reader = Arc::clone(model);
     let inputs = preparation.run(move || {

@@ -113,8 +113,9 @@ pub(crate) async fn create(
     };
     let reader = Arc::clone(&model);
     let inputs = preparation.run(move || {
-        let first = request.text_1.all().iter().cycle();
-        let pairs = first.zip(request.text_2.all()).map(|(a, b)| (a.as_str(), b.as_str()));
+        let (first, second) = (request.text_1.all(), request.text_2.all());
+        let pairs = second.iter().enumerate();
+        let pairs = pairs.map(|(at, text)| (first[at % first.len()].as_str(), text.as_str()));
         encode_pairs(pairs, ["text_1", "text_2"], settings.limits, &reader)
     });
     let inputs = inputs.await?;

@@ -21,6 +21,13 @@ fn inputs_and_queries_that_are_too_long_are_named() {
     let (status, answer) = post(&server("bert-reranker.gguf"), "/v1/rerank", &request);
     let message = answer["error"]["message"].as_str().expect("a message");
     assert!(status == 400 && message.starts_with("query is too large"), "{answer}");
+    let request = json!({"query": "a", "documents": vec!["b"; 3000]});
+    let (status, answer) = post(&server("bert-reranker.gguf"), "/v1/rerank", &request);
+    let message = answer["error"]["message"].as_str().expect("a message");
+    assert!(
+        status == 400 && message.ends_with("between 1 and 2048 items, but has 3000"),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -36,6 +43,8 @@ fn options_without_an_effect_are_warned_of() {
         &["--query", "q", "--no-normalize", "a"],
         "--no-normalize has no effect",
     );
+    let scores = "--dimensions has no effect on the outputs of a classifier";
+    warned("bert-reranker.gguf", &["--dimensions", "1", "a"], scores);
     warned("bert.gguf", &["--kv-dtype", "q8_0", "a"], "--kv-dtype has no effect");
     let serve = Run::inferno().args(["serve", "--dry-run", "--speculate", "4", "-m"]);
     let stderr = serve.args([encoder("bert.gguf")]).success().stderr;

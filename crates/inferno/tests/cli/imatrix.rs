@@ -197,6 +197,10 @@ fn chunks_are_limited_skipped_and_saved_on_the_way() {
     run.args(["--from-chunk", "1", "--chunks", "3", "--save-frequency", "2"]).success();
     assert_eq!(open(&folder.path().join("imatrix.gguf")).num_chunks(), 3);
     assert_eq!(open(&folder.path().join("imatrix.gguf.at_2")).num_chunks(), 2);
+    fs::remove_file(folder.path().join("imatrix.gguf")).unwrap();
+    let run = imatrix(&model(), &text(folder.path())).args(["--save-frequency", "1"]);
+    let stderr = run.failure(1).stderr;
+    assert!(stderr.contains("imatrix.gguf.at_2 exists"), "{stderr}");
     let run = imatrix(&model(), &text(folder.path())).args(["--force", "--chunks", "-1"]);
     run.args(["--chunk", "2"]).success();
     assert_eq!(open(&folder.path().join("imatrix.gguf")).num_chunks(), 3);
@@ -211,7 +215,7 @@ fn the_output_head_is_collected_on_request() {
     assert_eq!(matrix.entries().len(), 15);
     let tied = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
     let run = imatrix(&tied, &text(folder.path())).args(["--process-output", "--force"]);
-    let stderr = run.args(["--chunks", "1", "-c", "16"]).success().stderr;
+    let stderr = run.args(["--chunks", "1"]).success().stderr;
     assert!(stderr.contains("--process-output has no effect"), "{stderr}");
 }
 
@@ -398,15 +402,21 @@ fn formats_without_a_choice_of_scales_ignore_a_matrix_with_a_note() {
 #[test]
 fn importance_matrices_and_standard_output_are_not_quantized() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |input: &Path, output: &str| {
+    let run = |input: &Path, output: &str, code: i32| {
         let run = Run::inferno().args(["quantize"]).args([input]).args([output, "q8_0"]);
-        let stderr = run.current_dir(folder.path()).failure(1).stderr;
+        let stderr = run.current_dir(folder.path()).failure(code).stderr;
         assert!(!folder.path().join(output).exists());
         stderr
     };
-    let stderr = run(&statistics("qwen3.gguf"), "out.gguf");
+    let stderr = run(&statistics("qwen3.gguf"), "out.gguf", 1);
     assert!(stderr.contains("is an importance matrix, not a model"), "{stderr}");
-    assert!(run(&model(), "-").contains("name of a file instead of -"));
+    assert!(run(&model(), "-", 2).contains("name of a file instead of -"));
+    let matrix = folder.path().join("matrix.gguf");
+    fs::copy(statistics("qwen3.gguf"), &matrix).unwrap();
+    let run = quantize(&model(), &matrix, "q4_k_m").args(["--force", "--imatrix"]);
+    let stderr = run.args([&matrix]).failure(2).stderr;
+    assert!(stderr.contains("is also an input of this command"), "{stderr}");
+    assert!(fs::read(&matrix).unwrap() == fs::read(statistics("qwen3.gguf")).unwrap());
 }
 
 #[test]

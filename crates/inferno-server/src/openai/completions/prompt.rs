@@ -31,6 +31,16 @@ pub(super) struct EncodedPrompt {
 }
 
 impl PromptField {
+    /// Whether there is no prompt, or a single one without text.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Tokens(tokens) => tokens.is_empty(),
+            Self::Texts(many) => many.is_empty(),
+            Self::TokenLists(many) => many.is_empty(),
+        }
+    }
+
     /// Number of prompts.
     pub fn len(&self) -> usize {
         match self {

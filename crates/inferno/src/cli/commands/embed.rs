@@ -93,10 +93,11 @@ impl EmbedArgs {
         if self.compute.dry_run {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
-        self.warn_of_unused();
         let inputs = self.inputs()?;
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
-        let requests = self.requests(&inputs, &loaded, room)?;
+        let pooling = self.pooling(&loaded)?;
+        self.warn_of_unused(pooling);
+        let requests = self.requests(&inputs, &loaded, room, pooling)?;
         let engine = loaded.engine(EngineOptions::default())?;
         let results = compute(&engine.handle(), requests)?;
         let mut output = EmbedOutput::new(self.format);
@@ -114,17 +115,17 @@ impl EmbedArgs {
     }
 
     /// Warns of options that have no effect with others.
-    fn warn_of_unused(&self) {
-        let is_per_token = matches!(self.pooling, Some(PoolingArg::None));
+    fn warn_of_unused(&self, pooling: Pooling) {
         let form =
             [("--dimensions", self.dimensions.is_some()), ("--no-normalize", self.no_normalize)];
         for (option, is_set) in form {
-            let reason = match self.query {
-                Some(_) => "with --query: documents are scored by the outputs of a classifier",
-                None if is_per_token => {
-                    "with --pooling none: hidden states are printed as they are"
+            let reason = match pooling {
+                Pooling::Rank if self.query.is_some() => {
+                    "with --query: documents are scored by the outputs of a classifier"
                 }
-                None => continue,
+                Pooling::Rank => "on the outputs of a classifier, which this model computes",
+                Pooling::None => "with --pooling none: hidden states are printed as they are",
+                _ => continue,
             };
             if is_set {
                 print_note(&format!("warning: {option} has no effect {reason}"));
@@ -149,12 +150,8 @@ impl EmbedArgs {
         Ok(inputs)
     }
 
-    fn requests(
-        &self,
-        inputs: &Inputs,
-        model: &LoadedModel,
-        room: usize,
-    ) -> Result<Vec<EmbeddingRequest>, Failure> {
+    /// What becomes of the hidden states of a text.
+    fn pooling(&self, model: &LoadedModel) -> Result<Pooling, Failure> {
         let pooling = match (&self.query, self.pooling) {
             (Some(_), None | Some(PoolingArg::Rank)) => {
                 model.core().check_reranker()?;
@@ -168,6 +165,16 @@ impl EmbedArgs {
             (None, None) => model.pooling()?,
         };
         check_pooling(pooling, model)?;
+        Ok(pooling)
+    }
+
+    fn requests(
+        &self,
+        inputs: &Inputs,
+        model: &LoadedModel,
+        room: usize,
+        pooling: Pooling,
+    ) -> Result<Vec<EmbeddingRequest>, Failure> {
         let form = EmbeddingForm { normalize: !self.no_normalize, dimensions: self.dimensions };
         let template = RerankTemplate::from_metadata(model.checkpoint().metadata())?;
         let limits = PairLimits { whole: self.truncate.then_some(room), second: None };

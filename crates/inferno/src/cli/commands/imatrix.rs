@@ -2,6 +2,7 @@
 
 mod summary;
 
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,9 @@ impl ImatrixArgs {
         }
         let output = replaceable(named, self.force)?;
         ensure_creatable(&output)?;
+        if self.save_frequency > 0 && !self.force {
+            ensure_no_copies(&output)?;
+        }
         let mut matrix = self.inputs()?;
         let is_interrupted = match calibration {
             Some((text, model)) => self.collect(text, &model, &output, &mut matrix)?,
@@ -231,6 +235,21 @@ impl ImatrixArgs {
             },
         )?;
         Ok(interrupt.is_requested())
+    }
+}
+
+/// Checks that there are no copies of `output` of another run, which this one would overwrite.
+///
+/// **Errors**: [`Error::OutputExists`].
+fn ensure_no_copies(output: &Path) -> Result<(), Error> {
+    let (Some(folder), Some(name)) = (output.parent(), output.file_name()) else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let prefix = format!("{}.at_", name.to_string_lossy());
+    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, error))?;
+    let mut copies = entries.filter_map(Result::ok);
+    match copies.find(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+        Some(copy) => Err(Error::OutputExists { path: copy.path() }),
+        None => Ok(()),
     }
 }
 

@@ -52,7 +52,11 @@ pub(super) const DEEPSEEK2: Family = Family {
     ],
     keys: |context, keys| {
         latent(context, keys)?;
-        prediction::keys(context, keys)
+        let predicted = prediction::layers_in_files(context)?;
+        if predicted > 0 {
+            keys.count("nextn_predict_layers", predicted);
+        }
+        Ok(())
     },
     prediction_layers: prediction::layers_in_files,
     rename: |config, name| {

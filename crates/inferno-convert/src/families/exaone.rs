@@ -72,11 +72,11 @@ pub(super) const EXAONE_MOE: Family = Family {
         keys.count("expert_shared_feed_forward_length", shared);
         let dense = config.count_or(&["first_k_dense_replace", "first_last_k_dense_replace"], 0)?;
         keys.count("leading_dense_block_count", dense);
-        keys.count("nextn_predict_layers", prediction::layers_in_files(context)?);
+        keys.count("nextn_predict_layers", prediction::stated(config)?);
         keys.set("rope.scaling.type", "none");
         Ok(())
     },
-    prediction_layers: prediction::layers_in_files,
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
     rename: prediction::names,
     rules: &[&[
         rename("model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),

@@ -1,6 +1,6 @@
 //! GLM 4 and 4.5 to 4.7.
 
-use super::{deepseek, prediction};
+use super::deepseek;
 use crate::ConvertError;
 use crate::config::invalid;
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, rename};
@@ -59,15 +59,13 @@ pub(super) const GLM4_MOE: Family = Family {
         count("leading_dense_block_count", &["first_k_dense_replace"]),
         float("expert_weights_scale", &["routed_scaling_factor"]),
         flag("expert_weights_norm", &["norm_topk_prob"]),
+        count("nextn_predict_layers", &["num_nextn_predict_layers"]),
     ],
     keys: |context, keys| {
         keys.set("expert_gating_func", 2_u32);
-        if context.config.get("num_nextn_predict_layers").is_some() {
-            keys.count("nextn_predict_layers", prediction::layers_in_files(context)?);
-        }
         rotary_dimensions(context, keys)
     },
-    prediction_layers: prediction::layers_in_files,
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
     rules: &[NORMS],
     tokenizer: MOE_TOKENIZER,
     ..Family::DEFAULT
@@ -75,10 +73,14 @@ pub(super) const GLM4_MOE: Family = Family {
 
 pub(super) const GLM4_MOE_LITE: Family = Family {
     classes: &["Glm4MoeLiteForCausalLM"],
-    prediction_layers: prediction::layers_in_files,
+    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
     keys: |context, keys| {
         deepseek::latent(context, keys)?;
-        prediction::keys(context, keys)
+        let predicted = context.config.count_or(&["num_nextn_predict_layers"], 0)?;
+        if predicted > 0 {
+            keys.count("nextn_predict_layers", predicted);
+        }
+        Ok(())
     },
     rename: |_, name| Ok(name),
     tokenizer: MOE_TOKENIZER,

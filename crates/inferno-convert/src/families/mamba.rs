@@ -312,12 +312,10 @@ pub(super) const FALCON_H1: Family = Family {
             split(
                 TIED_EMBEDDINGS,
                 &[
-                    ("token_embd.weight", |context, tensor| {
+                    ("token_embd", |context, tensor| {
                         scaled(context, tensor, &["embedding_multiplier"])
                     }),
-                    ("output.weight", |context, tensor| {
-                        scaled(context, tensor, &["lm_head_multiplier"])
-                    }),
+                    ("output", |context, tensor| scaled(context, tensor, &["lm_head_multiplier"])),
                 ],
             ),
             map("lm_head", "output", |context, tensor| {

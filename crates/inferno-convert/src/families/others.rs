@@ -22,6 +22,7 @@ pub(super) const DOTS1: Family = Family {
         float("expert_weights_scale", &["routed_scaling_factor"]).required(),
         flag("expert_weights_norm", &["norm_topk_prob"]),
     ],
+    keys: |_, _| Ok(()),
     ..QWEN2_MOE
 };
 

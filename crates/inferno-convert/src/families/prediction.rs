@@ -2,7 +2,6 @@
 
 use crate::config::Config;
 use crate::family::Context;
-use crate::keys::Keys;
 use crate::{ConvertError, names};
 
 /// Number of these layers, as the configuration states it.
@@ -13,24 +12,12 @@ pub(super) fn stated(config: &Config) -> Result<usize, ConvertError> {
 /// Number of these layers that the files have: transformers leaves them out of a model that it saves.
 pub(super) fn layers_in_files(context: &Context<'_>) -> Result<usize, ConvertError> {
     let first = context.config.num_layers()?;
-    let found = context.sources.tensors();
-    let found: Vec<String> = found
-        .map(|(_, tensor)| names(context.config, names::canonical(&tensor.name)))
-        .collect::<Result<_, _>>()?;
     let exists = |layer: &usize| {
         let prefix = format!("model.layers.{layer}.");
-        found.iter().any(|name| name.starts_with(&prefix))
+        let mut tensors = context.sources.tensors();
+        tensors.any(|(_, tensor)| names::canonical(&tensor.name).starts_with(&prefix))
     };
     Ok((first..first + stated(context.config)?).take_while(exists).count())
-}
-
-/// Sets the number of these layers in the files, if there are some.
-pub(super) fn keys(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
-    match layers_in_files(context)? {
-        0 => {}
-        number => keys.count("nextn_predict_layers", number),
-    }
-    Ok(())
 }
 
 /// Replaces the names `mtp.…` by those of layers after the last one.

@@ -2,7 +2,7 @@
 
 use super::{prediction, reranker};
 use crate::ConvertError;
-use crate::config::Config;
+use crate::config::{Config, MAX_LAYERS};
 use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -226,14 +226,17 @@ fn linear_attention(
     Ok(())
 }
 
-/// Number of layers that predict further tokens in the files: transformers leaves them out of a model that it saves.
+/// Number of layers that predict further tokens: as in llama.cpp, what the configuration states, even if the files do not have
+/// them.
 fn prediction_layers(context: &Context<'_>) -> Result<usize, ConvertError> {
     let layers = context.sources.tensors().filter_map(|(_, source)| {
         let name = source.name.strip_prefix("model.").unwrap_or(&source.name);
         let number = name.strip_prefix("mtp.layers.")?.split('.').next()?;
         number.parse::<u16>().ok()
     });
-    Ok(layers.max().map_or(0, |last| usize::from(last) + 1))
+    let found = layers.max().map_or(0, |last| usize::from(last) + 1);
+    let stated = context.config.optional_count_up_to(MAX_LAYERS, &["mtp_num_hidden_layers"])?;
+    Ok(stated.map_or(found, |stated| stated.max(found)))
 }
 
 /// Numbers of key heads and of value heads for each.

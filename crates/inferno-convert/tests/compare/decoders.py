@@ -46,6 +46,14 @@ CONFIGS = {
               "mamba_chunk_size": 8, "mamba_conv_bias": True, "mamba_d_conv": 4, "mamba_d_head": 16, "mamba_d_state": 6,
               "mamba_expand": 2, "mamba_n_groups": 2, "mamba_n_heads": 4, "mamba_proj_bias": False,
               "time_step_limit": [0.0, float("inf")]},
+    "falcon-h1-tied": {**GROUPED, "architectures": ["FalconH1ForCausalLM"], "model_type": "falcon_h1", "head_dim": 8,
+                       "tie_word_embeddings": True, "embedding_multiplier": 1.5, "lm_head_multiplier": 0.25,
+                       "key_multiplier": 0.7, "attention_in_multiplier": 1.1, "attention_out_multiplier": 0.8,
+                       "mlp_multipliers": [0.9, 0.7], "ssm_multipliers": [0.9, 0.8, 1.1, 1.2, 0.7], "ssm_in_multiplier": 1.2,
+                       "ssm_out_multiplier": 0.6, "mamba_chunk_size": 8, "mamba_conv_bias": True, "mamba_d_conv": 4,
+                       "mamba_d_head": 16, "mamba_d_ssm": 64, "mamba_d_state": 6, "mamba_expand": 2, "mamba_n_groups": 1,
+                       "mamba_n_heads": 4, "mamba_proj_bias": False, "mamba_rms_norm": False, "mamba_norm_before_gate": False,
+                       "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu"},
 }
 
 

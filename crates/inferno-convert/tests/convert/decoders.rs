@@ -136,6 +136,14 @@ fn starcoder_2_has_a_sliding_window() {
 }
 
 #[test]
+fn tied_embeddings_and_the_head_of_falcon_h1_have_factors_of_their_own() {
+    check("falcon-h1-tied");
+    let usual = "\"mamba_rms_norm\": false, \"mamba_norm_before_gate\": false";
+    let setting = "\"mamba_norm_before_gate\": true, \"mamba_rms_norm\": true";
+    check_rejected("falcon-h1-tied", usual, setting);
+}
+
+#[test]
 fn gpt_2_has_feed_forward_blocks_of_another_size() {
     check("gpt2");
 }

@@ -4,7 +4,7 @@
     quantizations.py MODEL.gguf [--formats q4_k_m iq2_m ...] [--stories 240] [--context 256] [--inferno PATH]
                      [--llama-quantize PATH] [--work FOLDER]
 
-The model writes stories with other openings and seeds for calibration and for measuring. Its weights are converted to F32 first, which
+The model writes stories with its recommended sampling, with other openings for calibration and for measuring. Its weights are converted to F32 first, which
 all others are compared with. With --llama-quantize, files that llama.cpp's program wrote with the same matrix are measured as well.
 """
 import argparse
@@ -32,7 +32,7 @@ def parse_arguments():
     parser.add_argument("model")
     parser.add_argument("--formats", nargs="+", default=FORMATS)
     parser.add_argument("--stories", type=int, default=240, help="stories that are written, up to 256")
-    parser.add_argument("--context", type=int, default=256, help="tokens of a window")
+    parser.add_argument("--context", type=int, default=64, help="tokens of a window: not much longer than stories")
     parser.add_argument("--inferno", default="target/release/inferno")
     parser.add_argument("--llama-quantize", help="path of llama.cpp's llama-quantize")
     parser.add_argument("--work", type=pathlib.Path, help="folder for the files [default: a temporary one]")
@@ -51,7 +51,7 @@ def write_stories(args, folder):
     openings = [f"{subject} {beginning}" for beginning, subject in itertools.product(BEGINNINGS, SUBJECTS)]
     openings = openings[:args.stories]
     requests = folder / "requests.jsonl"
-    bodies = ({"prompt": opening, "max_tokens": 300, "temperature": 0.8, "seed": seed} for seed, opening in enumerate(openings))
+    bodies = ({"prompt": opening, "max_tokens": 300, "seed": seed} for seed, opening in enumerate(openings))
     requests.write_text("".join(
         json.dumps({"custom_id": str(at), "method": "POST", "url": "/v1/completions", "body": body}) + "\n"
         for at, body in enumerate(bodies)

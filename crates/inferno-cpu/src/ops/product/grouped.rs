@@ -141,11 +141,8 @@ impl<F: QuantFormat> FewRowsKernel for Grouped<F> {
         first: usize,
     ) -> [L::F32; T] {
         let mut sums = [lanes.splat(0.0); T];
-        // A function that zips the chunks would not be part of kernels without LTO.
-        let mut rest = inputs;
-        for chunk in panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS)) {
-            let inputs;
-            (inputs, rest) = rest.split_at(CHUNK_GROUPS.min(rest.len()));
+        let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
+        for (inputs, chunk) in inputs.chunks(CHUNK_GROUPS).zip(chunks) {
             let (scales, groups) = groups::<F>(chunk, inputs.len());
             for line in scales.chunks_exact(VECTOR_BYTES) {
                 lanes.prefetch(line, prefetch_bytes(T));

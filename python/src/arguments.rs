@@ -1,8 +1,10 @@
 //! Keyword arguments that are read into structures.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use serde_json::Value;
+
+use crate::errors::invalid;
 
 /// Defines a structure of optional keyword arguments and its method `read`, which rejects unknown names.
 macro_rules! keyword_arguments {
@@ -20,7 +22,8 @@ macro_rules! keyword_arguments {
         impl $structure {
             /// Reads the arguments of a call. `None` selects the default.
             ///
-            /// **Errors**: `TypeError` for an unknown name or a value of another type, with its name.
+            /// **Errors**: `TypeError` for an unknown name or a value of another type, with its name; `InvalidRequestError`
+            /// for a number out of range.
             pub fn read(arguments: Option<&Bound<'_, pyo3::types::PyDict>>) -> PyResult<Self> {
                 let mut read = Self::default();
                 for (key, value) in arguments.into_iter().flatten() {
@@ -28,7 +31,7 @@ macro_rules! keyword_arguments {
                     match key.as_str() {
                         $(stringify!($name) => {
                             let value = value.extract();
-                            read.$name = value.map_err(|error| $crate::arguments::mistyped(&key, &error))?;
+                            read.$name = value.map_err(|error| $crate::arguments::unreadable(&key, &error))?;
                         })*
                         _ => return Err($crate::arguments::unknown(&key, &[$(stringify!($name)),*])),
                     }
@@ -45,8 +48,44 @@ pub(crate) fn unknown(name: &str, known: &[&str]) -> PyErr {
     PyTypeError::new_err(format!("unknown argument {name:?}; expected one of {known}"))
 }
 
-pub(crate) fn mistyped(name: &str, error: &PyErr) -> PyErr {
-    Python::attach(|py| PyTypeError::new_err(format!("{name}: {}", error.value(py))))
+pub(crate) fn unreadable(name: &str, error: &PyErr) -> PyErr {
+    Python::attach(|py| match error.is_instance_of::<PyOverflowError>(py) {
+        true => invalid(format!("{name} is out of range: {}", error.value(py))),
+        false => PyTypeError::new_err(format!("{name}: {}", error.value(py))),
+    })
+}
+
+/// The ids of tokens.
+pub(crate) struct Tokens(pub Vec<u32>);
+
+impl<'py> FromPyObject<'_, 'py> for Tokens {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let tokens = object.extract::<Vec<u32>>().map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(object.py()) {
+                true => invalid(format!("token ids must be from 0 to {}", u32::MAX)),
+                false => error,
+            }
+        });
+        tokens.map(Self)
+    }
+}
+
+/// The number of most probable tokens to select from; 0, or -1 as in vLLM, for all.
+pub(crate) struct TopK(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for TopK {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract()? {
+            -1_i64 => Ok(Self(0)),
+            k => usize::try_from(k).map(Self).map_err(|_| {
+                PyOverflowError::new_err(format!("it must be 0 or more, or -1, but is {k}"))
+            }),
+        }
+    }
 }
 
 /// A string, or a list of strings.

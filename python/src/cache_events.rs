@@ -53,9 +53,12 @@ impl CacheEvent {
 pub struct CacheEventStream(Mutex<Option<UnboundedReceiver<Vec<inferno::CacheEvent>>>>);
 
 impl CacheEventStream {
+    /// Waits for the step of the engine in progress.
+    ///
     /// **Errors**: an engine that has stopped.
-    pub(crate) fn of(core: &GenerationCore) -> PyResult<Self> {
-        let events = core.cache_events().map_err(|error| engine_exception(&error))?;
+    pub(crate) fn of(py: Python<'_>, core: &GenerationCore) -> PyResult<Self> {
+        let events = py.detach(|| core.cache_events());
+        let events = events.map_err(|error| engine_exception(&error))?;
         Ok(Self(Mutex::new(Some(events))))
     }
 

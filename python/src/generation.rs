@@ -10,7 +10,7 @@ use inferno::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Json, OneOrMore, keyword_arguments};
+use crate::arguments::{Json, OneOrMore, TopK, keyword_arguments};
 use crate::errors::{engine_exception, exception, invalid};
 
 keyword_arguments! {
@@ -19,7 +19,7 @@ keyword_arguments! {
         max_tokens: usize,
         min_tokens: usize,
         temperature: f32,
-        top_k: usize,
+        top_k: TopK,
         top_p: f32,
         min_p: f32,
         typical_p: f32,
@@ -59,7 +59,7 @@ impl GenerationArguments {
         let base = recommended.for_temperature(self.temperature);
         let sampling = SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
-            top_k: self.top_k.unwrap_or(base.top_k),
+            top_k: self.top_k.as_ref().map_or(base.top_k, |TopK(k)| *k),
             top_p: self.top_p.unwrap_or(base.top_p),
             min_p: self.min_p.unwrap_or(base.min_p),
             typical_p: self.typical_p.unwrap_or(base.typical_p),

@@ -4,6 +4,7 @@
 mod arguments;
 mod cache_events;
 mod command;
+mod detached;
 mod errors;
 mod generation;
 mod load;
@@ -13,6 +14,7 @@ mod server;
 mod session;
 mod stage;
 mod stream;
+mod values;
 mod wait;
 
 use pyo3::pymodule;
@@ -36,6 +38,8 @@ mod _inferno {
     use crate::stage::{Stage, StageAddresses, divide};
     #[pymodule_export]
     use crate::stream::ChunkStream;
+    #[pymodule_export]
+    use crate::values::ValueStream;
 
     use pyo3::prelude::*;
 

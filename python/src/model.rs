@@ -1,13 +1,14 @@
 //! A loaded model: tokens, generations, embeddings and logits.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use inferno::{EmbeddingRequest, EncodeOptions, Event, EventStream, Model, Pooling};
+use inferno::{EmbeddingRequest, EncodeOptions, Model, Pooling};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::arguments::Tokens;
 use crate::cache_events::{CacheEventStream, block_hashes};
+use crate::detached::Detached;
 use crate::errors::{engine_exception, exception, submit_exception};
 use crate::generation::request;
 use crate::load::{LoadArguments, Loaded};
@@ -15,11 +16,12 @@ use crate::server::{Response, Server, ServerArguments};
 use crate::session::Session;
 use crate::stage::StageAddresses;
 use crate::stream::{ChunkStream, Source};
-use crate::wait::{run_interruptible, wait};
+use crate::values::{ValueStream, to_bytes};
+use crate::wait::run_interruptible;
 
 /// A model on its device, with an engine that computes all requests together.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct LoadedModel(pub(crate) Arc<Loaded>);
+pub struct LoadedModel(Detached<Arc<Loaded>>);
 
 #[pymethods]
 impl LoadedModel {
@@ -34,7 +36,8 @@ impl LoadedModel {
         let arguments = LoadArguments::read(options)?;
         let options = (arguments.options()?, arguments.drafting()?);
         let loaded = run_interruptible(py, move || arguments.load(source, options, Model::load))?;
-        Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
+        let loaded = loaded.map_err(|error| exception(&error))?;
+        Ok(Self(Detached::new(Arc::new(loaded))))
     }
 
     /// Uses a model whose stages are in other processes, with this number of caches on each.
@@ -53,7 +56,8 @@ impl LoadedModel {
         let loaded = run_interruptible(py, move || {
             arguments.load(source, options, |model| model.load_from_stages(&addresses, num_lanes))
         })?;
-        Ok(Self(Arc::new(loaded.map_err(|error| exception(&error))?)))
+        let loaded = loaded.map_err(|error| exception(&error))?;
+        Ok(Self(Detached::new(Arc::new(loaded))))
     }
 
     /// The name of the model.
@@ -130,8 +134,8 @@ impl LoadedModel {
     }
 
     /// Converts tokens to text.
-    fn detokenize(&self, tokens: Vec<u32>, skip_special: bool) -> PyResult<String> {
-        let decoded = self.0.model.tokenizer().decode(&tokens, skip_special);
+    fn detokenize(&self, tokens: Tokens, skip_special: bool) -> PyResult<String> {
+        let decoded = self.0.model.tokenizer().decode(&tokens.0, skip_special);
         decoded.map_err(|error| exception(&error.into()))
     }
 
@@ -139,14 +143,14 @@ impl LoadedModel {
     fn submit(
         &self,
         py: Python<'_>,
-        prompt: Vec<u32>,
+        prompt: Tokens,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<ChunkStream> {
-        let request = request(py, &self.0.model, prompt.clone(), Some(options))?;
+        let request = request(py, &self.0.model, prompt.0.clone(), Some(options))?;
         let events = self.0.server.engine().submit(request);
         let events = events.map_err(|error| submit_exception(&error))?;
         let seed = events.seed();
-        Ok(ChunkStream::new(Source::Engine(events), prompt, seed))
+        Ok(ChunkStream::new(Source::Engine(events), prompt.0, seed))
     }
 
     /// The number of requests that one caller submits before it reads the first: half of the queue.
@@ -155,37 +159,28 @@ impl LoadedModel {
         self.0.engine_options.max_num_waiting / 2
     }
 
-    /// Computes the embeddings of prompts, one after another: `hidden_size` values in single precision each.
-    fn embed<'py>(&self, py: Python<'py>, prompts: Vec<Vec<u32>>) -> PyResult<Bound<'py, PyBytes>> {
+    /// Starts to compute the embedding of a prompt: `hidden_size` values.
+    fn submit_embedding(&self, prompt: Tokens) -> PyResult<ValueStream> {
         let pooling = Pooling::recommended(self.0.model.checkpoint().metadata());
         let pooling = pooling.map_err(|error| engine_exception(&error))?.unwrap_or_default();
-        let mut running = VecDeque::new();
-        let mut embeddings = Vec::with_capacity(prompts.len() * self.hidden_size());
-        for prompt in prompts {
-            let request = EmbeddingRequest::new(prompt, pooling);
-            let events = self.0.server.engine().embed(request);
-            running.push_back(events.map_err(|error| submit_exception(&error))?);
-            if running.len() > self.max_num_ahead() {
-                read_values(py, running.pop_front(), &mut embeddings)?;
-            }
-        }
-        while !running.is_empty() {
-            read_values(py, running.pop_front(), &mut embeddings)?;
-        }
-        to_bytes(py, &embeddings)
+        let events = self.0.server.engine().embed(EmbeddingRequest::new(prompt.0, pooling));
+        Ok(ValueStream::new(events.map_err(|error| submit_exception(&error))?))
     }
 
     /// Computes logits in single precision: `vocab_size` values after the last token of a prompt, or after each.
     fn logits<'py>(
         &self,
         py: Python<'py>,
-        prompt: Vec<u32>,
+        prompt: Tokens,
         all_positions: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let events = self.0.server.engine().logits(prompt, all_positions);
+        let events = self.0.server.engine().logits(prompt.0, all_positions);
         let events = events.map_err(|error| submit_exception(&error))?;
+        let stream = ValueStream::new(events);
         let mut logits = Vec::new();
-        read_values(py, Some(events), &mut logits)?;
+        while let Some(values) = stream.next_values(py)? {
+            logits.extend(values);
+        }
         to_bytes(py, &logits)
     }
 
@@ -208,19 +203,19 @@ impl LoadedModel {
     }
 
     /// Returns the changes of the prefix cache from now on, starting with its blocks.
-    fn cache_events(&self) -> PyResult<CacheEventStream> {
-        CacheEventStream::of(self.0.server.engine().core())
+    fn cache_events(&self, py: Python<'_>) -> PyResult<CacheEventStream> {
+        CacheEventStream::of(py, self.0.server.engine().core())
     }
 
     /// Computes the hashes of the whole blocks of a prompt, as in the events of the prefix cache.
-    fn block_hashes(&self, py: Python<'_>, prompt: Vec<u32>) -> Vec<u64> {
+    fn block_hashes(&self, py: Python<'_>, prompt: Tokens) -> Vec<u64> {
         let block_tokens = self.0.server.engine().snapshot().block_tokens;
-        py.detach(|| block_hashes(&prompt, block_tokens))
+        py.detach(|| block_hashes(&prompt.0, block_tokens))
     }
 
     /// Creates a session.
-    fn session(&self) -> PyResult<Session> {
-        Session::new(&self.0)
+    fn session(&self, py: Python<'_>) -> PyResult<Session> {
+        Session::new(py, &self.0)
     }
 
     /// Passes a request to a route of the model's server.
@@ -236,31 +231,7 @@ impl LoadedModel {
 
     /// Starts another server of the model, with an engine of its own that shares all memory.
     #[pyo3(signature = (**options))]
-    fn server(&self, options: Option<&Bound<'_, PyDict>>) -> PyResult<Server> {
-        Server::start(&self.0, ServerArguments::read(options)?)
+    fn server(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Server> {
+        Server::start(py, &self.0, ServerArguments::read(options)?)
     }
-}
-
-/// Waits for the values that a request returns, and appends them to `values`.
-///
-/// **Errors**: the error of the request; `KeyboardInterrupt`.
-fn read_values(py: Python<'_>, events: Option<EventStream>, values: &mut Vec<f32>) -> PyResult<()> {
-    let Some(mut events) = events else { return Ok(()) };
-    while let Some(event) = wait(py, |context| events.poll_next(context))? {
-        match event {
-            Event::Embedding(found) | Event::Logits(found) => values.extend(found),
-            Event::Failed(error) => return Err(engine_exception(&error)),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn to_bytes<'py>(py: Python<'py>, values: &[f32]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, size_of_val(values), |bytes| {
-        for (bytes, value) in bytes.chunks_exact_mut(size_of::<f32>()).zip(values) {
-            bytes.copy_from_slice(&value.to_ne_bytes());
-        }
-        Ok(())
-    })
 }

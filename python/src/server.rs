@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use inferno::{LocalRequest, LocalResponse, LocalServer, ResponsePart, ServerOptions};
+use inferno::{Error, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServerOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::keyword_arguments;
+use crate::detached::Detached;
 use crate::errors::{exception, invalid};
 use crate::load::Loaded;
 use crate::wait::{callback_waker, wait};
@@ -24,10 +25,14 @@ keyword_arguments! {
 
 /// A server of a model, without a socket.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct Server(LocalServer);
+pub struct Server(Detached<LocalServer>);
 
 impl Server {
-    pub(crate) fn start(loaded: &Arc<Loaded>, arguments: ServerArguments) -> PyResult<Self> {
+    pub(crate) fn start(
+        py: Python<'_>,
+        loaded: &Arc<Loaded>,
+        arguments: ServerArguments,
+    ) -> PyResult<Self> {
         let defaults = ServerOptions::default();
         let options = ServerOptions {
             api_keys: arguments.api_keys.unwrap_or_default(),
@@ -36,10 +41,11 @@ impl Server {
             strict_fields: arguments.strict_fields.unwrap_or(defaults.strict_fields),
             ..defaults
         };
-        let served = loaded.model.served(loaded.engine_options, vec![loaded.name.clone()]);
-        let served = served.map_err(|error| exception(&error))?.with_any_name();
-        let server = LocalServer::start(options, served);
-        Ok(Self(server.map_err(|error| exception(&error.into()))?))
+        let server = py.detach(|| {
+            let served = loaded.model.served(loaded.engine_options, vec![loaded.name.clone()])?;
+            LocalServer::start(options, served.with_any_name()).map_err(Error::from)
+        });
+        Ok(Self(Detached::new(server.map_err(|error| exception(&error))?)))
     }
 }
 

@@ -12,6 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::arguments::Tokens;
+use crate::detached::Detached;
 use crate::errors::{busy, engine_exception, exception, invalid};
 use crate::generation::GenerationArguments;
 use crate::load::Loaded;
@@ -21,8 +23,8 @@ use crate::wait::{run_interruptible, wait};
 /// A conversation: tokens with their keys and values.
 #[pyclass(frozen, module = "inferno._inferno")]
 pub struct Session {
-    loaded: Arc<Loaded>,
-    session: Arc<Mutex<inferno::Session>>,
+    loaded: Detached<Arc<Loaded>>,
+    session: Detached<Arc<Mutex<inferno::Session>>>,
     /// The last stream.
     running: Mutex<Option<Running>>,
 }
@@ -42,10 +44,20 @@ impl Running {
 }
 
 /// A text or tokens.
-#[derive(FromPyObject)]
 enum PromptArgument {
     Text(String),
     Tokens(Vec<u32>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for PromptArgument {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract() {
+            Ok(text) => Ok(Self::Text(text)),
+            Err(_) => object.extract().map(|Tokens(tokens)| Self::Tokens(tokens)),
+        }
+    }
 }
 
 impl<'p> From<&'p PromptArgument> for Prompt<'p> {
@@ -58,10 +70,14 @@ impl<'p> From<&'p PromptArgument> for Prompt<'p> {
 }
 
 impl Session {
-    pub(crate) fn new(loaded: &Arc<Loaded>) -> PyResult<Self> {
-        let session = loaded.model.session().map_err(|error| exception(&error))?;
-        let session = Arc::new(Mutex::new(session));
-        Ok(Self { loaded: Arc::clone(loaded), session, running: Mutex::new(None) })
+    /// Waits for the step of the engine in progress.
+    pub(crate) fn new(py: Python<'_>, loaded: &Arc<Loaded>) -> PyResult<Self> {
+        let session = py.detach(|| loaded.model.session()).map_err(|error| exception(&error))?;
+        Ok(Self {
+            loaded: Detached::new(Arc::clone(loaded)),
+            session: Detached::new(Arc::new(Mutex::new(session))),
+            running: Mutex::new(None),
+        })
     }
 
     /// Runs `work` on the session, on a thread of its own.

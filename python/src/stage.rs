@@ -9,13 +9,14 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::detached::Detached;
 use crate::errors::{exception, invalid};
 use crate::load::{LoadArguments, open};
 use crate::wait::run_interruptible;
 
 /// A stage of a model, which programs in other processes use through its address.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct Stage(Mutex<Option<StageServer>>);
+pub struct Stage(Detached<Mutex<Option<StageServer>>>);
 
 #[pymethods]
 impl Stage {
@@ -37,7 +38,8 @@ impl Stage {
             let (model, _) = open(source)?;
             model.with_options(options).serve_stage(first..end, &address, key)
         })?;
-        Ok(Self(Mutex::new(Some(started.map_err(|error| exception(&error))?))))
+        let server = started.map_err(|error| exception(&error))?;
+        Ok(Self(Detached::new(Mutex::new(Some(server)))))
     }
 
     /// The address on which it listens; `None` after it was closed.

@@ -104,7 +104,7 @@ impl ChunkStream {
                 let timings = finished.map(|finished| Py::new(py, Timings::of(&finished)));
                 Chunk {
                     text,
-                    finish_reason: Some(reason.name()),
+                    finish_reason: Some(reason.name().to_owned()),
                     usage: Some(Py::new(py, Usage::new(prompt, cached, generated))?),
                     timings: timings.transpose()?,
                     ..Chunk::default()

@@ -61,6 +61,20 @@ def test_tool_calls_are_parsed(model):
     assert json.loads("".join(delta.arguments for delta in first)) == answer.tool_calls[0].arguments
 
 
+def test_a_tool_call_that_is_cut_off_has_no_arguments(model):
+    options = {"tools": TOOLS, "tool_choice": "required", "temperature": 0}
+    whole = model.chat("What is the weather in Paris?", **options).tool_calls[0]
+    cut = None
+    for max_tokens in range(8, 20):
+        answer = model.chat("What is the weather in Paris?", max_tokens=max_tokens, **options)
+        assert answer.finish_reason == "length"
+        for call in answer.tool_calls:
+            assert whole.raw_arguments.startswith(call.raw_arguments)
+            if call.arguments is None:
+                cut = call
+    assert cut is not None and cut.name == "weather" and cut.raw_arguments.startswith("{")
+
+
 @pytest.mark.parametrize("chat", ["chat", "stream_chat"])
 def test_invalid_requests_raise_exceptions(model, chat):
     def call(messages, **options):

@@ -1,6 +1,8 @@
 """Requests on asyncio's event loop."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
@@ -54,6 +56,68 @@ def test_cancelling_a_task_cancels_its_request(model):
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(result, asyncio.CancelledError) for result in results)
         await wait_until_idle(engine)
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_task_cancels_its_embeddings(model):
+    async def main():
+        engine = inferno.Engine(model)
+        texts = [f"{number} birds" + " and the sea" * 100 for number in range(1000)]
+        task = asyncio.create_task(engine.embed(texts))
+        while engine.metrics()["num_running"] == 0:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await wait_until_idle(engine)
+
+    started = time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - started < 10
+
+
+def test_the_event_loop_runs_while_a_prompt_is_encoded(model, monkeypatch):
+    submit = inferno.Model._submit
+    monkeypatch.setattr(inferno.Model, "_submit", lambda *arguments: time.sleep(0.3) or submit(*arguments))
+
+    async def main():
+        engine, num_ticks = inferno.Engine(model), 0
+        task = asyncio.create_task(engine.generate(PROMPT, max_tokens=1))
+        chunks = engine.stream(PROMPT, max_tokens=1)
+        tasks = {task, asyncio.ensure_future(chunks.__anext__())}
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+            num_ticks += not any(task.done() for task in tasks)
+        assert num_ticks > 10
+        await asyncio.gather(*tasks)
+        await chunks.aclose()
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_task_cancels_a_request_that_is_being_encoded(model, monkeypatch):
+    submit, may_submit, streams = inferno.Model._submit, threading.Event(), []
+
+    def submit_later(*arguments):
+        may_submit.wait(10)
+        streams.append(submit(*arguments))
+        return streams[0]
+
+    monkeypatch.setattr(inferno.Model, "_submit", submit_later)
+
+    async def main():
+        task = asyncio.create_task(inferno.Engine(model).generate(PROMPT, ignore_eos=True))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        may_submit.set()
+        while not streams:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        # A closed stream has no more chunks.
+        assert streams[0].next() is None
 
     asyncio.run(main())
 
@@ -124,7 +188,10 @@ def test_conversations_and_embeddings(model):
         answer = await engine.chat("Who are you?", temperature=0, max_tokens=10)
         chunks = [chunk async for chunk in engine.stream_chat("Who are you?", temperature=0, max_tokens=10)]
         assert "".join(chunk.text for chunk in chunks) == answer.text
-        assert (await engine.embed("the sea")).shape == (model.hidden_size,)
+        assert (await engine.embed("the sea")).tolist() == model.embed("the sea").tolist()
+        texts = [f"{number} birds" for number in range(20)]
+        assert (await engine.embed(texts)).tolist() == model.embed(texts).tolist()
+        assert (await engine.embed([])).shape == (0, model.hidden_size)
         with pytest.raises(inferno.InvalidRequestError):
             await engine.chat("Hello", temperature=-1)
         with pytest.raises(inferno.InvalidRequestError):

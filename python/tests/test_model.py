@@ -170,6 +170,10 @@ def test_perplexity_is_that_of_the_command(model, tmp_path):
         ({"regex": "("}, inferno.InvalidRequestError, "", {}),
         ({"regex": "a", "choice": ["b"]}, inferno.InvalidRequestError, "Argument", {}),
         ({"timeout": -1}, inferno.InvalidRequestError, "Argument", {}),
+        ({"max_tokens": -1}, inferno.InvalidRequestError, "Argument", {}),
+        ({"seed": -1}, inferno.InvalidRequestError, "Argument", {}),
+        ({"top_k": -2}, inferno.InvalidRequestError, "Argument", {}),
+        ({"logit_bias": {-1: 1}}, inferno.InvalidRequestError, "Argument", {}),
         ({"temprature": 1}, TypeError, None, {}),
         ({"max_tokens": "many"}, TypeError, None, {}),
     ],
@@ -180,6 +184,25 @@ def test_invalid_requests_are_rejected_with_fields(model, options, error, kind, 
     if kind is not None:
         assert kind in ("", raised.value.kind)
         assert fields.items() <= raised.value.fields.items()
+
+
+@pytest.mark.parametrize("token", [-1, 1 << 32])
+def test_tokens_out_of_range_are_rejected(model, token):
+    for call in (model.generate, model.embed, model.logits, model.detokenize, model.session().generate):
+        with pytest.raises(inferno.InvalidRequestError, match="token ids must be from 0 to 4294967295"):
+            call([token])
+
+
+def test_a_top_k_of_minus_1_selects_from_all_tokens(model):
+    off, zero = (model.generate(PROMPT, max_tokens=20, seed=3, top_k=k).tokens for k in (-1, 0))
+    assert off == zero
+
+
+def test_an_empty_list_has_no_results(model, monkeypatch):
+    assert model.generate([]) == []
+    assert model.embed([]).shape == (0, model.hidden_size)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert len(model.embed([])) == 0
 
 
 def test_a_prompt_that_is_too_long_reports_both_lengths(model):

@@ -15,6 +15,7 @@ def test_a_pipeline_continues_texts_and_answers_conversations(model):
     messages = [{"role": "user", "content": "Who are you?"}]
     answer = {"role": "assistant", "content": model.chat(messages, max_tokens=6, temperature=0).text}
     assert generate(messages, **options) == [{"generated_text": [*messages, answer]}]
+    assert generate([], **options) == []
     assert generate([messages], **options) == [[{"generated_text": [*messages, answer]}]]
 
 

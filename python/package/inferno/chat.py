@@ -16,6 +16,7 @@ Messages = Union[str, Sequence[Mapping[str, Any]]]
 
 
 PATH = "/v1/chat/completions"
+TEMPLATE_PATH = "/apply-template"
 
 
 @dataclass
@@ -24,7 +25,10 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] | None
+    """The parsed arguments; `None` if the answer was cut off within them."""
+    raw_arguments: str
+    """The arguments as the model generated them, which are JSON unless they were cut off."""
 
 
 @dataclass
@@ -108,6 +112,12 @@ def read_completion(response: Response) -> ChatCompletion:
     return _completion(_body(list(read(response))))
 
 
+def read_prompt(response: Response) -> str:
+    """Waits for a prompt that the chat template renders."""
+    prompt: str = _body(list(read(response)))["prompt"]
+    return prompt
+
+
 async def read_completion_async(response: Response) -> ChatCompletion:
     """Waits for a whole answer on the event loop."""
     return _completion(_body([part async for part in read_async(response)]))
@@ -152,15 +162,21 @@ def _completion(response: dict[str, Any]) -> ChatCompletion:
     return ChatCompletion(
         text=message.get("content") or "",
         reasoning=message.get("reasoning_content") or "",
-        tool_calls=[
-            ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
-            for call in calls
-        ],
+        tool_calls=[_tool_call(call) for call in calls],
         finish_reason=choice["finish_reason"],
         usage=_usage(response["usage"]),
         message=message,
         response=response,
     )
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    raw_arguments = call["function"]["arguments"]
+    try:
+        arguments = json.loads(raw_arguments)
+    except json.JSONDecodeError:
+        arguments = None
+    return ToolCall(call["id"], call["function"]["name"], arguments, raw_arguments)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
@@ -210,7 +226,7 @@ class _Events:
                 continue
             data = json.loads(event.removeprefix(b"data: "))
             if "error" in data:
-                raise api_error(data["error"].get("status") or 500, data["error"])
+                raise api_error(None, data["error"])
             yield _chunk(data)
 
     def finish(self) -> None:

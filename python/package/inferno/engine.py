@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._inferno import CacheEvent, Chunk
+from ._inferno import CacheEvent, Chunk, ChunkStream, ValueStream
+from .ahead import in_order_async
+from .arrays import array
 from .chat import (
     PATH,
     ChatChunk,
@@ -19,8 +20,8 @@ from .chat import (
     request_body,
 )
 from .completion import Completion, complete
-from .model import Model
-from .streams import read_async
+from .model import Model, is_prompt
+from .streams import read_async, submitted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,7 +64,7 @@ class Engine:
 
         Closing the iterator or cancelling its task cancels the request. Lower values of `priority` are scheduled first.
         """
-        chunks = read_async(self.model._submit(prompt, options))
+        chunks = read_async(await self._submit(prompt, options))
         try:
             async for chunk in chunks:
                 yield chunk
@@ -72,8 +73,11 @@ class Engine:
 
     async def generate(self, prompt: Prompt, **options: Unpack[GenerationOptions]) -> Completion:
         """Generates a continuation of a prompt."""
-        stream = self.model._submit(prompt, options)
+        stream = await self._submit(prompt, options)
         return complete([chunk async for chunk in read_async(stream)], stream.seed)
+
+    async def _submit(self, prompt: Prompt, options: Mapping[str, Any]) -> ChunkStream:
+        return await submitted(lambda: self.model._submit(prompt, options))
 
     async def chat(
         self,
@@ -106,7 +110,17 @@ class Engine:
 
     async def embed(self, text: Prompt | Sequence[str]) -> Any:
         """Computes embeddings; see `Model.embed`."""
-        return await asyncio.to_thread(self.model.embed, text)
+        if is_prompt(text):
+            return array(await _values(await self._submit_embedding(text)), self.model.hidden_size)
+        rows = in_order_async(text, self._submit_embedding, _values, self.model._model.max_num_ahead)
+        try:
+            values = [row async for row in rows]
+        finally:
+            await rows.aclose()  # type: ignore[attr-defined]
+        return array(b"".join(values), len(values), self.model.hidden_size)
+
+    async def _submit_embedding(self, text: Any) -> ValueStream:
+        return await submitted(lambda: self.model._submit_embedding(text))
 
     def cache_events(self) -> AsyncIterator[list[CacheEvent]]:
         """Yields the changes of the prefix cache; see `Model.cache_events`."""
@@ -115,3 +129,8 @@ class Engine:
     def metrics(self) -> dict[str, int | float]:
         """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""
         return self.model.metrics()
+
+
+async def _values(stream: ValueStream) -> bytes:
+    """Waits for the values of a request on the event loop."""
+    return b"".join([values async for values in read_async(stream)])

@@ -53,19 +53,29 @@ class ContextLengthError(InvalidRequestError):
 
 
 class QueueFullError(InfernoError):
-    """Too many requests are waiting. Retry later."""
+    """Too many requests are waiting or being prepared. Retry later."""
 
 
 class EngineStoppedError(InfernoError):
     """The engine has stopped and accepts no more requests."""
 
 
-def api_error(status: int, error: Mapping[str, Any]) -> InfernoError:
-    """Returns the exception for an error of the server's OpenAI API."""
-    code = error.get("code")
-    classes: dict[int, type[InfernoError]] = {429: QueueFullError, 503: EngineStoppedError}
-    exception = classes.get(status, InvalidRequestError if status < 500 else InfernoError)
-    if code == "context_length_exceeded":
-        exception = ContextLengthError
+_CLASSES_BY_CODE: dict[str, type[InfernoError]] = {
+    "context_length_exceeded": ContextLengthError,
+    "engine_stopped": EngineStoppedError,
+    "model_file_changed": ModelFileError,
+    "overloaded": QueueFullError,
+    "queue_full": QueueFullError,
+    "shutting_down": EngineStoppedError,
+}
+_SERVER_TYPES = ("server_error", "timeout_error", "not_supported_error")
+"""The types of errors that are not those of the request."""
+
+
+def api_error(status: int | None, error: Mapping[str, Any]) -> InfernoError:
+    """Returns the exception for an error of the server's OpenAI API. An error within a stream has no status."""
+    code, kind = error.get("code"), error.get("type")
+    by_type = InfernoError if kind in _SERVER_TYPES else InvalidRequestError
+    exception = _CLASSES_BY_CODE.get(str(code), by_type)
     fields = {"status": status, "param": error.get("param"), "code": code}
-    return exception(str(error.get("message", "")), str(code or error.get("type", "")), fields)
+    return exception(str(error.get("message", "")), str(code or kind or ""), fields)

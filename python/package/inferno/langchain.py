@@ -8,7 +8,7 @@ from typing import Any, Optional
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, UsageMetadata, convert_to_openai_messages
-from langchain_core.messages.tool import tool_call, tool_call_chunk
+from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -121,7 +121,16 @@ def _usage(usage: Usage) -> UsageMetadata:
 def _result(answer: ChatCompletion) -> ChatResult:
     message = AIMessage(
         content=answer.text,
-        tool_calls=[tool_call(name=call.name, args=call.arguments, id=call.id) for call in answer.tool_calls],
+        tool_calls=[
+            tool_call(name=call.name, args=call.arguments, id=call.id)
+            for call in answer.tool_calls
+            if call.arguments is not None
+        ],
+        invalid_tool_calls=[
+            invalid_tool_call(name=call.name, args=call.raw_arguments, id=call.id, error="the answer was cut off")
+            for call in answer.tool_calls
+            if call.arguments is None
+        ],
         usage_metadata=_usage(answer.usage),
         response_metadata={"finish_reason": answer.finish_reason},
         additional_kwargs={"reasoning_content": answer.reasoning} if answer.reasoning else {},

@@ -1,26 +1,30 @@
 """A model for lm-evaluation-harness: import this module, then pass ``model="inferno"`` to `lm_eval.simple_evaluate`.
 
-Requires `lm-eval`. The model arguments are those of `Model`, with its first one as `pretrained`.
+Requires `lm-eval`. The model arguments are those of `Model`, with its first one as `pretrained`. `apply_chat_template`
+applies the chat template of the model's file.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import Any, TypeVar
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import TemplateLM
 from lm_eval.api.registry import register_model
 from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 
-from .completion import Completion
-from .engine import Engine
+from ._inferno import ChunkStream
+from .ahead import in_order
+from .chat import TEMPLATE_PATH, headers, read_prompt
+from .completion import Completion, completed
+from .errors import ContextLengthError, InvalidRequestError
 from .model import Model
 
-T = TypeVar("T")
-
-_NUM_CONCURRENT = 64
+_DEFAULT_MAX_TOKENS = 256
+_MAX_TOKENS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""The names of the maximum number of tokens; the first one that is set applies."""
 
 
 @register_model("inferno")
@@ -33,8 +37,10 @@ class InfernoLM(TemplateLM):
         for name in ("device", "max_batch_size"):
             if options.get(name) is None:
                 options.pop(name, None)
-        self.engine = Engine(pretrained, **options)
-        self.model = self.engine.model
+        self.model = pretrained if isinstance(pretrained, Model) else Model(pretrained, **options)
+        added = self.model.tokenize("", add_special=True)[:1]
+        self._bos = added if added == [self.model.bos_token_id] else []
+        self._prefix = self.model.detokenize([self.prefix_token_id])
 
     @property
     def eot_token_id(self) -> int:
@@ -53,8 +59,35 @@ class InfernoLM(TemplateLM):
         return self.model.name
 
     def tok_encode(self, string: str, add_special_tokens: bool | None = None, **kwargs: Any) -> list[int]:
-        """Splits a string into tokens."""
-        return self.model.tokenize(string, add_special=bool(add_special_tokens))
+        """Splits a string into tokens.
+
+        By default, BOS precedes it if the vocabulary adds it, unless the string begins with it.
+        """
+        if add_special_tokens is None:
+            has_prefix = bool(self._prefix) and string.startswith(self._prefix)
+            return ([] if has_prefix else self._bos) + self.model.tokenize(string)
+        return self.model.tokenize(string, add_special=add_special_tokens)
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        """Renders a conversation with the model's chat template."""
+        body = json.dumps(
+            {
+                "messages": chat_history,
+                "add_generation_prompt": add_generation_prompt,
+                "continue_final_message": not add_generation_prompt,
+            }
+        ).encode()
+        return read_prompt(self.model._model.request("POST", TEMPLATE_PATH, headers(body), body))
+
+    def chat_template(self, chat_template: bool | str = False) -> str:
+        """Returns an empty string: the template is that of the model's file."""
+        if isinstance(chat_template, str) and chat_template:
+            raise InvalidRequestError(
+                f"chat templates cannot be selected by name, but {chat_template!r} was requested",
+                "ChatTemplate",
+                {"chat_template": chat_template},
+            )
+        return ""
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         """Computes the log-likelihood of whole texts, in windows of the context length."""
@@ -75,36 +108,50 @@ class InfernoLM(TemplateLM):
     def _loglikelihood_tokens(
         self, requests: Sequence[tuple[tuple[str, str], list[int], list[int]]], **kwargs: Any
     ) -> list[tuple[float, bool]]:
-        return self._run([self._score(context, continuation) for _, context, continuation in requests])
+        completions = in_order(requests, self._submit_scoring, completed, self.model._model.max_num_ahead)
+        return [_score(completion, len(continuation)) for (*_, continuation), completion in zip(requests, completions)]
 
-    async def _score(self, context: list[int], continuation: list[int]) -> tuple[float, bool]:
+    def _submit_scoring(self, request: tuple[tuple[str, str], list[int], list[int]]) -> ChunkStream:
+        _, context, continuation = request
         # As in the harness's own models, the beginning of a context that does not fit is left out.
         tokens = (context + continuation)[1 - self.model.context_length :]
-        completion = await self.engine.generate(tokens, max_tokens=0, prompt_logprobs=1)
-        scored = (completion.prompt_logprobs or [])[-len(continuation) :]
-        return sum(each.logprob for each in scored), all(each.token == each.top[0][0] for each in scored)
+        return self.model._submit(tokens, {"max_tokens": 0, "prompt_logprobs": 1})
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Generates a continuation of each context."""
-        return [each.text for each in self._run([self._generate(*request.args) for request in requests])]
+        completions = in_order(requests, self._submit_generation, completed, self.model._model.max_num_ahead)
+        return [completion.text for completion in completions]
 
-    async def _generate(self, context: str, arguments: dict[str, Any]) -> Completion:
-        max_tokens = int(arguments.get("max_gen_toks") or arguments.get("max_new_tokens") or 256)
-        tokens = self.tok_encode(context, add_special_tokens=True)
-        tokens = tokens[-max(1, self.model.context_length - max_tokens) :]
-        temperature = float(arguments.get("temperature") or 0) if arguments.get("do_sample", True) else 0.0
-        until = arguments.get("until") or []
-        stop = [until] if isinstance(until, str) else [each for each in until if each]
-        return await self.engine.generate(tokens, max_tokens=max_tokens, stop=stop, temperature=temperature)
+    def _submit_generation(self, request: Instance) -> ChunkStream:
+        context, arguments = request.args
+        options = _generation_options(arguments)
+        room = self.model.context_length - options["max_tokens"]
+        if room < 1:
+            raise ContextLengthError(
+                f"max_gen_toks must be less than the context length, {self.model.context_length}, but is "
+                f"{options['max_tokens']}",
+                "NoRoomForContext",
+                {"max_tokens": options["max_tokens"], "context_length": self.model.context_length},
+            )
+        return self.model._submit(self.tok_encode(context)[-room:], options)
 
-    def _run(self, calls: Sequence[Awaitable[T]]) -> list[T]:
-        async def run() -> list[T]:
-            running = asyncio.Semaphore(_NUM_CONCURRENT)
 
-            async def limited(call: Awaitable[T]) -> T:
-                async with running:
-                    return await call
+def _score(completion: Completion, num_tokens: int) -> tuple[float, bool]:
+    """Returns the log-likelihood of the last tokens of a prompt, and whether each is the most probable one."""
+    scored = (completion.prompt_logprobs or [])[-num_tokens:]
+    return sum(each.logprob for each in scored), all(each.token == each.top[0][0] for each in scored)
 
-            return await asyncio.gather(*(limited(call) for call in calls))
 
-        return asyncio.run(run())
+def _generation_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts the harness's arguments of a generation to those of `Model.generate`, which rejects unknown ones."""
+    options = dict(arguments)
+    limits = [limit for name in _MAX_TOKENS if (limit := options.pop(name, None)) is not None]
+    options["max_tokens"] = int(limits[0]) if limits else _DEFAULT_MAX_TOKENS
+    is_greedy = options.pop("do_sample", None) is False
+    options["temperature"] = 0.0 if is_greedy else float(options.get("temperature") or 0)
+    until = options.pop("until", None) or []
+    options["stop"] = [until] if isinstance(until, str) else [each for each in until if each]
+    # Tasks set it explicitly to 1, which means no beam search.
+    if options.get("num_beams") == 1:
+        del options["num_beams"]
+    return options

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _inferno
 from ._inferno import CacheEvent, Chunk
+from .ahead import in_order
 from .arrays import array
 from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
 from .completion import Completion, completed
@@ -142,7 +142,8 @@ class Model:
     def generate(self, prompt: Any, **options: Any) -> Any:
         """Generates a continuation of a prompt, or of each prompt in a list of strings.
 
-        A prompt is a text or a list of token ids. The prompts of a list are computed together. Ctrl-C cancels the request.
+        A prompt is a text or a list of token ids. The prompts of a list are computed together; they wait for room in the
+        engine's queue. Ctrl-C cancels the request.
 
         >>> import inferno
         >>> model = inferno.Model()
@@ -157,25 +158,14 @@ class Model:
         ... ]
         True
         """
-        if isinstance(prompt, str) or not prompt or isinstance(prompt[0], int):
+        if is_prompt(prompt):
             return completed(self._submit(prompt, options))
-        return self._generate_all(prompt, options)
+        return list(self._generate_all(prompt, options))
 
-    def _generate_all(self, prompts: Sequence[str], options: Mapping[str, Any]) -> list[Completion]:
-        # The queue of the engine is limited, so that only some of many prompts are submitted ahead.
-        completions: list[Completion] = []
-        running: deque[_inferno.ChunkStream] = deque()
-        try:
-            for prompt in prompts:
-                running.append(self._submit(prompt, options))
-                if len(running) > self._model.max_num_ahead:
-                    completions.append(completed(running.popleft()))
-            while running:
-                completions.append(completed(running.popleft()))
-        finally:
-            for stream in running:
-                stream.close()
-        return completions
+    def _generate_all(self, prompts: Iterable[Prompt], options: Mapping[str, Any]) -> Iterator[Completion]:
+        return in_order(
+            prompts, lambda prompt: self._submit(prompt, options), completed, self._model.max_num_ahead
+        )
 
     def stream(self, prompt: Prompt, **options: Unpack[GenerationOptions]) -> Iterator[Chunk]:
         """Generates a continuation of a prompt, and yields each token with its text. Closing the iterator cancels it.
@@ -248,10 +238,13 @@ class Model:
         >>> model.embed(["a small boy", "a small girl"]).shape == (2, model.hidden_size)
         True
         """
-        if isinstance(text, str) or not text or isinstance(text[0], int):
-            return array(self._model.embed([self._prompt(text)]), self.hidden_size)  # type: ignore[arg-type]
-        prompts = [self._prompt(each) for each in text]  # type: ignore[arg-type]
-        return array(self._model.embed(prompts), len(prompts), self.hidden_size)
+        if is_prompt(text):
+            return array(_values(self._submit_embedding(text)), self.hidden_size)
+        rows = list(in_order(text, self._submit_embedding, _values, self._model.max_num_ahead))
+        return array(b"".join(rows), len(rows), self.hidden_size)
+
+    def _submit_embedding(self, text: Any) -> _inferno.ValueStream:
+        return self._model.submit_embedding(self._prompt(text))
 
     def logits(self, prompt: Prompt, *, last: bool = False) -> Any:
         """Computes the logits after each token of a prompt, or only after its `last` one.
@@ -335,3 +328,14 @@ class Model:
     def metrics(self) -> dict[str, int | float]:
         """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""
         return self._model.metrics()
+
+
+def is_prompt(value: Any) -> bool:
+    """Whether it is one prompt, not a list of them. An empty list is a list of no prompts."""
+    return isinstance(value, str) or (len(value) > 0 and isinstance(value[0], int))
+
+
+def _values(stream: _inferno.ValueStream) -> bytes:
+    """Waits for the values of a request."""
+    values: Iterator[bytes] = read(stream)
+    return b"".join(values)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Stream[Any]")
 
 
 class Stream(Protocol[T]):
@@ -24,6 +25,24 @@ def read(stream: Stream[T]) -> Iterator[T]:
             yield item
     finally:
         stream.close()
+
+
+async def submitted(submit: Callable[[], S]) -> S:
+    """Submits a request from another thread: encoding its prompt and compiling its grammar take time.
+
+    Cancelling the task cancels the request.
+    """
+    submitting = asyncio.get_running_loop().run_in_executor(None, submit)
+    try:
+        return await asyncio.shield(submitting)
+    except asyncio.CancelledError:
+        submitting.add_done_callback(_close)
+        raise
+
+
+def _close(submitting: asyncio.Future[S]) -> None:
+    if not submitting.cancelled() and submitting.exception() is None:
+        submitting.result().close()
 
 
 async def read_async(stream: Stream[T]) -> AsyncIterator[T]:

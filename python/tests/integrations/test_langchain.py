@@ -58,3 +58,14 @@ def test_tool_calls(model):
     for chunk in with_tools.stream([question]):
         streamed = chunk if streamed is None else streamed + chunk
     assert streamed.tool_calls[0]["args"] == answer.tool_calls[0]["args"]
+
+
+def test_a_tool_call_that_is_cut_off_is_invalid(model):
+    question = HumanMessage("What is the weather in Paris?")
+    calls = []
+    for max_tokens in range(8, 20):
+        chat = ChatInferno(model=model, options={"temperature": 0, "max_tokens": max_tokens})
+        answer = chat.bind_tools([weather], tool_choice="weather").invoke([question])
+        assert answer.response_metadata["finish_reason"] == "length"
+        calls += answer.invalid_tool_calls
+    assert calls and all(call["name"] == "weather" and call["args"].startswith("{") for call in calls)

@@ -26,7 +26,7 @@ impl Keys {
             keys.fact(context.config, fact)?;
         }
         if !family.activations.is_empty() {
-            for key in ["hidden_act", "hidden_activation", "activation_function"] {
+            for key in ["hidden_act", "hidden_activation", "activation_function", "activation"] {
                 context.config.expect_text(key, family.activations)?;
             }
         }

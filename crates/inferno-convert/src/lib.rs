@@ -133,10 +133,13 @@ impl Conversion {
                 plan.num_other_modalities
             ));
         }
-        if let Some(first) = plan.skipped.first() {
-            notes.push(match plan.skipped.len() {
-                1 => format!("{first} is left out of the result"),
-                len => format!("{first} and {} more tensors are left out of the result", len - 1),
+        // The pooler of BERT was trained for another task than embeddings, and nearly all files have it.
+        let mut skipped = plan.skipped.iter().filter(|name| !name.contains("pooler."));
+        if let Some(first) = skipped.next() {
+            notes.push(match skipped.count() {
+                0 => format!("{first} is left out of the result"),
+                1 => format!("{first} and another tensor are left out of the result"),
+                more => format!("{first} and {more} more tensors are left out of the result"),
             });
         }
         Ok(Self { metadata, payloads: ConvertedPayloads { sources, tensors: plan.tensors }, notes })

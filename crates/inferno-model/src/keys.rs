@@ -28,6 +28,10 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("rope.scaling.yarn_log_multiplier", &[0.0]),
     ("rope.scaling.yarn_ext_factor", &[1.0, -1.0]),
 ];
+/// The epsilon of RMS norms.
+pub(crate) const RMS_EPS: &str = "attention.layer_norm_rms_epsilon";
+/// The epsilon of layer norms.
+pub(crate) const LAYER_NORM_EPS: &str = "attention.layer_norm_epsilon";
 /// Which layers have a sliding window: one boolean per layer, or the length of a period.
 pub(crate) const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
 

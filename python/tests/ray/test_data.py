@@ -1,6 +1,8 @@
 """Offline inference over datasets: order, resuming, schemas and embeddings."""
 
+import asyncio
 import json
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -57,9 +59,62 @@ def test_a_job_resumes(prompts, tmp_path):
     assert inferno.ray.remaining(prompts, str(folder)).count() == 0
 
 
+@pytest.mark.parametrize("keys", [["2024-01-01", "2024-01-02", "x"], [1, 2, 3], [1.5, 2.0, 3.0], [True, False, None]])
+def test_rows_in_files_of_json_are_found(cluster, tmp_path, keys):
+    rows = [{"id": key, "text": "x"} for key in keys]
+    # Read by itself, the first file would have keys of another type than the second.
+    for number, written in enumerate([rows[:1], rows[1:2]]):
+        ray.data.from_items(written).write_json(str(tmp_path / str(number)))
+    todo = inferno.ray.remaining(ray.data.from_items(rows), str(tmp_path)).take_all()
+    assert [row["id"] for row in todo] == keys[2:]
+
+
+def test_timestamps_in_files_are_found(cluster, tmp_path):
+    days = [datetime(2024, 1, day) for day in (1, 2, 3)]
+    ray.data.from_items([{"id": days[0]}]).write_json(str(tmp_path / "json"))
+    ray.data.from_items([{"id": days[1]}]).write_parquet(str(tmp_path / "parquet"))
+    todo = inferno.ray.remaining(ray.data.from_items([{"id": day} for day in days]), str(tmp_path)).take_all()
+    assert [row["id"] for row in todo] == days[2:]
+
+
+def test_a_file_of_json_is_incomplete_if_its_last_row_is(cluster, tmp_path):
+    complete = json.dumps({"text": "x" * (3 << 20), "id": "1"}) + "\n\n" + json.dumps({"id": "2"}) + "\n"
+    (tmp_path / "complete.json").write_text(complete)
+    (tmp_path / "half.jsonl").write_text(json.dumps({"id": "3"}) + '\n{"id": "4"')
+    (tmp_path / "list.json").write_text('["id"]')
+    rows = ray.data.from_items([{"id": str(number)} for number in (1, 2, 3)])
+    assert inferno.ray.remaining(rows, str(tmp_path)).take_all() == [{"id": "3"}]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "_incomplete_half.jsonl",
+        "_incomplete_list.json",
+        "complete.json",
+    ]
+
+
+def test_large_numbers_in_json_are_found(cluster, tmp_path):
+    keys = [(1 << 64) - 1, (1 << 64) - 2]
+    (tmp_path / "one.json").write_text(json.dumps({"id": keys[0]}) + "\n")
+    rows = ray.data.from_arrow(pa.table({"id": pa.array(keys, pa.uint64())}))
+    assert inferno.ray.remaining(rows, str(tmp_path)).take_all() == [{"id": keys[1]}]
+
+
+def test_keys_of_files_with_other_types_are_found(cluster, tmp_path):
+    for number, type_ in enumerate([pa.int32(), pa.int64(), pa.string(), pa.large_string()]):
+        pa.parquet.write_table(pa.table({"id": pa.array([number]).cast(type_)}), tmp_path / f"{number}.parquet")
+    pa.parquet.write_table(pa.table({"id": pa.array([b"\xff\xfe"], pa.binary(2))}), tmp_path / "bytes.parquet")
+    rows = [{"id": number} for number in range(5)]
+    assert inferno.ray.remaining(ray.data.from_items(rows), str(tmp_path)).take_all() == rows[4:]
+    others = ray.data.from_items([{"id": b"\xff\xfe"}, {"id": b"\xff\xff"}])
+    assert inferno.ray.remaining(others, str(tmp_path)).take_all() == [{"id": b"\xff\xff"}]
+
+
 def test_a_folder_without_the_keys_is_an_error(prompts, tmp_path):
     pa.parquet.write_table(pa.table({"text": ["x"]}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match="no column 'id', only text"):
+    with pytest.raises(ValueError, match="x.parquet has no column 'id', only text"):
+        inferno.ray.remaining(prompts, str(tmp_path))
+    (tmp_path / "x.parquet").unlink()
+    (tmp_path / "x.json").write_text('{"text": "x"}\n')
+    with pytest.raises(ValueError, match="x.json has no column 'id', only text"):
         inferno.ray.remaining(prompts, str(tmp_path))
 
 
@@ -92,6 +147,30 @@ def test_invalid_rows_are_reported_in_a_column_or_end_the_job(cluster):
     assert rows[0]["text"] and rows[1]["text"] is None
     with pytest.raises(Exception, match="inferno.errors"):
         inferno.ray.generate(dataset, **options).take_all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "valid", "invalid"),
+    [
+        ("generate", ["Once", [1, 2]], [5, [1, -1], [1, None], [1, 1 << 40], [1.5], ["a"], True, b"ab", {"a": 1}]),
+        ("embed", ["Once", [1, 2]], [5, [1, -1], [1, None], ["a", "b"], b"ab", []]),
+        ("chat", ["Hi"], [5, {"role": "user"}, [1], [{"role": "user", "content": b"a"}], [{"role": "user"}]]),
+    ],
+)
+def test_inputs_of_other_types_are_invalid_rows(kind, valid, invalid):
+    options = {} if kind == "embed" else {"max_tokens": 1}
+
+    def results(inputs, errors):
+        actor = _Actor(None, LOAD, _Operation(kind, "input", "output", errors, options))
+        # A column of Arrow has one type, but each of these occurs in one.
+        compute = actor._generate if kind == "generate" else lambda values: asyncio.run(actor._answer(values))
+        return compute(inputs)
+
+    found = results(valid + invalid, "error")
+    assert ["error" in result for result in found] == [False] * len(valid) + [True] * len(invalid)
+    for value in invalid:
+        with pytest.raises(inferno.InvalidRequestError):
+            results([value], None)
 
 
 def test_small_blocks_are_combined_to_large_batches(cluster):

@@ -91,9 +91,22 @@ def test_stored_responses_are_found_on_the_replica_that_has_them(two):
     first = two.post("/v1/responses", json={"input": "Hello!", "max_output_tokens": 4}).json()
     for _ in range(6):
         following = {"input": "And?", "previous_response_id": first["id"], "max_output_tokens": 4}
-        assert two.post("/v1/responses", json=following).status_code == 200
+        for path in ("/v1/responses", "/v1/responses/input_tokens", "/responses/render"):
+            assert two.post(path, json=following).status_code == 200
         assert two.get(f"/v1/responses/{first['id']}").json()["id"] == first["id"]
     assert two.get("/v1/responses/resp_unknown").status_code == 404
+
+
+def accepts_updates(replica: str) -> bool:
+    """Returns whether the ingress accepts that the prefix cache of a replica is empty."""
+    ingress = serve.get_deployment_handle("InfernoIngress", "default")
+    replies = ingress.broadcast("update_cache", replica.rpartition("#")[2], 0, []).results(timeout_s=SECONDS)
+    return replies == [True]
+
+
+def test_the_ingress_knows_the_caches_of_the_replicas_that_its_router_knows(two):
+    assert [accepts_updates(replica) for replica in replicas()] == [True, True]
+    assert not accepts_updates("unknown")
 
 
 def pages(path) -> list[str]:
@@ -120,7 +133,8 @@ def test_a_client_that_leaves_cancels_its_request(two):
     long = {"prompt": ["Once"] * 64, "ignore_eos": True, "stream": True, "max_tokens": 480}
     with two.stream("POST", "/v1/completions", json=long) as answer:
         next(answer.iter_lines())
-        assert num_running() > 0, "no request is running"
+        # The engine reports its state after each step.
+        eventually(lambda: num_running() > 0, "no request is running")
     eventually(lambda: num_running() == 0, "the request was not cancelled")
     assert num_generated() - before < 64 * 400
 
@@ -196,7 +210,7 @@ def test_a_replica_that_is_removed_completes_its_requests(address):
 
     async def run():
         async with httpx.AsyncClient(base_url=address, timeout=SECONDS) as client:
-            reading = asyncio.gather(*(read(client) for _ in range(8)))
+            reading = asyncio.gather(*(read(client) for _ in range(16)))
             is_removed = False
             while not reading.done():
                 is_removed = is_removed or await asyncio.to_thread(num_stopping) > 0
@@ -204,6 +218,7 @@ def test_a_replica_that_is_removed_completes_its_requests(address):
             return is_removed, await reading
 
     with deployed(address, autoscaling=scaling, max_load_difference=0) as http:
+        before = set(replicas())
         is_removed, streams = asyncio.run(run())
         assert is_removed, "the streams ended before a replica was removed"
         for *lines, end in streams:
@@ -211,6 +226,8 @@ def test_a_replica_that_is_removed_completes_its_requests(address):
             reasons = [choice["finish_reason"] for event in events for choice in event["choices"]]
             assert end == "data: [DONE]" and reasons.count("length") == 8
         eventually(lambda: len(replicas()) == 1, "no replica was removed")
+        removed = before - set(replicas())
+        assert removed and not any(accepts_updates(replica) for replica in removed)
         assert content(http.post(CHAT, json=QUESTION))
 
 

@@ -56,7 +56,8 @@ pub(super) const GEMMA2: Family = Family {
             keys.float(key, context.config.float(&[key])?);
         }
         keys.count("attention.sliding_window", context.config.count(&["sliding_window"])?);
-        Ok(())
+        window_pattern(context.config, keys, 2)?;
+        attention_scale(context.config, keys, 46)
     },
     rules: &[NORMS_AROUND, &[skip("lm_head")]],
     tokenizer: TOKENIZER,
@@ -79,11 +80,57 @@ pub(super) const GEMMA3: Family = Family {
         ("rope_local_base_freq", "10000.0"),
         ("sliding_window", "4096"),
     ],
-    keys: common,
+    keys: |context, keys| {
+        common(context, keys)?;
+        third(context.config, keys)
+    },
     rules: &[NORMS_AROUND],
     tokenizer: TOKENIZER,
     ..Family::DEFAULT
 };
+
+/// What Gemma 3 and its encoder share.
+fn third(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+    window_pattern(config, keys, 6)?;
+    attention_scale(config, keys, 62)
+}
+
+/// Sets which layers have a window, unless all but every `period`-th have one, as runtimes expect.
+fn window_pattern(config: &Config, keys: &mut Keys, period: usize) -> Result<(), ConvertError> {
+    let layers = config.num_layers()?;
+    let every = |period: usize| (1..=layers).map(|layer| layer % period != 0).collect::<Vec<_>>();
+    let own_period = config.optional_count(&["sliding_window_pattern"])?.unwrap_or(period as u32);
+    if own_period == 1 {
+        // No layer has one.
+        return Ok(());
+    }
+    let pattern = match config.layers_of_type(&["sliding_attention"])? {
+        Some(pattern) => pattern,
+        None => every((own_period as usize).max(1)),
+    };
+    if pattern != every(period) {
+        keys.set("attention.sliding_window_pattern", pattern);
+    }
+    Ok(())
+}
+
+/// Sets the factor on scores, unless it is that of the architecture: by the size of a head, or, in models with
+/// `hidden_scale_layers` layers, by the part of the hidden state for a head.
+fn attention_scale(
+    config: &Config,
+    keys: &mut Keys,
+    hidden_scale_layers: usize,
+) -> Result<(), ConvertError> {
+    let usual = match config.num_layers()? == hidden_scale_layers {
+        true => config.count(&["hidden_size"])? / config.num_heads()?.max(1),
+        false => config.head_dim()?,
+    };
+    let divisor = config.count_or(&["query_pre_attn_scalar"], 256)?.max(1);
+    if divisor != usual {
+        keys.float("attention.scale", 1.0 / (divisor as f64).sqrt());
+    }
+    Ok(())
+}
 
 fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
@@ -108,6 +155,7 @@ pub(super) const GEMMA_EMBEDDING: Family = Family {
     architecture: "gemma-embedding",
     keys: |context, keys| {
         common(context, keys)?;
+        third(context.config, keys)?;
         keys.count("attention.sliding_window", context.config.count(&["sliding_window"])?);
         for projection in dense::projections(context.folder)? {
             keys.count(&format!("{}_feat_in", projection.name), projection.num_inputs);

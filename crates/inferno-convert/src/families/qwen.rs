@@ -2,7 +2,7 @@
 
 use super::{prediction, reranker};
 use crate::ConvertError;
-use crate::config::{Config, MAX_LAYERS};
+use crate::config::{Config, MAX_LAYERS, invalid};
 use crate::family::{Context, Family, Rule, ViewError, count, map, rename, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -13,13 +13,26 @@ use crate::transforms::{
 pub(super) const QWEN2: Family = Family {
     classes: &["Qwen2ForCausalLM", "Qwen2Model"],
     architecture: "qwen2",
+    keys: |context, _| expect_no_window(context.config),
     ..Family::DEFAULT
 };
+
+/// Checks that no layer has a sliding window, which runtimes do not expect.
+fn expect_no_window(config: &Config) -> Result<(), ConvertError> {
+    let has_window = config.is_set("use_sliding_window")? && config.get("sliding_window").is_some();
+    match has_window && config.count_or(&["max_window_layers"], 28)? < config.num_layers()? {
+        true => Err(invalid("use_sliding_window", "false", true)),
+        false => Ok(()),
+    }
+}
 
 pub(super) const QWEN2_MOE: Family = Family {
     classes: &["Qwen2MoeForCausalLM"],
     architecture: "qwen2moe",
-    keys: |context, _| context.config.expect_flag("norm_topk_prob", false),
+    keys: |context, _| {
+        expect_no_window(context.config)?;
+        context.config.expect_flag("norm_topk_prob", false)
+    },
     facts: &[
         count("expert_feed_forward_length", &["moe_intermediate_size"]),
         count("expert_shared_feed_forward_length", &["shared_expert_intermediate_size"]),
@@ -41,7 +54,10 @@ pub(super) const QWEN3_MOE: Family = Family {
     classes: &["Qwen3MoeForCausalLM"],
     architecture: "qwen3moe",
     defaults: &[("norm_topk_prob", "false")],
-    keys: |context, _| context.config.expect_flag("norm_topk_prob", true),
+    keys: |context, _| {
+        expect_no_window(context.config)?;
+        context.config.expect_flag("norm_topk_prob", true)
+    },
     ..QWEN2_MOE
 };
 

@@ -144,6 +144,15 @@ fn tied_embeddings_and_the_head_of_falcon_h1_have_factors_of_their_own() {
 }
 
 #[test]
+fn the_scale_of_scores_and_the_layers_with_a_window_of_gemma_are_those_of_its_file() {
+    for name in ["gemma2", "gemma3"] {
+        let gguf = check(name);
+        let has = |key: &str| gguf.metadata().get(&format!("{name}.attention.{key}")).is_some();
+        assert!(has("scale") && has("sliding_window_pattern"), "{name}");
+    }
+}
+
+#[test]
 fn gpt_2_has_feed_forward_blocks_of_another_size() {
     check("gpt2");
 }

@@ -122,6 +122,24 @@ fn activations_that_the_architecture_does_not_have_are_reported() {
 }
 
 #[test]
+fn windows_of_qwen_are_reported() {
+    let change = |last: usize| {
+        move |config: &mut Value, _: &mut Tensors| {
+            config["architectures"] = json!(["Qwen2ForCausalLM"]);
+            config["use_sliding_window"] = json!(true);
+            config["sliding_window"] = json!(4);
+            config["max_window_layers"] = json!(last);
+        }
+    };
+    check(change(0), &["\"use_sliding_window\": expected false, found true"]);
+    let (mut config, mut tensors) = llama();
+    change(1)(&mut config, &mut tensors);
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    Conversion::open(folder.path(), &ConvertOptions::default()).expect("no layer has a window");
+}
+
+#[test]
 fn mixtures_whose_weights_are_normalized_otherwise_are_reported() {
     for (class, found) in
         [("Qwen3MoeForCausalLM", false), ("Qwen2MoeForCausalLM", true), ("OlmoeForCausalLM", true)]

@@ -2,6 +2,7 @@
 
 use inferno_backend::{Function, Gate, Gating, NormKind, RopePairing};
 
+use crate::keys::{LAYER_NORM_EPS, RMS_EPS};
 use crate::spec::tensors::Presence;
 
 /// What distinguishes one architecture from the others.
@@ -367,7 +368,7 @@ pub(crate) const BASE: Architecture = Architecture {
     name: "",
     is_causal: true,
     norm: NormKind::Rms,
-    eps_key: "attention.layer_norm_rms_epsilon",
+    eps_key: RMS_EPS,
     norms: NormNames::PRE,
     parallel: Parallel::Never,
     attention: AttentionFacts {
@@ -419,4 +420,4 @@ pub(crate) const BASE: Architecture = Architecture {
 
 /// [`BASE`] with layer norms.
 pub(crate) const LAYER_NORMS: Architecture =
-    Architecture { norm: NormKind::Layer, eps_key: "attention.layer_norm_epsilon", ..BASE };
+    Architecture { norm: NormKind::Layer, eps_key: LAYER_NORM_EPS, ..BASE };

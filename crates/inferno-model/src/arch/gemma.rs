@@ -20,6 +20,7 @@ pub(super) const GEMMA: Architecture = Architecture {
 /// Norms of outputs, bounded scores and logits, a window in every other layer.
 pub(super) const GEMMA2: Architecture = Architecture {
     name: "gemma2",
+    has_multipliers: true,
     norms: NormNames::SANDWICH,
     attention: AttentionFacts {
         windows: Windows::Periodic(2),
@@ -34,6 +35,7 @@ pub(super) const GEMMA2: Architecture = Architecture {
 /// Norms of heads instead of bounds; a window and another rotary base in five of six layers.
 pub(super) const GEMMA3: Architecture = Architecture {
     name: "gemma3",
+    has_multipliers: true,
     norms: NormNames::SANDWICH,
     attention: AttentionFacts {
         qk_norm: QkNormKind::PerHead,

@@ -10,6 +10,7 @@ use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, RecurrentFacts,
     RecurrentKind, RecurrentLayers, Unrotated,
 };
+use crate::keys::LAYER_NORM_EPS;
 
 const fn mamba1(layers: RecurrentLayers) -> Option<RecurrentFacts> {
     Some(RecurrentFacts { kind: RecurrentKind::Mamba1, layers })
@@ -40,7 +41,7 @@ pub(super) const MAMBA2: Architecture =
 /// which is the same in all models.
 pub(super) const NEMOTRON_H: Architecture = Architecture {
     name: "nemotron_h",
-    eps_key: "attention.layer_norm_epsilon",
+    eps_key: LAYER_NORM_EPS,
     norms: NormNames::SHARED,
     attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
     recurrent: Some(RecurrentFacts {

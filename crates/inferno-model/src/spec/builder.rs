@@ -23,7 +23,7 @@ use super::{
 use crate::arch::architecture::{
     EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
 };
-use crate::keys::{ArchitectureKeys, PerLayer};
+use crate::keys::{ArchitectureKeys, LAYER_NORM_EPS, PerLayer, RMS_EPS};
 use crate::tensor_names::{
     EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS, TOKEN_TYPES,
 };
@@ -111,7 +111,12 @@ impl<'a> SpecBuilder<'a> {
             let expected = "true, since recurrent layers have a direction";
             return Err(keys.invalid("attention.causal", expected, is_causal));
         }
-        let eps = keys.positive_float(facts.eps_key, Some(DEFAULT_EPS))?;
+        // Converters write the one under the key of the other kind of norms if the configuration calls it `norm_eps`.
+        let other_eps = match facts.eps_key {
+            RMS_EPS => keys.positive_float(LAYER_NORM_EPS, Some(DEFAULT_EPS))?,
+            _ => keys.positive_float(RMS_EPS, Some(DEFAULT_EPS))?,
+        };
+        let eps = keys.positive_float(facts.eps_key, Some(other_eps))?;
         Ok(Self {
             keys,
             tensors,

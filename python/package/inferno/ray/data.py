@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +205,7 @@ class _Actor:
 
     def _submitted(self, value: Any) -> ChunkStream | InvalidRequestError:
         try:
-            return self._engine.model._submit(self._present(value), self._operation.options)
+            return self._engine.model._submit(self._checked(value), self._operation.options)
         except InvalidRequestError as error:
             return error
 
@@ -219,14 +220,12 @@ class _Actor:
 
     async def _answer(self, inputs: Sequence[Any]) -> list[dict[str, Any]]:
         """Answers conversations, or embeds texts."""
-        # Embeddings are computed in threads, whose number would be limited to little more than that of the cores.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._num_ahead))
         room = asyncio.Semaphore(self._num_ahead)
 
         async def answer(value: Any) -> dict[str, Any]:
             async with room:
                 try:
-                    return await self._request(self._present(value))
+                    return await self._request(_without_nulls(self._checked(value)))
                 except InvalidRequestError as error:
                     return self._failed(error)
 
@@ -235,12 +234,21 @@ class _Actor:
     async def _request(self, value: Any) -> dict[str, Any]:
         if self._operation.kind == "embed":
             return {"value": await self._engine.embed(value)}
-        answer = await self._engine.chat(_without_nulls(value), **self._operation.options)
+        answer = await self._engine.chat(value, **self._operation.options)
         return {"value": answer.text, "finish_reason": answer.finish_reason}
 
-    def _present(self, value: Any) -> Any:
+    def _checked(self, value: Any) -> Any:
+        """Returns the input of a row, if its type is one that the engine accepts."""
+        column = self._operation.column
         if value is None:
-            raise InvalidRequestError(f"the column {self._operation.column!r} has no value", "MissingValue")
+            raise InvalidRequestError(f"the column {column!r} has no value", "MissingValue")
+        if self._operation.kind == "chat":
+            is_valid, expected = _is_conversation(value), "messages in OpenAI's format"
+        else:
+            is_valid, expected = _is_token_list(value), "token ids"
+        if not is_valid and not isinstance(value, str):
+            message = f"the column {column!r} must have a string or {expected}, but has {reprlib.repr(value)}"
+            raise InvalidRequestError(message, "InputType")
         return value
 
     def _failed(self, error: InvalidRequestError) -> dict[str, Any]:
@@ -248,6 +256,18 @@ class _Actor:
         if self._operation.errors is None:
             raise error
         return {"error": str(error)}
+
+
+def _is_token_list(value: Any) -> bool:
+    return isinstance(value, list) and value != [] and all(type(token) is int and 0 <= token < 1 << 32 for token in value)
+
+
+def _is_conversation(value: Any) -> bool:
+    """Returns whether a value is a list that can be sent as JSON. The engine checks the rest."""
+    try:
+        return isinstance(value, list) and bool(json.dumps(value))
+    except TypeError:
+        return False
 
 
 def _without_nulls(value: Any) -> Any:

@@ -13,14 +13,17 @@ from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from ..asgi import AsgiApp, Headers, ResponsePart
+from .cache_index import Change, cache_index
 from .replica import has_prompt
-from .routing import PREFIX, REPLICA, Change, cache_index
+from .routing import PREFIX, REPLICA
 
 logger = logging.getLogger("ray.serve")
 
 # Replicas that a request is passed to, one after another, if they fail before they respond.
 _MAX_ATTEMPTS = 3
 _RESPONSES_PATHS = ("/v1/responses", "/responses")
+# Paths to which a request may be sent that continues a stored response.
+_CONTINUING_PATHS = {path + end for path in _RESPONSES_PATHS for end in ("", "/render", "/input_tokens")}
 _FORWARDED_TO_FIND = ("host", "authorization", "x-api-key")
 
 
@@ -38,7 +41,7 @@ class Ingress:
         return AsgiApp(self._respond, self._max_body_bytes)
 
     async def update_cache(self, replica: str, number: int, changes: list[Change]) -> bool:
-        """Applies changes of a replica's prefix cache; false if earlier ones are missing."""
+        """Applies changes of a replica's prefix cache; false if it must send all blocks again."""
         return self._index.update(replica, number, changes)
 
     async def _respond(
@@ -85,7 +88,7 @@ class Ingress:
 def _stored_response(method: str, target: str, body: bytes) -> str | None:
     """Returns the id of the stored response that a request refers to, which only one replica has."""
     path = target.partition("?")[0]
-    if method == "POST" and path in _RESPONSES_PATHS:
+    if method == "POST" and path in _CONTINUING_PATHS:
         try:
             request = json.loads(body)
         except ValueError:

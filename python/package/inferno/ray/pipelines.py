@@ -2,9 +2,8 @@
 
 >>> import ray
 >>> from inferno.ray.pipelines import pipeline
->>> engine = pipeline("hf:Qwen/Qwen3-8B-GGUF:Q4_K_M", num_stages=2)  # doctest: +SKIP
->>> await engine.generate("Once upon a time", max_tokens=64)  # doctest: +SKIP
->>> engine.shut_down()  # doctest: +SKIP
+>>> with pipeline("hf:Qwen/Qwen3-8B-GGUF:Q4_K_M", num_stages=2) as engine:  # doctest: +SKIP
+...     await engine.generate("Once upon a time", max_tokens=64)
 """
 
 from __future__ import annotations
@@ -13,6 +12,9 @@ import logging
 import os
 import secrets
 import threading
+import warnings
+import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import ray
@@ -22,10 +24,11 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from ..engine import Engine
 from ..model import Model
 from ..stages import Stage, StageAddresses, divide
+from .open_requests import FailingModel, OpenRequests
 from .reservation import load_options
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
     from ..options import LoadOptions
 
@@ -33,6 +36,8 @@ _LOGGER = logging.getLogger(__name__)
 
 _MONITOR_INTERVAL = 0.5
 """Seconds between two checks of the stages."""
+_ROOM_WARNING_DELAY = 5.0
+"""Seconds that the reservation of resources may take without a warning."""
 
 
 @ray.remote(max_restarts=-1, max_task_retries=-1)
@@ -56,37 +61,76 @@ class StageActor:
 
 
 class Pipeline(Engine):
-    """An `Engine` whose model is divided between actors; see `pipeline`."""
+    """An `Engine` whose model is divided between actors; see `pipeline`.
+
+    A context manager that shuts it down at its end. One that is no longer referenced is shut down, too.
+    """
 
     def __init__(self, model: Model, stages: list[Any], group: Any, addresses: StageAddresses) -> None:
+        self._requests = OpenRequests()
+        model._model = FailingModel(model._model, self._requests)  # type: ignore[assignment]
         super().__init__(model)
         self.stages = stages
-        self._group = group
-        self._addresses = addresses
         self._is_stopped = threading.Event()
-        self._monitor = threading.Thread(target=self._follow_restarts, name="inferno-pipeline", daemon=True)
+        # The thread has no reference to the pipeline or its model. What they share is released with the last of them.
+        weakref.finalize(self._requests, self._is_stopped.set).atexit = False
+        self._monitor = threading.Thread(
+            target=_monitor,
+            args=(stages, group, addresses, self._is_stopped),
+            name="inferno-pipeline",
+            daemon=True,
+        )
         self._monitor.start()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shut_down()
+
     def shut_down(self) -> None:
-        """Ends the actors. Requests that have not ended fail."""
+        """Ends the actors. Requests that have not ended, and later ones, fail with `EngineStoppedError`."""
+        self._requests.fail()
         self._is_stopped.set()
         self._monitor.join()
-        for stage in self.stages:
-            ray.kill(stage)
-        remove_placement_group(self._group)
 
-    def _follow_restarts(self) -> None:
-        """Announces the addresses of stages that Ray has restarted."""
-        pending = {stage.address.remote(): index for index, stage in enumerate(self.stages)}
-        while not self._is_stopped.wait(_MONITOR_INTERVAL):
-            ready, _ = ray.wait(list(pending), num_returns=len(pending), timeout=_MONITOR_INTERVAL)
-            for reference in ready:
-                index = pending.pop(reference)
-                try:
-                    self._addresses.set(index, ray.get(reference))
-                except ray.exceptions.RayError as error:
-                    _LOGGER.warning("stage %d does not answer: %s", index, error)
-                pending[self.stages[index].address.remote()] = index
+
+def _monitor(stages: list[Any], group: Any, addresses: StageAddresses, is_stopped: threading.Event) -> None:
+    """Announces the addresses of stages that Ray has restarted, until the pipeline is stopped. Ends the actors then."""
+    pending: dict[Any, int] = {}
+    try:
+        # Without the check, the calls would start a cluster after the program has left its own.
+        while not is_stopped.wait(_MONITOR_INTERVAL) and ray.is_initialized():
+            try:
+                _follow_restarts(stages, addresses, pending)
+            except Exception as error:
+                _LOGGER.warning("the stages could not be checked: %r", error)
+    finally:
+        _end_actors(stages, group)
+
+
+def _follow_restarts(stages: list[Any], addresses: StageAddresses, pending: dict[Any, int]) -> None:
+    """Announces the addresses that stages have reported. `pending` has the stage of each call that has not ended."""
+    for index in set(range(len(stages))) - set(pending.values()):
+        pending[stages[index].address.remote()] = index
+    ready, _ = ray.wait(list(pending), num_returns=len(pending), timeout=_MONITOR_INTERVAL)
+    for reference in ready:
+        index = pending.pop(reference)
+        try:
+            addresses.set(index, ray.get(reference))
+        except ray.exceptions.RayError as error:
+            _LOGGER.warning("stage %d does not answer: %s", index, error)
+
+
+def _end_actors(stages: list[Any], group: Any) -> None:
+    if not ray.is_initialized():
+        return
+    try:
+        for stage in stages:
+            ray.kill(stage)
+        remove_placement_group(group)
+    except Exception as error:
+        _LOGGER.warning("the actors of the stages could not be ended: %r", error)
 
 
 def pipeline(
@@ -108,7 +152,7 @@ def pipeline(
     Each actor loads only its layers, from its own copy of `source`: a path that exists on every host, or
     ``"hf:OWNER/REPO:QUANTIZATION"``, which each host downloads. ``strategy="STRICT_SPREAD"`` places each stage on another
     host. Outputs are those of the whole model in one process with the same kind of device: bit for bit on processors, the same
-    tokens on GPUs.
+    tokens on GPUs. If the cluster has no room for the actors, a warning is issued, and the call waits.
 
     A stage whose process ends is restarted by Ray. Requests wait up to `recovery_timeout` seconds for it, and are then
     computed again; none is lost and no token is sent twice. `num_lanes` is the number of requests' groups that travel
@@ -130,16 +174,16 @@ def pipeline(
         stage_options["threads"] = threads
     resources = {"CPU": num_cpus_per_stage, **({"GPU": num_gpus_per_stage} if num_gpus_per_stage else {})}
     group = placement_group([resources] * num_stages, strategy=strategy)
-    ray.get(group.ready())
-    stages = [
-        StageActor.options(
-            num_cpus=num_cpus_per_stage,
-            num_gpus=num_gpus_per_stage,
-            scheduling_strategy=PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=index),
-        ).remote(path, index, num_stages, stage_options)
-        for index in range(num_stages)
-    ]
     try:
+        _wait_for_room(group, resources, num_stages, strategy)
+        stages = [
+            StageActor.options(
+                num_cpus=num_cpus_per_stage,
+                num_gpus=num_gpus_per_stage,
+                scheduling_strategy=PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=index),
+            ).remote(path, index, num_stages, stage_options)
+            for index in range(num_stages)
+        ]
         found = ray.get([stage.address.remote() for stage in stages])
         addresses = StageAddresses(found, key=key, recovery_timeout=recovery_timeout)
         if requantize is not None:
@@ -149,3 +193,20 @@ def pipeline(
         remove_placement_group(group)
         raise
     return Pipeline(model, stages, group, addresses)
+
+
+def _wait_for_room(group: Any, resources: Mapping[str, float], num_stages: int, strategy: str) -> None:
+    """Waits until the cluster has reserved the resources of the stages, and warns if that takes long."""
+    if group.wait(_ROOM_WARNING_DELAY):
+        return
+    available = ray.available_resources()
+    each = " and ".join(
+        f"{amount:g} {kind} ({available.get(kind, 0):g} available)" for kind, amount in resources.items()
+    )
+    warnings.warn(
+        f"the cluster has no room for {num_stages} stages with the strategy {strategy}, each of which reserves {each}; "
+        "waiting until nodes are added or other actors end",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    ray.get(group.ready())

@@ -15,8 +15,8 @@ from ray import serve
 from ..asgi import Headers, ResponsePart
 from ..model import Model
 from ..streams import read_async
+from .cache_index import Change
 from .metrics import EngineMetrics
-from .routing import Change
 
 if TYPE_CHECKING:
     from .._inferno import CacheEventStream

@@ -3,107 +3,16 @@
 from __future__ import annotations
 
 import random
-import time
-from array import array
-from collections.abc import Iterable, Sequence
-from threading import Lock
 from typing import Any
 
 from ray.serve.request_router import PendingRequest, ReplicaID, RequestRouter, RunningReplica
+
+from .cache_index import block_hashes, cache_index
 
 PREFIX = "prefix"
 """Keyword argument of a request: the hashes of the whole blocks of its prompt, 8 bytes each."""
 REPLICA = "replica"
 """Keyword argument of a request: the replica that it must be routed to, because it stores what the request refers to."""
-
-# How long blocks are expected that a replica is about to compute; then its events report them, or it is not going to.
-_EXPECTED_SECONDS = 30.0
-
-Change = tuple[str, bytes]
-"""A change of a prefix cache: `stored` or `removed`, and the hashes of the blocks, 8 bytes each."""
-
-
-class CacheIndex:
-    """The blocks in the prefix caches of all replicas, by their events, and by the requests that were routed to them.
-
-    Its methods may be called from any thread.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._stored: dict[str, set[int]] = {}
-        # By replica and block, until when it is expected, the oldest first.
-        self._expected: dict[str, dict[int, float]] = {}
-        self._next_numbers: dict[str, int] = {}
-
-    @property
-    def num_replicas(self) -> int:
-        """The number of replicas that have sent updates."""
-        return len(self._stored)
-
-    def update(self, replica: str, number: int, changes: Iterable[Change]) -> bool:
-        """Applies the update with this number from a replica; number 0 replaces what is known of it.
-
-        Returns false if updates are missing. The replica then starts again from 0.
-        """
-        with self._lock:
-            if number == 0:
-                self._stored[replica] = set()
-            elif number != self._next_numbers.get(replica):
-                return False
-            self._next_numbers[replica] = number + 1
-            stored, expected = self._stored[replica], self._expected.get(replica, {})
-            for kind, blocks in changes:
-                hashes = block_hashes(blocks)
-                if kind == "stored":
-                    stored.update(hashes)
-                else:
-                    stored.difference_update(hashes)
-                for each in hashes:
-                    expected.pop(each, None)
-            return True
-
-    def expect(self, replica: str, hashes: Sequence[int]) -> None:
-        """Records that a replica is about to compute these blocks, so that the next request with them follows."""
-        now = time.monotonic()
-        with self._lock:
-            stored, expected = self._stored.get(replica, set()), self._expected.setdefault(replica, {})
-            while expected and next(iter(expected.values())) < now:
-                del expected[next(iter(expected))]
-            for each in hashes:
-                if each not in stored:
-                    # Inserted last, as its time is the latest.
-                    expected.pop(each, None)
-                    expected[each] = now + _EXPECTED_SECONDS
-
-    def num_cached(self, replica: str, hashes: Sequence[int]) -> int:
-        """Returns the number of blocks at the beginning of a prompt that a replica has."""
-        now = time.monotonic()
-        with self._lock:
-            stored, expected = self._stored.get(replica, set()), self._expected.get(replica, {})
-            for index, each in enumerate(hashes):
-                if each not in stored and expected.get(each, 0) < now:
-                    return index
-            return len(hashes)
-
-    def forget(self, replica: str) -> None:
-        """Removes a replica that is gone."""
-        with self._lock:
-            for table in (self._stored, self._expected, self._next_numbers):
-                table.pop(replica, None)  # type: ignore[attr-defined]
-
-
-_INDEXES: dict[str, CacheIndex] = {}
-
-
-def cache_index(application: str) -> CacheIndex:
-    """Returns the index of an application in this process, which the ingress updates and its router reads."""
-    return _INDEXES.setdefault(application, CacheIndex())
-
-
-def block_hashes(packed: bytes) -> array[int]:
-    """Returns the hashes of blocks, 8 bytes each."""
-    return array("Q", packed)
 
 
 class PrefixRouter(RequestRouter):  # type: ignore[misc]
@@ -151,11 +60,12 @@ class PrefixRouter(RequestRouter):  # type: ignore[misc]
     def on_replica_actor_died(self, replica_id: ReplicaID) -> None:
         """Removes a replica."""
         super().on_replica_actor_died(replica_id)
-        self._index.forget(replica_id.unique_id)
+        self._set_replicas()
 
     def update_replicas(self, replicas: list[RunningReplica]) -> None:
         """Replaces the replicas that can be chosen."""
-        gone = set(self.curr_replicas) - {each.replica_id for each in replicas}
         super().update_replicas(replicas)
-        for replica_id in gone:
-            self._index.forget(replica_id.unique_id)
+        self._set_replicas()
+
+    def _set_replicas(self) -> None:
+        self._index.set_replicas(replica_id.unique_id for replica_id in self.curr_replicas)

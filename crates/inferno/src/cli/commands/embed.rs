@@ -94,6 +94,11 @@ impl EmbedArgs {
             return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
         let inputs = self.inputs()?;
+        if inputs.texts.is_empty() {
+            let message =
+                "no texts specified; pass them as arguments, with --file or on standard input";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
         let pooling = self.pooling(&loaded)?;
         self.warn_of_unused(pooling);

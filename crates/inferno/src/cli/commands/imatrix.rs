@@ -162,10 +162,16 @@ impl ImatrixArgs {
 
     /// Returns the sum of the matrices to combine.
     fn inputs(&self) -> Result<ImportanceMatrix, Error> {
-        let mut matrix = ImportanceMatrix::new(self.context);
-        for path in &self.in_file {
-            matrix.merge(&ImportanceMatrix::open(path, self.context)?)?;
-        }
+        let files = self.in_file.iter();
+        let inputs = files.map(|path| ImportanceMatrix::open(path, self.context));
+        let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
+        // Without a text, chunks remain those of the files.
+        let chunk_size = match (&self.file, inputs.first()) {
+            (None, Some(first)) => first.chunk_size(),
+            _ => self.context,
+        };
+        let mut matrix = ImportanceMatrix::new(chunk_size);
+        inputs.iter().try_for_each(|input| matrix.merge(input))?;
         Ok(matrix)
     }
 

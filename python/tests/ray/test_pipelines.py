@@ -127,10 +127,13 @@ def test_the_actors_of_a_pipeline_that_is_no_longer_used_end(engine) -> None:
 
 def test_a_cluster_without_room_causes_a_warning_and_the_wait_can_be_interrupted(engine, monkeypatch) -> None:
     monkeypatch.setattr(pipelines, "_ROOM_WARNING_DELAY", 0.2)
+    # A shell starts programs in the background without this handler.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     message = r"no room for 3 stages .* reserves 64 CPU \(\S+ available\)"
     with pytest.warns(RuntimeWarning, match=message) as warned, pytest.raises(KeyboardInterrupt):
         pipeline(num_stages=3, num_cpus_per_stage=64)
+    signal.signal(signal.SIGINT, previous)
     assert warned[0].filename == __file__
     groups = [group for group in placement_group_table().values() if len(group["bundles"]) == 3]
     assert [group["state"] for group in groups] == ["REMOVED"]

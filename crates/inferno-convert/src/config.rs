@@ -202,6 +202,11 @@ impl Config {
         Ok(layers.map(|layers| layers.iter().map(|layer| types.contains(layer)).collect()))
     }
 
+    /// For each layer, whether it is not the last of `period` layers.
+    pub(crate) fn all_but_every(&self, period: usize) -> Result<Vec<bool>, ConvertError> {
+        Ok((1..=self.num_layers()?).map(|layer| layer % period.max(1) != 0).collect())
+    }
+
     /// Size of a head: `head_dim`, or the hidden size divided by the heads.
     pub(crate) fn head_dim(&self) -> Result<usize, ConvertError> {
         let size = match self.optional_count(&["head_dim"])? {

@@ -83,8 +83,8 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
-/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputIsOtherInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
-/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
+/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`],
+/// [`Error::OutputIsOtherInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`], [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
 /// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
 /// [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(

@@ -50,8 +50,7 @@ fn periodic(config: &Config) -> Result<Option<Vec<bool>>, ConvertError> {
         let letters = letters.as_bytes();
         return Ok(Some(layers.map(|layer| letters[layer % letters.len()] == b'L').collect()));
     }
-    let period = config.count(&["sliding_window_pattern"])?.max(1);
-    Ok(Some(layers.map(|layer| (layer + 1) % period != 0).collect()))
+    config.all_but_every(config.count(&["sliding_window_pattern"])?).map(Some)
 }
 
 pub(super) const EXAONE_MOE: Family = Family {

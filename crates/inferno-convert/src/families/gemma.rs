@@ -82,33 +82,31 @@ pub(super) const GEMMA3: Family = Family {
     ],
     keys: |context, keys| {
         common(context, keys)?;
-        third(context.config, keys)
+        windows_and_scale(context.config, keys)
     },
     rules: &[NORMS_AROUND],
     tokenizer: TOKENIZER,
     ..Family::DEFAULT
 };
 
-/// What Gemma 3 and its encoder share.
-fn third(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+/// What Gemma 3 and its encoder share, and others with their common keys do not.
+fn windows_and_scale(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
     window_pattern(config, keys, 6)?;
     attention_scale(config, keys, 62)
 }
 
 /// Sets which layers have a window, unless all but every `period`-th have one, as runtimes expect.
 fn window_pattern(config: &Config, keys: &mut Keys, period: usize) -> Result<(), ConvertError> {
-    let layers = config.num_layers()?;
-    let every = |period: usize| (1..=layers).map(|layer| layer % period != 0).collect::<Vec<_>>();
-    let own_period = config.optional_count(&["sliding_window_pattern"])?.unwrap_or(period as u32);
+    let own_period = config.count_or(&["sliding_window_pattern"], period)?;
     if own_period == 1 {
         // No layer has one.
         return Ok(());
     }
     let pattern = match config.layers_of_type(&["sliding_attention"])? {
         Some(pattern) => pattern,
-        None => every((own_period as usize).max(1)),
+        None => config.all_but_every(own_period)?,
     };
-    if pattern != every(period) {
+    if pattern != config.all_but_every(period)? {
         keys.set("attention.sliding_window_pattern", pattern);
     }
     Ok(())
@@ -155,7 +153,7 @@ pub(super) const GEMMA_EMBEDDING: Family = Family {
     architecture: "gemma-embedding",
     keys: |context, keys| {
         common(context, keys)?;
-        third(context.config, keys)?;
+        windows_and_scale(context.config, keys)?;
         keys.count("attention.sliding_window", context.config.count(&["sliding_window"])?);
         for projection in dense::projections(context.folder)? {
             keys.count(&format!("{}_feat_in", projection.name), projection.num_inputs);

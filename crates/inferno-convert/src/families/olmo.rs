@@ -9,10 +9,11 @@ pub(super) const OLMO2: Family = Family {
         let config = context.config;
         if let Some(window) = config.optional_count(&["sliding_window"])? {
             keys.set("attention.sliding_window", window);
-            let layers = config.num_layers()?;
-            let pattern = config.layers_of_type(&["sliding_attention"])?;
-            let default = || (0..layers).map(|layer| (layer + 1) % 4 != 0).collect::<Vec<bool>>();
-            keys.set("attention.sliding_window_pattern", pattern.unwrap_or_else(default));
+            let pattern = match config.layers_of_type(&["sliding_attention"])? {
+                Some(pattern) => pattern,
+                None => config.all_but_every(4)?,
+            };
+            keys.set("attention.sliding_window_pattern", pattern);
         }
         Ok(())
     },

@@ -86,6 +86,17 @@ impl StageAddresses {
         self.0.len()
     }
 
+    /// Whether a model uses them.
+    #[getter]
+    fn is_used(&self) -> bool {
+        self.0.is_shared()
+    }
+
+    /// Fails requests that wait for a lost stage, and later ones.
+    fn close(&self) {
+        self.0.close();
+    }
+
     /// Sets where a stage runs after it was lost.
     fn set(&self, index: usize, address: String) -> PyResult<()> {
         if index >= self.0.len() {

@@ -1,8 +1,10 @@
 """A model that is divided between processes: the answers of one process, also if a stage is killed."""
 
 import asyncio
+import gc
 import subprocess
 import sys
+import time
 
 import inferno
 import pytest
@@ -62,6 +64,37 @@ def test_a_killed_stage_is_replaced(num_stages: int) -> None:
             process.wait()
             process.stdin.close()
             process.stdout.close()
+
+
+def test_requests_that_wait_for_a_lost_stage_fail_when_the_addresses_are_closed() -> None:
+    stages = [inferno.Stage(None, layers, key=KEY, threads=1) for layers in inferno.divide(None, 2)]
+    addresses = inferno.StageAddresses([stage.address for stage in stages], key=KEY)
+    assert not addresses.is_used
+    model = inferno.Model.from_stages(None, addresses)
+    assert addresses.is_used
+    stages[1].close()
+
+    async def generate() -> list[object]:
+        engine = inferno.Engine(model)
+        requests = [engine.generate("Once"), engine.chat("Hello."), engine.embed("A story.")]
+        requests.append(asyncio.to_thread(model.session().generate, "Once"))
+        tasks = [asyncio.ensure_future(request) for request in requests]
+        await asyncio.sleep(1)
+        assert not any(task.done() for task in tasks)
+        addresses.close()
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+
+    found = asyncio.run(generate())
+    assert [type(each) for each in found] == [inferno.EngineStoppedError] * 4
+    for later in (model.generate, model.chat, model.embed):
+        with pytest.raises(inferno.EngineStoppedError):
+            later("Once")
+    del model, later, found
+    gc.collect()
+    deadline = time.monotonic() + 60
+    while addresses.is_used:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_errors() -> None:

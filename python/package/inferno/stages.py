@@ -79,6 +79,18 @@ class StageAddresses:
         """Sets where stage `index` runs after it was lost."""
         self._addresses.set(index, address)
 
+    @property
+    def is_used(self) -> bool:
+        """Whether a model, or a session or an application of one, uses them."""
+        return self._addresses.is_used
+
+    def close(self) -> None:
+        """Announces that the stages end and do not return.
+
+        Requests that wait for a lost stage fail at once with `EngineStoppedError`, as do later ones.
+        """
+        self._addresses.close()
+
 
 def divide(source: str | os.PathLike[str] | None, num_stages: int) -> list[range]:
     """Divides the layers of a model between stages, so that the largest is as small as possible.

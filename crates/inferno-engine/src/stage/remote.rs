@@ -109,6 +109,9 @@ impl Stage for RemoteStage {
     fn recover(&mut self) -> Result<bool, EngineError> {
         let link = self.link.get_mut();
         let Err(lost_since) = link.state else { return Ok(true) };
+        if link.addresses.is_closed() {
+            return Err(EngineError::EngineStopped);
+        }
         match link.open() {
             Ok(opened) if opened.layers == self.opened.layers => {
                 self.opened = opened;
@@ -307,8 +310,10 @@ impl Link {
         exchange: impl FnOnce(&mut Connection, &mut Vec<u8>) -> io::Result<T>,
     ) -> Result<T, StageError> {
         let exchanged = match &mut self.state {
-            Ok(connection) => exchange(connection, &mut self.payload),
-            Err(_) => Err(io::ErrorKind::NotConnected.into()),
+            Ok(connection) if !self.addresses.is_closed() => {
+                exchange(connection, &mut self.payload)
+            }
+            _ => Err(io::ErrorKind::NotConnected.into()),
         };
         exchanged.map_err(|source| {
             if self.state.is_ok() {

@@ -13,7 +13,6 @@ import os
 import secrets
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +23,6 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from ..engine import Engine
 from ..model import Model
 from ..stages import Stage, StageAddresses, divide
-from .open_requests import FailingModel, OpenRequests
 from .reservation import load_options
 
 if TYPE_CHECKING:
@@ -67,13 +65,11 @@ class Pipeline(Engine):
     """
 
     def __init__(self, model: Model, stages: list[Any], group: Any, addresses: StageAddresses) -> None:
-        self._requests = OpenRequests()
-        model._model = FailingModel(model._model, self._requests)  # type: ignore[assignment]
         super().__init__(model)
         self.stages = stages
+        self._addresses = addresses
         self._is_stopped = threading.Event()
-        # The thread has no reference to the pipeline or its model. What they share is released with the last of them.
-        weakref.finalize(self._requests, self._is_stopped.set).atexit = False
+        # The thread has no reference to the pipeline or its model, so that it notices when they are no longer used.
         self._monitor = threading.Thread(
             target=_monitor,
             args=(stages, group, addresses, self._is_stopped),
@@ -90,17 +86,19 @@ class Pipeline(Engine):
 
     def shut_down(self) -> None:
         """Ends the actors. Requests that have not ended, and later ones, fail with `EngineStoppedError`."""
-        self._requests.fail()
+        self._addresses.close()
         self._is_stopped.set()
         self._monitor.join()
 
 
 def _monitor(stages: list[Any], group: Any, addresses: StageAddresses, is_stopped: threading.Event) -> None:
-    """Announces the addresses of stages that Ray has restarted, until the pipeline is stopped. Ends the actors then."""
+    """Announces the addresses of stages that Ray has restarted, until the pipeline is stopped or no longer used. Ends the
+    actors then.
+    """
     pending: dict[Any, int] = {}
     try:
         # Without the check, the calls would start a cluster after the program has left its own.
-        while not is_stopped.wait(_MONITOR_INTERVAL) and ray.is_initialized():
+        while addresses.is_used and not is_stopped.wait(_MONITOR_INTERVAL) and ray.is_initialized():
             try:
                 _follow_restarts(stages, addresses, pending)
             except Exception as error:

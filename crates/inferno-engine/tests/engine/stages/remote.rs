@@ -260,6 +260,34 @@ fn requests_fail_if_a_stage_does_not_return() {
 }
 
 #[test]
+fn requests_fail_when_the_addresses_are_closed() {
+    let source = Source::small("qwen3");
+    for is_lost in [true, false] {
+        let mut servers = source.serve_all(2);
+        let addresses = addresses(&servers);
+        assert!(!addresses.is_shared());
+        let cores = [0, 1].map(|_| core(source.runner(&addresses).expect("stages that work")));
+        let engine = start(&cores);
+        drop(cores);
+        let mut streams = Vec::new();
+        if is_lost {
+            servers.pop();
+            streams = submit_all(&engine);
+        }
+        addresses.close();
+        if !is_lost {
+            streams.push(submit(&engine, &prompts()[0], &greedy(24)));
+        }
+        for stream in streams {
+            assert_eq!(failure(stream), EngineError::EngineStopped.to_string());
+        }
+        assert!(addresses.is_shared());
+        engine.shut_down();
+        assert!(!addresses.is_shared());
+    }
+}
+
+#[test]
 fn cancelled_requests_and_deadlines_end_while_a_stage_is_lost() {
     let source = Source::small("qwen3");
     let mut servers = source.serve_all(2);

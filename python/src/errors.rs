@@ -73,7 +73,6 @@ fn class_of(error: &Error) -> &'static str {
         | Error::NoGpu
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
-        | Error::DividedProfile
         | Error::UnknownBackend { .. } => "DeviceError",
         Error::AnswerSetup(_) | Error::Tools(_) => "InvalidRequestError",
         _ => "InfernoError",

@@ -1,6 +1,7 @@
 //! Loading a model.
 
 use std::path::Path;
+use std::time::Duration;
 
 use inferno::{
     BackendChoice, BatchLimits, DraftOptions, EngineOptions, Error, KvDType, LoadOptions,
@@ -19,6 +20,10 @@ const DEFAULT_CONTEXTS: usize = 4;
 const DEFAULT_SEQUENCES: usize = 64;
 /// Tokens per forward pass by default.
 const DEFAULT_BATCHED_TOKENS: usize = 256;
+/// Target for the time between two tokens of running streams by default, in milliseconds.
+const DEFAULT_TARGET_ITL: u64 = 100;
+/// The longest target for the time between two tokens, in milliseconds.
+const MAX_TARGET_ITL: u64 = 60_000;
 /// Maximum number of tokens drafted per step by a draft model. Each needs a row of logits.
 const MAX_NUM_DRAFTS: usize = 64;
 /// Maximum number of sequences in a batch. Each needs a row of logits.
@@ -36,6 +41,7 @@ keyword_arguments! {
         max_num_seqs: usize,
         max_num_batched_tokens: usize,
         max_num_waiting: usize,
+        target_itl: u64,
         prefix_cache: bool,
         speculate: usize,
         draft_model: String,
@@ -101,8 +107,20 @@ impl LoadArguments {
             max_num_sequences: Some(max_num_seqs),
             prefix_cache: self.prefix_cache.unwrap_or(true),
             speculation: drafts > 0 || drafted > 0,
+            target_itl: self.target_itl()?,
             ..LoadOptions::default()
         })
+    }
+
+    /// The target for the time between two tokens; `None` for 0, which disables it.
+    fn target_itl(&self) -> PyResult<Option<Duration>> {
+        match self.target_itl.unwrap_or(DEFAULT_TARGET_ITL) {
+            0 => Ok(None),
+            milliseconds @ 1..=MAX_TARGET_ITL => Ok(Some(Duration::from_millis(milliseconds))),
+            found => Err(invalid(format!(
+                "target_itl must be between 0 and {MAX_TARGET_ITL} milliseconds, but is {found}"
+            ))),
+        }
     }
 
     /// The options of a draft model or a prediction head; `None` without either.

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arguments::Tokens;
 use crate::cache_events::{CacheEventStream, block_hashes};
 use crate::detached::Detached;
-use crate::errors::{engine_exception, exception, submit_exception};
+use crate::errors::{exception, invalid, submit_exception};
 use crate::generation::request;
 use crate::load::{LoadArguments, Loaded};
 use crate::server::{Response, Server, ServerArguments};
@@ -78,10 +78,16 @@ impl LoadedModel {
         self.0.server.engine().vocab_size()
     }
 
-    /// The number of values in an embedding.
+    /// The number of values in a hidden state.
     #[getter]
     fn hidden_size(&self) -> usize {
         self.0.server.engine().hidden_size()
+    }
+
+    /// The number of values in an embedding.
+    #[getter]
+    fn embedding_size(&self) -> usize {
+        self.0.server.engine().embedding_size()
     }
 
     /// Descriptions of the devices that compute.
@@ -159,10 +165,15 @@ impl LoadedModel {
         self.0.engine_options.max_num_waiting / 2
     }
 
-    /// Starts to compute the embedding of a prompt: `hidden_size` values.
+    /// Starts to compute the embedding of a prompt: `embedding_size` values.
     fn submit_embedding(&self, prompt: Tokens) -> PyResult<ValueStream> {
-        let pooling = Pooling::recommended(self.0.model.checkpoint().metadata());
-        let pooling = pooling.map_err(|error| engine_exception(&error))?.unwrap_or_default();
+        let pooling = self.0.model.pooling().map_err(|error| exception(&error))?;
+        if pooling == Pooling::Rank {
+            return Err(invalid(
+                "this model computes the scores of a classifier, not embeddings; use the routes of inferno.asgi_app, such \
+                 as /v1/rerank, or load an embedding model",
+            ));
+        }
         let events = self.0.server.engine().embed(EmbeddingRequest::new(prompt.0, pooling));
         Ok(ValueStream::new(events.map_err(|error| submit_exception(&error))?))
     }

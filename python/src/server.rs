@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use inferno::{Error, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServerOptions};
+use inferno::{
+    EngineOptions, Error, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServerOptions,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -20,6 +22,7 @@ keyword_arguments! {
         allowed_hosts: Vec<String>,
         allowed_origins: Vec<String>,
         strict_fields: bool,
+        allow_priority: bool,
     }
 }
 
@@ -41,8 +44,13 @@ impl Server {
             strict_fields: arguments.strict_fields.unwrap_or(defaults.strict_fields),
             ..defaults
         };
+        // Unlike the callers of the model, the clients of a server are not trusted with the order of requests.
+        let engine_options = EngineOptions {
+            honor_priority: arguments.allow_priority.unwrap_or_default(),
+            ..loaded.engine_options
+        };
         let server = py.detach(|| {
-            let served = loaded.model.served(loaded.engine_options, vec![loaded.name.clone()])?;
+            let served = loaded.model.served(engine_options, vec![loaded.name.clone()])?;
             LocalServer::start(options, served.with_any_name()).map_err(Error::from)
         });
         Ok(Self(Detached::new(server.map_err(|error| exception(&error))?)))

@@ -56,6 +56,34 @@ def test_keys_and_hosts_are_checked(model):
     assert run(app, lambda http: http.get("/v1/models"), headers=headers).status_code == 403
 
 
+@pytest.mark.parametrize("allow_priority", [False, True])
+def test_clients_set_priorities_only_if_that_is_allowed(allow_priority):
+    model = inferno.Model(device="cpu", context=512, max_num_seqs=1, prefix_cache=False)
+    app = inferno.asgi_app(model, allow_priority=allow_priority)
+    finished = []
+
+    async def requests(http):
+        async def request(name, priority, max_tokens=1):
+            body = {"prompt": "Once", "max_tokens": max_tokens, "ignore_eos": True, "priority": priority}
+            assert (await http.post("/v1/completions", json=body)).status_code == 200
+            finished.append(name)
+
+        async def until(name, count):
+            while model.metrics()[name] < count:
+                await asyncio.sleep(0.001)
+
+        # Long enough to run until the others wait.
+        tasks = [asyncio.create_task(request("first", 0, max_tokens=500))]
+        await until("num_running", 1)
+        for waiting, (name, priority) in enumerate([("late", 5), ("early", -5)], 1):
+            tasks.append(asyncio.create_task(request(name, priority)))
+            await until("num_waiting", waiting)
+        await asyncio.gather(*tasks)
+
+    run(app, requests)
+    assert finished == ["first", *(["early", "late"] if allow_priority else ["late", "early"])]
+
+
 def test_a_body_that_is_too_large_is_rejected(app):
     answer = run(app, lambda http: http.post("/v1/completions", content=b"x" * (17 << 20)))
     assert answer.status_code == 413

@@ -191,7 +191,7 @@ def test_conversations_and_embeddings(model):
         assert (await engine.embed("the sea")).tolist() == model.embed("the sea").tolist()
         texts = [f"{number} birds" for number in range(20)]
         assert (await engine.embed(texts)).tolist() == model.embed(texts).tolist()
-        assert (await engine.embed([])).shape == (0, model.hidden_size)
+        assert (await engine.embed([])).shape == (0, model.embedding_size)
         with pytest.raises(inferno.InvalidRequestError):
             await engine.chat("Hello", temperature=-1)
         with pytest.raises(inferno.InvalidRequestError):

@@ -1,5 +1,6 @@
 """Models in plain threads."""
 
+import contextlib
 import json
 import math
 import os
@@ -123,7 +124,7 @@ def test_prompt_logprobs_are_the_log_softmax_of_logits(model):
 def test_embeddings_have_unit_length_and_do_not_depend_on_the_batch(model):
     texts = ["a small boy", "a small girl", "the sea"]
     rows = model.embed(texts)
-    assert rows.shape == (3, model.hidden_size)
+    assert rows.shape == (3, model.embedding_size)
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(3), abs=1e-5)
     assert np.array_equal(rows[1], model.embed(texts[1]))
 
@@ -200,7 +201,7 @@ def test_a_top_k_of_minus_1_selects_from_all_tokens(model):
 
 def test_an_empty_list_has_no_results(model, monkeypatch):
     assert model.generate([]) == []
-    assert model.embed([]).shape == (0, model.hidden_size)
+    assert model.embed([]).shape == (0, model.embedding_size)
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert len(model.embed([])) == 0
 
@@ -237,6 +238,22 @@ def test_closing_a_stream_cancels_the_request(model):
     while model.metrics()["num_running"] > 0:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def num_steps_of_a_long_prompt(**options) -> int:
+    """Returns the number of steps that compute a long prompt while a stream is running."""
+    model = inferno.Model(device="cpu", prefix_cache=False, **options)
+    with contextlib.closing(model.stream(PROMPT, ignore_eos=True)) as chunks:
+        next(chunks)
+        before = model.metrics()["steps"]
+        model.generate([2] * 900, max_tokens=1)
+        return model.metrics()["steps"] - before
+
+
+def test_a_long_prompt_is_split_while_a_stream_is_running():
+    assert num_steps_of_a_long_prompt(target_itl=1) > 2 * num_steps_of_a_long_prompt(target_itl=0)
+    with pytest.raises(inferno.InvalidRequestError, match="target_itl must be between 0 and 60000"):
+        inferno.Model(target_itl=60_001)
 
 
 def test_threads_generate_together(model):

@@ -35,6 +35,8 @@ pub struct MachineCosts {
     pub alone: CostModel,
     /// While as many replicas compute as the machine has cores for: they compete for the memory.
     pub contended: CostModel,
+    /// Time of each step beyond its forward pass, in seconds, in which no weights are read.
+    pub overhead: f64,
 }
 
 /// How long a step takes, in seconds, by the number of replicas that compute.
@@ -49,25 +51,22 @@ pub struct StepDuration {
 }
 
 impl MachineCosts {
-    /// Adds a time in seconds to each step.
-    pub fn with_overhead(mut self, seconds: f64) -> Self {
-        self.alone.step += seconds;
-        self.contended.step += seconds;
-        self
-    }
-
     /// Returns the duration of a step.
     pub fn duration(&self, work: &StepWork) -> StepDuration {
-        let alone = self.alone.seconds(work);
+        let alone = self.alone.seconds(work) + self.overhead;
         let memory_share = if alone > 0.0 { (self.alone.step / alone).min(1.0) } else { 0.0 };
-        StepDuration { alone, contended: self.contended.seconds(work), memory_share }
+        StepDuration {
+            alone,
+            contended: self.contended.seconds(work) + self.overhead,
+            memory_share,
+        }
     }
 }
 
 impl From<CostModel> for MachineCosts {
     /// Costs that do not depend on other replicas.
     fn from(costs: CostModel) -> Self {
-        Self { alone: costs, contended: costs }
+        Self { alone: costs, contended: costs, overhead: 0.0 }
     }
 }
 
@@ -252,6 +251,15 @@ mod tests {
         let model = CostModel { token_after_8: 1.0, decode_sequence: 0.1, ..CostModel::default() };
         assert!((model.seconds(&work(4, 6, 0)) - 2.4).abs() < 1e-9);
         assert!((model.seconds(&work(4, 4, 0)) - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_weights_are_read_in_the_overhead() {
+        let pass = CostModel { step: 0.02, decode_sequence: 0.02, ..CostModel::default() };
+        let costs = MachineCosts { overhead: 0.04, ..pass.into() };
+        let duration = costs.duration(&work(1, 0, 0));
+        assert!((duration.alone - 0.08).abs() < 1e-9 && duration.contended == duration.alone);
+        assert!((duration.memory_share - 0.25).abs() < 1e-9, "{duration:?}");
     }
 
     #[test]

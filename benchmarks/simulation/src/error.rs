@@ -47,6 +47,26 @@ pub enum Error {
         /// Sequences per step.
         sequences: usize,
     },
+    /// All requests arrive during the warm-up.
+    #[error("--warm-up is {warm_up} seconds, but --duration is {duration}; it must be shorter")]
+    NothingAfterWarmUp {
+        /// Seconds of the warm-up.
+        warm_up: f64,
+        /// Seconds during which requests arrive.
+        duration: f64,
+    },
+    /// A run has no results.
+    #[error(
+        "no {source_name} request arrived after the warm-up (replicas: {num_replicas}, rate: {rate}); raise --duration or --rate"
+    )]
+    NothingMeasured {
+        /// Whether requests were simulated or measured.
+        source_name: &'static str,
+        /// Number of replicas.
+        num_replicas: usize,
+        /// Conversations per second and replica.
+        rate: f64,
+    },
     /// A plot cannot be drawn.
     #[error("failed to draw {}: {cause}", path.display())]
     Plot {

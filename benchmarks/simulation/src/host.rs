@@ -1,6 +1,7 @@
 //! A machine whose cores are shared by its replicas.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::cost::StepDuration;
@@ -21,7 +22,9 @@ pub struct Host {
     /// The core of the last step of each replica that had one.
     last_cores: HashMap<usize, usize>,
     updated: Duration,
-    /// Sum of the used shares of the machine over time, in seconds.
+    /// The time in which the use of the machine is measured.
+    measured_time: Range<Duration>,
+    /// Sum of the used shares of the machine over the measured time, in seconds.
     busy: f64,
 }
 
@@ -35,13 +38,15 @@ struct RunningStep {
 }
 
 impl Host {
-    /// Creates an idle machine that computes `num_cores` steps without sharing cores.
-    pub fn new(num_cores: usize) -> Self {
+    /// Creates an idle machine that computes `num_cores` steps without sharing cores, and whose use is measured in
+    /// `measured_time`.
+    pub fn new(num_cores: usize, measured_time: Range<Duration>) -> Self {
         Self {
             num_cores,
             steps: Vec::new(),
             last_cores: HashMap::new(),
             updated: Duration::ZERO,
+            measured_time,
             busy: 0.0,
         }
     }
@@ -75,9 +80,10 @@ impl Host {
         ended.map(|step| step.replica).collect()
     }
 
-    /// Returns the average used share of the machine until its last event before `end`, from 0 to 1.
-    pub fn utilization(&self, end: Duration) -> f64 {
-        self.busy / end.as_secs_f64()
+    /// Returns the average used share of the machine in the measured time, from 0 to 1, after all steps have ended.
+    pub fn utilization(&self) -> f64 {
+        let Range { start, end } = self.measured_time;
+        self.busy / end.saturating_sub(start).as_secs_f64()
     }
 
     /// Moves steps from cores with several of them to cores without any.
@@ -105,7 +111,9 @@ impl Host {
         let elapsed = now.saturating_sub(self.updated).as_secs_f64();
         let loads = self.loads();
         let num_busy = loads.iter().filter(|load| load.num_steps > 0).count();
-        self.busy += elapsed * num_busy as f64 / self.num_cores as f64;
+        let Range { start, end } = self.measured_time;
+        let measured = now.min(end).saturating_sub(self.updated.max(start)).as_secs_f64();
+        self.busy += measured * num_busy as f64 / self.num_cores as f64;
         for step in &mut self.steps {
             step.left -= elapsed / seconds(step, &loads);
         }
@@ -151,7 +159,7 @@ mod tests {
 
     #[test]
     fn steps_share_the_cores() {
-        let mut host = Host::new(2);
+        let mut host = Host::new(2, 2 * SECOND..10 * SECOND);
         assert_eq!(host.next_end(), None);
         for replica in 0..4 {
             host.start(Duration::ZERO, replica, same(1.0 + replica as f64));
@@ -164,13 +172,13 @@ mod tests {
         assert_eq!(host.take_ended(4 * SECOND), [1, 2]);
         assert_eq!(host.next_end(), Some(6 * SECOND));
         assert_eq!(host.take_ended(6 * SECOND), [3]);
-        // A core is idle for 6 seconds, the other one for 4.
-        assert!((host.utilization(10 * SECOND) - 0.5).abs() < 1e-9);
+        // Both cores are used from second 2 to 4, one until 6, none until 10.
+        assert!((host.utilization() - 6.0 / 16.0).abs() < 1e-9);
     }
 
     #[test]
     fn an_idle_core_takes_a_step_from_another_one() {
-        let mut host = Host::new(2);
+        let mut host = Host::new(2, Duration::ZERO..SECOND);
         for replica in 0..3 {
             host.start(Duration::ZERO, replica, same(1.0));
         }
@@ -185,7 +193,7 @@ mod tests {
     #[test]
     fn steps_compete_for_memory_before_they_share_cores() {
         let step = StepDuration { alone: 1.0, contended: 2.0, memory_share: 1.0 };
-        let mut host = Host::new(3);
+        let mut host = Host::new(3, Duration::ZERO..SECOND);
         host.start(Duration::ZERO, 0, step);
         assert_eq!(host.next_end(), Some(SECOND));
         // Half of the first step is left. Two of three cores are used, so the contention is halfway.
@@ -202,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_step_that_reads_no_weights_slows_down_no_other() {
-        let mut host = Host::new(2);
+        let mut host = Host::new(2, Duration::ZERO..SECOND);
         host.start(
             Duration::ZERO,
             0,

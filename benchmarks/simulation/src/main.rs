@@ -170,6 +170,7 @@ fn fit(reports: &[PathBuf]) -> Result<(), Error> {
 impl Sweep {
     fn run(&self) -> Result<(), Error> {
         self.options.check(self.workload.context)?;
+        self.workload.check()?;
         let costs = self.costs.read(0.0)?;
         let policies = match self.policy.as_slice() {
             [] => &[Policy::RoundRobin, Policy::LeastLoaded, Policy::CacheAware][..],
@@ -193,6 +194,7 @@ impl Sweep {
             }
         }
         let runs = run_all(&scenarios);
+        report::check_measured(&runs)?;
         report::write_table(&runs, &mut io::stdout().lock())?;
         if let Some(path) = &self.csv {
             let lines = [Report::csv_header()].into_iter().chain(runs.iter().map(Report::csv));
@@ -233,6 +235,7 @@ impl Validate {
     /// Returns whether all figures are within the tolerance.
     fn run(&self) -> Result<bool, Error> {
         self.options.check(self.workload.context)?;
+        self.workload.check()?;
         // The servers' replies are not known before they are generated.
         let workload = Workload { foreign_replies: true, ..self.workload.clone() };
         let measurement = match &self.measured {
@@ -270,9 +273,11 @@ impl Validate {
         }
         .run();
         let mut output = io::stdout().lock();
-        report::write_table(&[measured.clone(), simulated.clone()], &mut output)?;
+        let runs = [measured, simulated];
+        report::write_table(&runs, &mut output)?;
+        report::check_measured(&runs)?;
         writeln!(output)?;
-        let largest = report::write_deviations(&measured, &simulated, &mut output)?;
+        let largest = report::write_deviations(&runs[0], &runs[1], &mut output)?;
         Ok(largest * 100.0 <= self.tolerance)
     }
 
@@ -304,7 +309,7 @@ impl CostArguments {
         let alone = read(&self.costs)?;
         let contended = self.contended_costs.as_ref().map(read).transpose()?.unwrap_or(alone);
         let overhead = self.step_overhead.map_or(overhead, |milliseconds| milliseconds / 1e3);
-        Ok(MachineCosts { alone, contended }.with_overhead(overhead))
+        Ok(MachineCosts { alone, contended, overhead })
     }
 }
 

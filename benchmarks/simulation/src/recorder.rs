@@ -1,5 +1,6 @@
 //! The times of requests, simulated or measured.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -46,9 +47,10 @@ impl Recorder {
     /// Creates a recorder for one run of `workload`.
     pub fn new(workload: &Workload) -> Self {
         let histogram = || Histogram::new_with_max(LONGEST, DIGITS).expect("constants in range");
+        let Range { start: warm_up, end } = workload.measured_time();
         Self {
-            warm_up: Duration::from_secs_f64(workload.warm_up.max(0.0)),
-            end: Duration::from_secs_f64(workload.duration),
+            warm_up,
+            end,
             first_token: histogram(),
             between_tokens: histogram(),
             num_requests: 0,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::error::Error;
 use crate::recorder::Recorder;
 use crate::router::Policy;
 
@@ -18,7 +19,7 @@ pub struct Report {
     pub rate: f64,
     /// The times of the requests.
     pub measured: Recorder,
-    /// Average used share of the machines, from 0 to 1.
+    /// Average used share of the machines in the measured time, from 0 to 1.
     pub utilization: Option<f64>,
     /// Number of times that a sequence lost its blocks.
     pub preemptions: Option<u64>,
@@ -89,6 +90,18 @@ impl Report {
             .chain(COLUMNS.iter().map(|it| it.name))
             .collect::<Vec<_>>()
             .join(",")
+    }
+}
+
+/// Checks that each run has a measured request, without which its figures are zeros.
+///
+/// **Errors**: [`Error::NothingMeasured`].
+pub fn check_measured(runs: &[Report]) -> Result<(), Error> {
+    match runs.iter().find(|run| run.measured.num_requests() == 0) {
+        None => Ok(()),
+        Some(&Report { source, num_replicas, rate, .. }) => {
+            Err(Error::NothingMeasured { source_name: source, num_replicas, rate })
+        }
     }
 }
 
@@ -188,6 +201,15 @@ mod tests {
             "| simulated | least loaded | 1 | 0.500 | 1 | 1.000 | 1.000 | 1.0004 | 1.0004 | 0.640 | 0.3 | 500.00 |"
         );
         assert!(!table.contains("utilization"));
+    }
+
+    #[test]
+    fn a_run_without_measured_requests_is_an_error() {
+        let mut empty = report();
+        assert!(check_measured(&[report()]).is_ok());
+        empty.measured = Recorder::new(&Arguments::parse_from(["test"]).workload);
+        let error = check_measured(&[report(), empty]).expect_err("nothing was measured");
+        assert!(error.to_string().contains("no simulated request"), "{error}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub enum Policy {
     RoundRobin,
     /// The replica with the fewest open requests
     LeastLoaded,
-    /// The replica that has most of the prompt cached, as vllm-router and smg choose it
+    /// The replica that has most of the prompt cached; without a match, the one with the fewest open requests
     CacheAware,
 }
 
@@ -92,7 +92,11 @@ impl Router {
         in_turn.min_by_key(|&replica| self.loads[replica]).unwrap_or(0)
     }
 
-    /// The replica that has most of the prompt, if that is enough and the load is balanced.
+    /// The replica that has most of the prompt, if that is enough and the load is balanced; otherwise the one with the fewest
+    /// open requests.
+    ///
+    /// For a match that is too short, vllm-router and smg are documented to choose the replica with the smallest tree of
+    /// prompts instead, whose cache has the most room.
     fn best_cached(&mut self, prompt: &[u32]) -> usize {
         let blocks = PrefixIndex::blocks(prompt);
         let (num_matching, holders) = self.prefixes.longest_match(&blocks);

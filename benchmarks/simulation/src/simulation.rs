@@ -110,7 +110,9 @@ impl<'a> Simulation<'a> {
                 options.kv_cache_tokens,
             ),
             replicas: (0..num_replicas).map(|_| Replica::new(options)).collect(),
-            machines: (0..num_machines).map(|_| Host::new(num_cores)).collect(),
+            machines: (0..num_machines)
+                .map(|_| Host::new(num_cores, workload.measured_time()))
+                .collect(),
             versions: vec![0; num_machines],
             events: BinaryHeap::new(),
             num_events: 0,
@@ -127,9 +129,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn run(mut self) -> Report {
-        let mut now = Duration::ZERO;
-        while let Some(Reverse((time, _, event))) = self.events.pop() {
-            now = time;
+        while let Some(Reverse((now, _, event))) = self.events.pop() {
             match event {
                 Event::Message { conversation } => self.send_message(now, conversation),
                 Event::StepEnd { machine, version } if version == self.versions[machine] => {
@@ -138,7 +138,7 @@ impl<'a> Simulation<'a> {
                 Event::StepEnd { .. } => {}
             }
         }
-        self.report(now)
+        self.report()
     }
 
     fn add_event(&mut self, time: Duration, event: Event) {
@@ -223,8 +223,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn report(self, end: Duration) -> Report {
-        let utilizations = self.machines.iter().map(|machine| machine.utilization(end));
+    fn report(self) -> Report {
+        let utilizations = self.machines.iter().map(|machine| machine.utilization());
         let utilization = utilizations.sum::<f64>() / self.machines.len() as f64;
         let preemptions = self.replicas.iter().map(|replica| replica.counts().preemptions).sum();
         let num_machines = self.scenario.num_machines() as f64;

@@ -2,11 +2,14 @@
 //!
 //! Everything is drawn from a seed, so a workload is the same in the simulation and in a replay against real servers.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Exp, Geometric, LogNormal, Zipf};
 use rand_pcg::Pcg64Mcg;
+
+use crate::error::Error;
 
 /// Spread of message and reply lengths: the standard deviation of their logarithms.
 const LENGTH_SIGMA: f64 = 1.0;
@@ -126,6 +129,22 @@ impl Workload {
                 conversations.push(conversation);
             }
         }
+    }
+
+    /// Checks that requests arrive after the warm-up.
+    ///
+    /// **Errors**: [`Error::NothingAfterWarmUp`].
+    pub fn check(&self) -> Result<(), Error> {
+        let &Self { warm_up, duration, .. } = self;
+        match warm_up < duration {
+            true => Ok(()),
+            false => Err(Error::NothingAfterWarmUp { warm_up, duration }),
+        }
+    }
+
+    /// The time in which requests are measured: from the end of the warm-up until no more arrive.
+    pub fn measured_time(&self) -> Range<Duration> {
+        Duration::from_secs_f64(self.warm_up.max(0.0))..Duration::from_secs_f64(self.duration)
     }
 
     /// Whether no request arrives at `time` any more.

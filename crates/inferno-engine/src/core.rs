@@ -93,6 +93,7 @@ struct Shared {
     info: ModelInfo,
     options: CoreOptions,
     draft_options: Option<DraftOptions>,
+    has_prediction_head: bool,
     constraint_workers: ConstraintWorkers,
     state: Mutex<CoreState>,
     /// A copy for readers that must not wait for a forward pass.
@@ -143,6 +144,8 @@ impl GenerationCore {
         });
         let info = ModelInfo::new(&*runner, tokenizer);
         let draft_options = draft_model.as_ref().map(|model| model.options);
+        let has_prediction_head =
+            draft_model.as_ref().is_some_and(|model| model.runner.reads_hidden_rows());
         let target_itl = options.target_itl;
         let state = CoreState::new(runner, scheduler, info.vocab_size, target_itl, draft_model);
         let snapshot = Mutex::new(state.snapshot());
@@ -150,6 +153,7 @@ impl GenerationCore {
             info,
             options,
             draft_options,
+            has_prediction_head,
             constraint_workers: ConstraintWorkers::default(),
             state: Mutex::new(state),
             snapshot,
@@ -166,6 +170,11 @@ impl GenerationCore {
     /// Returns how the draft model drafts; `None` without one.
     pub fn draft_options(&self) -> Option<DraftOptions> {
         self.shared.draft_options
+    }
+
+    /// Whether a prediction head of the model drafts tokens, instead of a model of its own.
+    pub fn has_prediction_head(&self) -> bool {
+        self.shared.has_prediction_head
     }
 
     /// Returns the tokenizer of the model.

@@ -6,6 +6,7 @@
 //! Each request gets the same tokens as alone on a [`Session`](crate::Session), whatever else runs,
 //! waits, or is preempted.
 
+mod admission;
 mod event_stream;
 mod handle;
 mod request;
@@ -23,6 +24,7 @@ use handle::LaneThread;
 use shared::{Lane, Message, Shared};
 use worker::Worker;
 
+pub use admission::AdmittedRequest;
 pub use event_stream::EventStream;
 pub use handle::{EngineHandle, SubmitError};
 pub use request::{EmbeddingRequest, Request, ScoringRequest};

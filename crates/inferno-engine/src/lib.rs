@@ -50,8 +50,8 @@ pub use core::{
     StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
-    EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, ScoringRequest,
-    SubmitError,
+    AdmittedRequest, EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request,
+    ScoringRequest, SubmitError,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;

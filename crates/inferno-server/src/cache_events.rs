@@ -4,26 +4,36 @@
 //! bytes, big-endian), and its events in MessagePack. A ROUTER socket replays missed messages: a request is a number, and the
 //! answers are all stored messages from there on, each as number and events, and a last one with the number -1.
 //!
+//! - `encoding`: events in MessagePack;
+//! - `stored`: the messages that can be replayed;
+//! - `zmtp`: ZeroMQ's protocol, with limits on what peers may send;
+//! - `peers`: the connections of subscribers and of routers that request replays.
+//!
 //! **Source**: vLLM's documentation, KV cache events.
 
 mod encoding;
+mod peers;
+mod stored;
+mod zmtp;
 
-use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use axum::body::Bytes;
 use inferno_engine::{CacheEvent, EngineHandle};
 use parking_lot::Mutex;
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::net::TcpListener;
+use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
-use zeromq::{PubSocket, RouterSocket, Socket, SocketRecv, SocketSend, ZmqMessage, ZmqResult};
 
 use crate::ServerError;
 use encoding::encode;
+use stored::StoredMessages;
 
-/// The number of the message that ends a replay: -1.
-const END_OF_REPLAY: u64 = u64::MAX;
+/// The most messages that wait for one slow subscriber.
+const MAX_QUEUED: usize = 16_384;
 
 /// Where the events of the prefix cache are published; the fields are those of vLLM's `--kv-events-config`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -37,9 +47,13 @@ pub struct CacheEventOptions {
     pub replay_endpoint: Option<String>,
     /// Number of messages that can be replayed.
     pub buffer_steps: usize,
+    /// Number of messages that wait for a slow subscriber before it misses some, up to 16,384.
+    pub hwm: usize,
+    /// Accepted for vLLM's sake and ignored: messages do not wait for the publisher.
+    pub max_queue_size: usize,
     /// The first frame of each message, for subscribers that filter.
     pub topic: String,
-    /// The protocol; `zmq` is the only one.
+    /// The protocol.
     pub publisher: Protocol,
 }
 
@@ -50,6 +64,8 @@ pub enum Protocol {
     /// ZeroMQ.
     #[default]
     Zmq,
+    /// None: events are not published, even if they are enabled.
+    Null,
 }
 
 impl Default for CacheEventOptions {
@@ -59,23 +75,22 @@ impl Default for CacheEventOptions {
             endpoint: "tcp://*:5557".to_owned(),
             replay_endpoint: None,
             buffer_steps: 10_000,
+            hwm: 100_000,
+            max_queue_size: 100_000,
             topic: String::new(),
             publisher: Protocol::Zmq,
         }
     }
 }
 
-/// Messages that can be replayed, by their numbers.
-type Stored = Arc<Mutex<VecDeque<(u64, Vec<u8>)>>>;
-
 /// The bound sockets, and what they send.
 pub(crate) struct CacheEventPublisher {
-    socket: PubSocket,
-    replays: Option<RouterSocket>,
-    stored: Stored,
-    num_stored: usize,
-    topic: String,
-    next_number: u64,
+    subscribers: TcpListener,
+    replays: Option<TcpListener>,
+    stored: Arc<Mutex<StoredMessages>>,
+    /// Encoded messages for the subscribers.
+    messages: broadcast::Sender<Bytes>,
+    topic: Arc<str>,
 }
 
 impl CacheEventPublisher {
@@ -83,106 +98,114 @@ impl CacheEventPublisher {
     ///
     /// **Errors**: an endpoint that cannot be bound.
     pub(crate) async fn bind(options: &CacheEventOptions) -> Result<Option<Self>, ServerError> {
-        if !options.enable_kv_cache_events {
+        if !options.enable_kv_cache_events || options.publisher == Protocol::Null {
             return Ok(None);
         }
-        let socket = bind(PubSocket::new(), &options.endpoint).await?;
+        let subscribers = bind(&options.endpoint).await?;
         let replays = match &options.replay_endpoint {
-            Some(endpoint) => Some(bind(RouterSocket::new(), endpoint).await?),
+            Some(endpoint) => Some(bind(endpoint).await?),
             None => None,
         };
+        let (messages, _) = broadcast::channel(options.hwm.clamp(1, MAX_QUEUED));
         Ok(Some(Self {
-            socket,
+            subscribers,
             replays,
-            stored: Stored::default(),
-            num_stored: options.buffer_steps,
-            topic: options.topic.clone(),
-            next_number: 0,
+            stored: Arc::new(Mutex::new(StoredMessages::new(options.buffer_steps))),
+            messages,
+            topic: options.topic.as_str().into(),
         }))
     }
 
     /// Publishes the events of an engine's cache on background tasks, which end with the returned set.
-    pub(crate) fn start(mut self, engine: &EngineHandle) -> JoinSet<()> {
+    pub(crate) fn start(self, engine: &EngineHandle) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let Ok(events) = engine.core().cache_events() else { return tasks };
-        if let Some(replays) = self.replays.take() {
-            let stored = Arc::clone(&self.stored);
-            tasks.spawn(replay(replays, stored));
+        let Self { subscribers, replays, stored, messages, topic } = self;
+        if let Some(replays) = replays {
+            let stored = Arc::clone(&stored);
+            tasks.spawn(peers::accept(replays, move |stream| {
+                peers::replay(stream, Arc::clone(&stored))
+            }));
         }
-        let block_tokens = engine.snapshot().block_tokens;
-        tasks.spawn(self.publish_all(events, block_tokens));
+        let published = Published { stored, messages: messages.clone(), topic: Arc::clone(&topic) };
+        tasks.spawn(peers::accept(subscribers, move |stream| {
+            peers::publish(stream, messages.subscribe(), Arc::clone(&topic))
+        }));
+        tasks.spawn(published.publish_all(events, engine.snapshot().block_tokens));
         tasks
     }
+}
 
+/// Where messages go.
+struct Published {
+    stored: Arc<Mutex<StoredMessages>>,
+    messages: broadcast::Sender<Bytes>,
+    topic: Arc<str>,
+}
+
+impl Published {
     async fn publish_all(
-        mut self,
+        self,
         mut events: mpsc::UnboundedReceiver<Vec<CacheEvent>>,
         block_tokens: usize,
     ) {
         // Routers may still know the blocks of a server that had this address before.
-        self.publish(encode(SystemTime::now(), None, block_tokens)).await;
+        self.publish(encode(SystemTime::now(), None, block_tokens));
         while let Some(events) = events.recv().await {
-            self.publish(encode(SystemTime::now(), Some(&events), block_tokens)).await;
+            self.publish(encode(SystemTime::now(), Some(&events), block_tokens));
         }
     }
 
-    async fn publish(&mut self, payload: Vec<u8>) {
-        let number = self.next_number;
-        self.next_number += 1;
-        {
-            let mut stored = self.stored.lock();
-            stored.push_back((number, payload.clone()));
-            if stored.len() > self.num_stored {
-                stored.pop_front();
-            }
-        }
-        let frames = [self.topic.clone().into_bytes(), number.to_be_bytes().to_vec(), payload];
-        if let Err(error) = self.socket.send(message(frames)).await {
-            tracing::warn!(%error, number, "cache events were not published");
-        }
+    fn publish(&self, payload: Vec<u8>) {
+        let payload = Bytes::from(payload);
+        let number = self.stored.lock().push(payload.clone());
+        let message = [self.topic.as_bytes(), &number.to_be_bytes(), &payload];
+        // Fails without subscribers.
+        let _ = self.messages.send(zmtp::encode_message(&message).into());
     }
 }
 
-/// Binds a socket to an endpoint, in which `*` is every IPv4 address.
+/// Binds an endpoint, in which `*` is every IPv4 address.
 ///
 /// **Errors**: another endpoint than `tcp://HOST:PORT`, one that is in use.
-async fn bind<S: Socket + Send>(mut socket: S, endpoint: &str) -> Result<S, ServerError> {
-    let address = endpoint.replacen("//*:", "//0.0.0.0:", 1);
-    let bound = socket.bind(&address).await;
-    let failed = |error: zeromq::ZmqError| ServerError::CacheEventEndpoint {
+async fn bind(endpoint: &str) -> Result<TcpListener, ServerError> {
+    let bound = match endpoint.strip_prefix("tcp://") {
+        Some(address) => TcpListener::bind(address.replacen("*:", "0.0.0.0:", 1)).await,
+        None => Err(io::Error::new(io::ErrorKind::InvalidInput, "expected tcp://HOST:PORT")),
+    };
+    bound.map_err(|error| ServerError::CacheEventEndpoint {
         endpoint: endpoint.to_owned(),
         message: error.to_string(),
-    };
-    bound.map(|_| socket).map_err(failed)
+    })
 }
 
-/// Answers requests for missed messages.
-async fn replay(mut socket: RouterSocket, stored: Stored) {
-    while let Ok(request) = socket.recv().await {
-        // The requesting socket puts its identity and an empty frame before the number.
-        let frames = request.into_vec();
-        let [client, delimiter, number] = frames.as_slice() else { continue };
-        let Ok(number) = <[u8; 8]>::try_from(number.as_ref()) else { continue };
-        let first = u64::from_be_bytes(number);
-        let wanted: Vec<_> = {
-            let stored = stored.lock();
-            stored.iter().filter(|(number, _)| *number >= first).cloned().collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_of_vllm_are_accepted() {
+        let text = r#"{"enable_kv_cache_events": true, "publisher": "zmq", "endpoint": "tcp://*:5557", "replay_endpoint": null,
+            "buffer_steps": 10000, "hwm": 100000, "max_queue_size": 100000, "topic": "kv-events"}"#;
+        let options: CacheEventOptions = serde_json::from_str(text).unwrap();
+        let expected = CacheEventOptions {
+            enable_kv_cache_events: true,
+            topic: "kv-events".to_owned(),
+            ..CacheEventOptions::default()
         };
-        for (number, payload) in wanted.into_iter().chain([(END_OF_REPLAY, Vec::new())]) {
-            let frames =
-                [client.to_vec(), delimiter.to_vec(), number.to_be_bytes().to_vec(), payload];
-            if send(&mut socket, frames).await.is_err() {
-                break;
-            }
-        }
+        assert_eq!(options, expected);
     }
-}
 
-async fn send<const N: usize>(socket: &mut RouterSocket, frames: [Vec<u8>; N]) -> ZmqResult<()> {
-    socket.send(message(frames)).await
-}
+    #[tokio::test]
+    async fn nothing_is_bound_without_a_publisher() {
+        let text = r#"{"enable_kv_cache_events": true, "publisher": "null"}"#;
+        let options: CacheEventOptions = serde_json::from_str(text).unwrap();
+        assert!(CacheEventPublisher::bind(&options).await.unwrap().is_none());
+    }
 
-fn message<const N: usize>(frames: [Vec<u8>; N]) -> ZmqMessage {
-    let frames: Vec<_> = frames.into_iter().map(axum::body::Bytes::from).collect();
-    ZmqMessage::try_from(frames).expect("a message of at least one frame")
+    #[tokio::test]
+    async fn an_endpoint_of_another_kind_is_an_error() {
+        assert!(bind("ipc:///tmp/events").await.is_err());
+        assert!(bind("tcp://127.0.0.1:0").await.is_ok());
+    }
 }

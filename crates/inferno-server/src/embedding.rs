@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
-use inferno_engine::{EmbeddingForm, EmbeddingRequest, Pooling};
+use inferno_engine::{AdmittedRequest, EmbeddingForm, EmbeddingRequest, Pooling};
 
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{
     GenerationEvent, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
 };
-use crate::state::App;
+use crate::state::{App, InFlight};
 
 /// Maximum number of inputs per request, as in OpenAI's API.
 const MAX_NUM_INPUTS: usize = 2048;
@@ -160,7 +160,17 @@ pub(crate) fn check_inputs(
     Ok(())
 }
 
-/// Computes the embedding of each input of a request that arrived at `started`, in their order.
+/// What the inputs of a request have in common while they are embedded.
+struct EmbeddedInputs {
+    in_flight: InFlight,
+    admitted: AdmittedRequest,
+    model: Arc<ServedModel>,
+    started: Instant,
+    settings: EmbeddingSettings,
+}
+
+/// Computes the embedding of each input of a request that arrived at `started`, in their order. Once the request is admitted,
+/// all of its inputs are: neither a full queue nor a drain rejects the later ones.
 ///
 /// **Errors**: what the engine rejects; the first input that fails.
 pub(crate) async fn embed_all(
@@ -171,10 +181,14 @@ pub(crate) async fn embed_all(
     settings: EmbeddingSettings,
 ) -> Result<Vec<Embedding>, ApiError> {
     let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
-    let (app, model) = (Arc::clone(app), Arc::clone(model));
-    let work = inputs
-        .into_iter()
-        .map(move |input| embed(Arc::clone(&app), Arc::clone(&model), started, input, settings));
+    let shared = Arc::new(EmbeddedInputs {
+        in_flight: app.begin_request(),
+        admitted: model.handle.admit(num_at_once.min(inputs.len()))?,
+        model: Arc::clone(model),
+        started,
+        settings,
+    });
+    let work = inputs.into_iter().map(move |input| embed(Arc::clone(&shared), input));
     let mut done = stream::iter(work).buffered(num_at_once);
     let mut embeddings = Vec::new();
     while let Some(embedding) = done.next().await {
@@ -183,18 +197,13 @@ pub(crate) async fn embed_all(
     Ok(embeddings)
 }
 
-async fn embed(
-    app: Arc<App>,
-    model: Arc<ServedModel>,
-    started: Instant,
-    input: EmbeddingInput,
-    settings: EmbeddingSettings,
-) -> Result<Embedding, ApiError> {
+async fn embed(shared: Arc<EmbeddedInputs>, input: EmbeddingInput) -> Result<Embedding, ApiError> {
+    let EmbeddedInputs { in_flight, admitted, model, started, settings } = &*shared;
     let EmbeddingInput { tokens: prompt, second_segment } = input;
-    let EmbeddingSettings { pooling, form, priority } = settings;
+    let EmbeddingSettings { pooling, form, priority } = *settings;
     let deadline = None;
     let request = EmbeddingRequest { prompt, second_segment, pooling, form, priority, deadline };
-    let mut running = RunningRequest::embed(&app, &model, started, request)?;
+    let mut running = RunningRequest::embed(in_flight, admitted, model, *started, request)?;
     let mut values = None;
     while let Some(event) = running.next().await {
         match event? {

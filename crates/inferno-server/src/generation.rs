@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use inferno_engine::{
-    EmbeddingRequest, EngineError, Event, EventStream, GenerationParams, PromptEvent, Request,
-    SampledToken, StopParams, TokenConstraint, TokenEvent,
+    AdmittedRequest, EmbeddingRequest, EngineError, Event, EventStream, GenerationParams,
+    PromptEvent, Request, SampledToken, StopParams, TokenConstraint, TokenEvent,
 };
 
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::state::{App, InFlight};
+use crate::state::InFlight;
 pub(crate) use counts::TokenCounts;
 pub(crate) use finish::{Finish, StopCause};
 use record::Record;
@@ -60,15 +60,16 @@ pub(crate) struct RunningRequest {
 }
 
 impl RunningRequest {
-    /// Submits a request that arrived at `started` to the engine.
+    /// Submits a generation to the engine, for a request that arrived at `started`.
     ///
     /// **Errors**: what the engine rejects, each with its status.
     pub fn submit(
-        app: &Arc<App>,
+        in_flight: &InFlight,
         model: &Arc<ServedModel>,
         started: Instant,
         job: Job,
     ) -> Result<Self, ApiError> {
+        let app = in_flight.app();
         let Job { prompt, params, num_choices, priority, constraint, .. } = job;
         let (prompt_tokens, stop) = (prompt.len(), params.stop.clone());
         let request = Request {
@@ -80,27 +81,27 @@ impl RunningRequest {
             constraint,
             ..Request::new(prompt, params)
         };
-        let in_flight = app.begin_request();
         let events = model.handle.submit(request)?;
         let counts = TokenCounts::new(prompt_tokens, num_choices);
         let record = Record::begin(app, model, started, counts, stop.max_tokens);
         Ok(Self::new(model, events, stop, record, in_flight))
     }
 
-    /// Submits an input to embed, for a request that arrived at `started`, whose deadline is set here.
+    /// Submits an input to embed, for an admitted request that arrived at `started`, whose deadline is set here.
     ///
-    /// **Errors**: as [`submit`](Self::submit).
+    /// **Errors**: as [`submit`](Self::submit), unless the queue is full or the server drains.
     pub fn embed(
-        app: &Arc<App>,
+        in_flight: &InFlight,
+        admitted: &AdmittedRequest,
         model: &Arc<ServedModel>,
         started: Instant,
         request: EmbeddingRequest,
     ) -> Result<Self, ApiError> {
+        let app = in_flight.app();
         let prompt_tokens = request.prompt.len();
         let deadline = app.options.limits.deadline(started);
-        let in_flight = app.begin_request();
         let request = EmbeddingRequest { deadline, ..request };
-        let events = model.handle.embed(request)?;
+        let events = admitted.embed(request)?;
         let counts = TokenCounts::new(prompt_tokens, 1);
         let record = Record::begin(app, model, started, counts, None);
         Ok(Self::new(model, events, StopParams::default(), record, in_flight))
@@ -111,9 +112,9 @@ impl RunningRequest {
         events: EventStream,
         stop: StopParams,
         record: Record,
-        in_flight: InFlight,
+        in_flight: &InFlight,
     ) -> Self {
-        let model = Arc::clone(model);
+        let (model, in_flight) = (Arc::clone(model), in_flight.clone());
         Self { model, events, stop, record, has_failed: false, _in_flight: in_flight }
     }
 

@@ -9,7 +9,7 @@ use axum::http;
 use futures_util::StreamExt;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use inferno_engine::EngineHandle;
+use inferno_engine::{EngineError, EngineHandle};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -161,6 +161,12 @@ impl LocalServer {
     /// Returns the handle of the model's engine.
     pub fn engine(&self) -> &EngineHandle {
         &self.engine
+    }
+
+    /// Returns [`EngineError::ModelFileChanged`] if the model's file was overwritten after it was loaded: all requests fail then.
+    pub fn model_file_error(&self) -> Option<EngineError> {
+        let changed = self.app.loaded()?.file.watch.check();
+        changed.err().map(EngineError::ModelFileChanged)
     }
 
     /// Returns the maximum size of a request's body in bytes.

@@ -50,6 +50,10 @@ pub struct Limits {
     pub read_timeout: Duration,
     /// Time without write progress after which a connection is closed.
     pub write_timeout: Duration,
+    /// Maximum number of requests that wait for a thread that prepares them; further ones get 503.
+    pub max_num_preparing: usize,
+    /// Maximum time from a request's arrival until the engine receives it.
+    pub preparation_timeout: Duration,
     /// Maximum duration of a request, from its arrival to its last token; `None` sets no limit.
     pub request_timeout: Option<Duration>,
     /// Interval of keep-alive comments in a silent stream, so that proxies do not close it.
@@ -99,6 +103,8 @@ impl Default for Limits {
             max_stored_bytes: 64 << 20,
             read_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(60),
+            max_num_preparing: 256,
+            preparation_timeout: Duration::from_secs(60),
             request_timeout: None,
             keep_alive: Duration::from_secs(10),
         }

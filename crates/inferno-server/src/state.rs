@@ -25,7 +25,7 @@ pub(crate) struct App {
     pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
     is_draining: AtomicBool,
-    /// Requests in the engine.
+    /// HTTP requests that wait or run in the engine.
     num_in_flight: watch::Sender<usize>,
 }
 
@@ -118,10 +118,10 @@ impl App {
         }
     }
 
-    /// Counts a request until the guard is dropped.
+    /// Counts an HTTP request until the guard and its clones are dropped.
     pub fn begin_request(self: &Arc<Self>) -> InFlight {
         self.num_in_flight.send_modify(|count| *count += 1);
-        InFlight { app: Arc::clone(self) }
+        InFlight { counted: Arc::new(Counted { app: Arc::clone(self) }) }
     }
 
     /// Waits until no request is left.
@@ -145,12 +145,24 @@ fn model_not_found(model: &ServedModel, name: &str) -> ApiError {
     error.with_code("model_not_found")
 }
 
-/// A request in the engine.
+/// An HTTP request in the engine. Everything that is submitted for it holds a clone.
+#[derive(Clone)]
 pub(crate) struct InFlight {
+    counted: Arc<Counted>,
+}
+
+impl InFlight {
+    pub fn app(&self) -> &Arc<App> {
+        &self.counted.app
+    }
+}
+
+/// Counts a request until it is dropped.
+struct Counted {
     app: Arc<App>,
 }
 
-impl Drop for InFlight {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.app.num_in_flight.send_modify(|count| *count -= 1);
     }

@@ -6,6 +6,7 @@
 //! drafted, text is generated as well, with and without drafts ([`BenchReport::speculation`]). With [`Workload::profile`],
 //! each measurement has a [`PhaseProfile`]. [`climb`] measures one optimization after another. [`serving`] measures a server.
 
+mod error;
 mod json;
 mod ladder;
 mod limits;
@@ -19,9 +20,11 @@ mod speculation;
 mod spread;
 mod workload;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use error::BenchError;
 pub use ladder::{Ladder, LadderOptions, Rung, climb};
 pub use limits::{DeviceRoofs, GpuPhase, GpuWork};
 pub(crate) use profile::DeviceRecorder;
@@ -75,8 +78,8 @@ pub enum BenchProgress<'a> {
 /// # Ok::<(), inferno::Error>(())
 /// ```
 ///
-/// **Errors**: see [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`];
-/// [`Error::BackendOption`] for a profile of the reference backend; [`Error::DividedProfile`]; a GPU without timestamps.
+/// **Errors**: see [`Model::runner`]; [`BenchError::EmptyWorkload`], [`BenchError::WorkloadTooLong`], [`BenchError::WorkloadTooLarge`];
+/// [`Error::BackendOption`] for a profile of the reference backend; [`BenchError::DividedProfile`]; a GPU without timestamps.
 pub fn bench(
     model: Model,
     workload: &Workload,
@@ -89,12 +92,12 @@ pub fn bench(
     let estimate = model.estimate()?;
     let (needed_bytes, free_bytes) = (estimate.footprint.total_bytes() as u64, free_bytes());
     if needed_bytes > free_bytes {
-        return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
+        return Err(Error::Bench(BenchError::WorkloadTooLarge { needed_bytes, free_bytes }));
     }
     // No single device limits a divided model.
     let is_divided = estimate.gpu.as_ref().is_some_and(|gpu| gpu.layers.start > 0);
     if workload.profile && is_divided {
-        return Err(Error::DividedProfile);
+        return Err(Error::Bench(BenchError::DividedProfile));
     }
     let recorder = match workload.profile {
         true => Some(model.recorder(estimate.cache.kv.dtype)?),
@@ -169,17 +172,21 @@ pub fn bench(
 
 /// Returns `model` with a context, a KV cache and batches large enough for `workload`.
 ///
-/// **Errors**: an unavailable backend, before anything else; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
+/// **Errors**: an unavailable backend, before anything else; [`BenchError::EmptyWorkload`], [`BenchError::WorkloadTooLong`].
 pub(crate) fn fitted(model: Model, workload: &Workload) -> Result<Model, Error> {
     model.estimate()?;
     let options = workload.load_options(model.spec()?.context_length, *model.options())?;
     Ok(model.with_options(options))
 }
 
-/// Returns the file name of the model, or the name of the built-in model.
+/// Returns the name of the model's file, or of the folder of a Hugging Face checkpoint, or of the built-in model.
 fn model_name(model: &Model) -> String {
-    let file_name = model.checkpoint().paths().next().and_then(|path| path.file_name());
-    match file_name {
+    let path = model.checkpoint().paths().next();
+    let path = match path {
+        Some(path) if path.extension().is_some_and(|it| it == "safetensors") => path.parent(),
+        path => path,
+    };
+    match path.and_then(Path::file_name) {
         Some(name) => name.to_string_lossy().into_owned(),
         None => "Ember (built-in)".to_owned(),
     }

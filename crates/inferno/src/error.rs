@@ -1,5 +1,7 @@
 //! The error type of this crate.
 
+mod input;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,10 +12,13 @@ use inferno_convert::ConvertError;
 use inferno_engine::{EngineError, StageError};
 use inferno_model::ModelError;
 use inferno_server::ServerError;
-use inferno_tensor::{DType, TensorError};
 use inferno_tokenizer::{TokenizerError, VocabularyDifference};
 
-use crate::{BackendChoice, HubError, ImatrixError, Recipe};
+use crate::bench::BenchError;
+use crate::evaluation::EvaluationError;
+use crate::{BackendChoice, HubError, ImatrixError, OutputError, QuantizeError};
+
+pub use input::InputError;
 
 /// An error from finding, loading, running or converting a model.
 #[derive(Debug, thiserror::Error)]
@@ -33,53 +38,6 @@ pub enum Error {
     /// Standard output could not be written.
     #[error("failed to write to standard output: {0}")]
     Stdout(#[source] io::Error),
-
-    /// A server could not be measured.
-    #[error("failed to measure the server at {url}: {cause}")]
-    ServerNotMeasured {
-        /// The base URL of the server.
-        url: String,
-        /// The cause.
-        cause: String,
-    },
-
-    /// An input is longer than the program reads.
-    #[error("{input} has more than {}; use a shorter input", BinaryBytes(*max_bytes))]
-    InputTooLong {
-        /// The name of the input.
-        input: String,
-        /// The limit, in bytes.
-        max_bytes: u64,
-    },
-    /// An input is not UTF-8.
-    #[error("{input} is not valid UTF-8 at byte {offset}; convert it to UTF-8")]
-    InvalidUtf8 {
-        /// The name of the input.
-        input: String,
-        /// Offset of the first invalid byte.
-        offset: usize,
-    },
-    /// An input is not a JSON object.
-    #[error("{input} is not a valid JSON object such as {{\"messages\": […]}}: {source}")]
-    InvalidJson {
-        /// The name of the input.
-        input: String,
-        /// The cause.
-        source: serde_json::Error,
-    },
-    /// A conversation has no messages.
-    #[error("messages is empty; it must contain at least one message")]
-    NoMessages,
-    /// A message has a role that models do not know.
-    #[error(
-        "messages[{index}].role must be system, developer, user, assistant or tool, but is {role:?}"
-    )]
-    UnknownRole {
-        /// Index of the message.
-        index: usize,
-        /// The role; empty if it is missing.
-        role: String,
-    },
     /// The model has no chat template, and none was specified.
     #[error(
         "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE \
@@ -95,31 +53,6 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The messages of a conversation are not in order.
-    #[error(
-        "{input}: {} messages[{index}], expected role {expected}; messages must alternate between user and assistant, \
-         after an optional system message",
-        found.map_or("missing".to_owned(), |role| format!("unexpected role {role} in"))
-    )]
-    UnexpectedRole {
-        /// The name of the input.
-        input: String,
-        /// Index of the message.
-        index: usize,
-        /// The expected role.
-        expected: &'static str,
-        /// The role of the message; `None` if the list ends before it.
-        found: Option<&'static str>,
-    },
-    /// The file to save a conversation to contains something else.
-    #[error(
-        "{} exists and is not a conversation saved by inferno chat; choose another name",
-        path.display()
-    )]
-    ConversationNotReplaced {
-        /// The output.
-        path: PathBuf,
-    },
     /// A prompt does not fit the longest context of the model.
     #[error(
         "the prompt has {prompt_tokens} tokens, but this model supports a context of {context_length} tokens at most; \
@@ -130,42 +63,6 @@ pub enum Error {
         prompt_tokens: usize,
         /// The maximum of the model, in tokens.
         context_length: usize,
-    },
-    /// One of several inputs does not fit the context.
-    #[error(
-        "{input} has {num_tokens} tokens, but the context holds {context_length}; shorten it, or use --truncate{}",
-        if *.is_maximum { "" } else { " or a larger --context" }
-    )]
-    InputExceedsContext {
-        /// The name of the input, such as the number of its line.
-        input: String,
-        /// Its tokens, with those that are added to it.
-        num_tokens: usize,
-        /// Tokens of the context.
-        context_length: usize,
-        /// Whether the model has no longer context.
-        is_maximum: bool,
-    },
-    /// A query leaves no room for a document.
-    #[error(
-        "the query has {num_tokens} tokens with an empty document, but the context holds {context_length}; shorten the query{}",
-        if *.is_maximum { "" } else { ", or use a larger --context" }
-    )]
-    QueryExceedsContext {
-        /// Tokens of the query, with those that are added to it.
-        num_tokens: usize,
-        /// Tokens of the context.
-        context_length: usize,
-        /// Whether the model has no longer context.
-        is_maximum: bool,
-    },
-    /// An input is not a list of token ids.
-    #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
-    InvalidIds {
-        /// The name of the input.
-        input: String,
-        /// The cause.
-        source: serde_json::Error,
     },
 
     /// The file has no such metadata key.
@@ -243,126 +140,9 @@ pub enum Error {
         /// The name of the backend.
         backend: &'static str,
     },
-    /// A profile of a model that is divided between a GPU and the CPU.
-    #[error(
-        "--profile requires that one device computes the whole model; use --gpu-layers all or --device cpu"
-    )]
-    DividedProfile,
     /// A model on the Hugging Face Hub could not be found or downloaded.
     #[error(transparent)]
     Hub(#[from] HubError),
-
-    /// The output file exists.
-    #[error("{} exists; choose another name, or pass --force to overwrite it", path.display())]
-    OutputExists {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The directory of the output does not exist.
-    #[error("cannot write {}: the directory {} does not exist; create it first", path.display(), folder.display())]
-    OutputFolder {
-        /// The output.
-        path: PathBuf,
-        /// The directory.
-        folder: PathBuf,
-    },
-    /// The output is a directory, a pipe or a device.
-    #[error("{} is not a regular file; choose another name for the output", path.display())]
-    OutputNotFile {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output contains something else than the answers of a batch.
-    #[error(
-        "line {line} of {} is not the answer to request {line} of the input; choose another name for the output, or delete \
-         the file to answer all requests again",
-        path.display()
-    )]
-    BatchOutputDiffers {
-        /// The output.
-        path: PathBuf,
-        /// Number of the line, from 1 on.
-        line: usize,
-    },
-    /// Another process writes the output.
-    #[error("{} is being written by another process; choose another name, or wait until it is complete", path.display())]
-    OutputInUse {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output is the model file itself.
-    #[error("{} is the model file itself; choose another name for the output", path.display())]
-    OutputIsInput {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output is another file that the command reads, such as a text.
-    #[error("{} is also an input of this command; choose another name for the output", path.display())]
-    OutputIsOtherInput {
-        /// The output.
-        path: PathBuf,
-    },
-    /// The output is `-`, but is not text.
-    #[error(
-        "this output cannot be written to standard output; specify the name of a file instead of -"
-    )]
-    OutputNotNamed,
-    /// The file to quantize holds an importance matrix.
-    #[error("{} is an importance matrix, not a model; specify it with --imatrix, next to the model to quantize", path.display())]
-    InputIsImportanceMatrix {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The weights to quantize are already quantized.
-    #[error(
-        "tensor {tensor:?} is already quantized to {found}, and requantizing loses quality; use an F32, F16 or BF16 \
-         file, or pass --allow-requantize"
-    )]
-    AlreadyQuantized {
-        /// The first such tensor.
-        tensor: String,
-        /// Its format.
-        found: DType,
-    },
-    /// There is no quantization format with this name.
-    #[error("unknown format {found:?}; expected one of {}", Recipe::names().collect::<Vec<_>>().join(", "))]
-    UnknownRecipe {
-        /// The name.
-        found: String,
-    },
-    /// A tensor would get a format that needs an importance matrix.
-    #[error(
-        "{format} of {tensor} needs an importance matrix{}", if *.has_matrix { ", and the one specified has no entry for it" } else { "" }
-    )]
-    NeedsImportanceMatrix {
-        /// The tensor.
-        tensor: String,
-        /// Its format.
-        format: DType,
-        /// Whether a matrix was specified.
-        has_matrix: bool,
-    },
-    /// An importance matrix belongs to another model.
-    #[error(
-        "the importance matrix has {found} values for {tensor}, which has {expected} columns; it is of another model"
-    )]
-    ImportanceMismatch {
-        /// The tensor.
-        tensor: String,
-        /// Number of columns, over all matrices of the tensor.
-        expected: usize,
-        /// Number of values.
-        found: usize,
-    },
-    /// An importance matrix belongs to another model.
-    #[error(
-        "{}the importance matrix has no entry for any weight of the model; it is of another model",
-        location(path)
-    )]
-    ForeignImportance {
-        /// The file; empty if it is not that of a file.
-        path: PathBuf,
-    },
     /// An importance matrix cannot be read, written or collected.
     #[error("{}{problem}", location(path))]
     Imatrix {
@@ -380,125 +160,6 @@ pub enum Error {
     /// The caller cancelled the operation.
     #[error("cancelled")]
     Cancelled,
-    /// A tensor could not be converted.
-    #[error("tensor {tensor:?}, row {row}: {source}")]
-    QuantizeRow {
-        /// The tensor.
-        tensor: String,
-        /// Index of the row.
-        row: usize,
-        /// The cause.
-        source: Box<TensorError>,
-    },
-    /// A tensor is stored in a format that cannot be decoded.
-    #[error("tensor {tensor:?} is stored as {found}, which cannot be decoded")]
-    UndecodableTensor {
-        /// The tensor.
-        tensor: String,
-        /// The format's name.
-        found: &'static str,
-    },
-
-    /// A line of a file with samples is invalid.
-    #[error("line {line} of {input} is not a valid sample: {reason}")]
-    InvalidSample {
-        /// The name of the input.
-        input: String,
-        /// Number of the line, from 1 on.
-        line: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A file has too few examples for a sample.
-    #[error(
-        "{few_shot} has only {found} of {num_examples} examples for line {line} of {input}{}; add examples or reduce \
-         --few-shot",
-        if *.is_by_subject { ", which must be of its subject" } else { "" }
-    )]
-    TooFewExamples {
-        /// The name of the examples.
-        few_shot: String,
-        /// Number of examples for the sample.
-        found: usize,
-        /// Number of examples that it requires.
-        num_examples: usize,
-        /// The name of the input with the sample.
-        input: String,
-        /// Number of the sample's line, from 1 on.
-        line: usize,
-        /// Whether the examples must have the subject of the sample.
-        is_by_subject: bool,
-    },
-    /// A file has no samples.
-    #[error("{input} has no samples; expected one JSON object per line")]
-    NoSamples {
-        /// The name of the input.
-        input: String,
-    },
-    /// A sample cannot be scored.
-    #[error("sample {sample} of {task} cannot be scored: {reason}")]
-    SampleNotScored {
-        /// The task.
-        task: String,
-        /// Number of the sample, from 1 on.
-        sample: usize,
-        /// The cause.
-        reason: String,
-    },
-    /// The vocabulary has no token to begin a text with.
-    #[error(
-        "the vocabulary has neither a BOS nor an EOS token to begin a text with; it cannot be evaluated"
-    )]
-    NoPrefixToken,
-    /// The workload is empty.
-    #[error("nothing to measure; -p or -n must be at least 1, and --batch requires -n")]
-    EmptyWorkload,
-    /// The workload exceeds the context of the model.
-    #[error(
-        "the workload exceeds the model's context of {limit} tokens: {prompt_tokens} prompt tokens (-p), {decode_tokens} \
-         tokens (-n) at depth {depth} (-d); reduce them"
-    )]
-    WorkloadTooLong {
-        /// Length of the prompt, in tokens.
-        prompt_tokens: usize,
-        /// Number of tokens to generate.
-        decode_tokens: usize,
-        /// Number of tokens in the KV cache before them.
-        depth: usize,
-        /// The context length of the model, in tokens.
-        limit: usize,
-    },
-    /// Two models do not fit in memory together.
-    #[error(
-        "the model and its base need {} together, but only {} is free; write the log-probabilities of the base to a file first \
-         (-m BASE --kl-divergence-base FILE), then compare with it (--kl-divergence FILE)",
-        BinaryBytes(*needed_bytes),
-        BinaryBytes(*free_bytes)
-    )]
-    TwoModelsTooLarge {
-        /// Required memory, in bytes.
-        needed_bytes: u64,
-        /// Free memory, in bytes.
-        free_bytes: u64,
-    },
-    /// Two models split a text into different tokens.
-    #[error(
-        "the model and its base split the text into different tokens; only models with the same vocabulary can be compared"
-    )]
-    OtherVocabulary,
-    /// The workload does not fit in memory.
-    #[error(
-        "the weights, the KV cache and the activations need {}, but only {} is free; reduce -p, -n, -d or --batch, or \
-         use --kv-dtype q8_0 or a smaller model",
-        BinaryBytes(*needed_bytes),
-        BinaryBytes(*free_bytes)
-    )]
-    WorkloadTooLarge {
-        /// Required memory, in bytes.
-        needed_bytes: u64,
-        /// Free memory, in bytes.
-        free_bytes: u64,
-    },
 
     /// A GGUF file could not be read or written.
     #[error(transparent)]
@@ -544,6 +205,22 @@ pub enum Error {
     /// The backend could not be set up.
     #[error(transparent)]
     Backend(#[from] BackendError),
+
+    /// An output that a command does not write.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// An input that is no text, conversation or list of tokens.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// An error from quantizing a model.
+    #[error(transparent)]
+    Quantize(#[from] QuantizeError),
+    /// An error from evaluating a model, or from comparing two.
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
+    /// An error from measuring a model or a server.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
 }
 
 impl Error {
@@ -605,7 +282,7 @@ impl From<StageError> for Error {
 }
 
 /// The beginning of a message about a file.
-fn location(path: &Path) -> String {
+pub(crate) fn location(path: &Path) -> String {
     match path.as_os_str().is_empty() {
         true => String::new(),
         false => format!("{}: ", path.display()),

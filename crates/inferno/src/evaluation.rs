@@ -22,6 +22,7 @@
 //! # Ok::<(), inferno::Error>(())
 //! ```
 
+mod error;
 mod metrics;
 mod python_text;
 mod records;
@@ -29,6 +30,7 @@ mod run;
 mod task;
 mod tokens;
 
+pub use error::EvaluationError;
 pub use metrics::{ChoiceResult, Metric, SampleResult, TaskResult, TextResult};
 pub use run::{EvaluationProgress, evaluate};
 pub use task::{Choice, ChoiceSample, FewShot, Sample, Task, TaskOptions};

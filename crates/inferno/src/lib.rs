@@ -54,7 +54,7 @@ mod source;
 mod stages;
 
 pub use device::{BackendChoice, GpuDescription, gpu_named, gpus};
-pub use error::Error;
+pub use error::{Error, InputError};
 pub use hub::{
     CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
 };
@@ -88,7 +88,9 @@ pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};
 pub use loaded_model::LoadedModel;
 pub use model::Model;
+pub use output_file::OutputError;
 pub use quantize::{
-    QuantizeOptions, QuantizeProgress, QuantizedTensor, QuantizedWeights, Recipe, quantize,
+    QuantizeError, QuantizeOptions, QuantizeProgress, QuantizedTensor, QuantizedWeights, Recipe,
+    quantize,
 };
 pub use source::ModelSource;

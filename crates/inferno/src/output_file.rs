@@ -1,5 +1,7 @@
 //! Checks of output files before they are written.
 
+mod error;
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -8,25 +10,27 @@ use tempfile::NamedTempFile;
 
 use crate::Error;
 
+pub use error::OutputError;
+
 /// Checks that the output is not one of the files of `checkpoint`, under any name.
 ///
-/// **Errors**: [`Error::OutputIsInput`].
+/// **Errors**: [`OutputError::IsInput`].
 pub(crate) fn ensure_not_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
     match is_among(output, checkpoint.paths()) {
-        true => Err(Error::OutputIsInput { path: output.to_owned() }),
+        true => Err(Error::Output(OutputError::IsInput { path: output.to_owned() })),
         false => Ok(()),
     }
 }
 
 /// Checks that the output is not one of the other files that a command reads, under any name.
 ///
-/// **Errors**: [`Error::OutputIsOtherInput`].
+/// **Errors**: [`OutputError::IsOtherInput`].
 pub(crate) fn ensure_not_read<P: AsRef<Path>>(
     inputs: impl IntoIterator<Item = P>,
     output: &Path,
 ) -> Result<(), Error> {
     match is_among(output, inputs) {
-        true => Err(Error::OutputIsOtherInput { path: output.to_owned() }),
+        true => Err(Error::Output(OutputError::IsOtherInput { path: output.to_owned() })),
         false => Ok(()),
     }
 }
@@ -38,10 +42,10 @@ pub(crate) fn is_stdout(output: &Path) -> bool {
 
 /// Checks that the output is not `-`, which means standard output elsewhere and would become the name of a file.
 ///
-/// **Errors**: [`Error::OutputNotNamed`].
+/// **Errors**: [`OutputError::NotNamed`].
 pub(crate) fn ensure_named(output: &Path) -> Result<(), Error> {
     match is_stdout(output) {
-        true => Err(Error::OutputNotNamed),
+        true => Err(Error::Output(OutputError::NotNamed)),
         false => Ok(()),
     }
 }
@@ -82,12 +86,15 @@ pub(crate) fn ensure_writable(output: &Path) -> Result<(), Error> {
 
 /// Checks that a file can be created at `output`, or replaced there, before the work whose result it stores.
 ///
-/// **Errors**: [`Error::OutputFolder`]; a folder that cannot be written to.
+/// **Errors**: [`OutputError::Folder`]; a folder that cannot be written to.
 pub(crate) fn ensure_creatable(output: &Path) -> Result<(), Error> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        return Err(Error::OutputFolder { path: output.to_owned(), folder: folder.to_owned() });
+        return Err(Error::Output(OutputError::Folder {
+            path: output.to_owned(),
+            folder: folder.to_owned(),
+        }));
     }
     // The message of the error contains the name of the temporary file, its kind does not.
     let created = tempfile::tempfile_in(folder);
@@ -106,7 +113,7 @@ pub(crate) fn temporary_next_to(output: &Path) -> io::Result<NamedTempFile> {
 
 /// Returns the file to write for `output`, with symbolic links resolved.
 ///
-/// **Errors**: [`Error::OutputNotFile`]; [`Error::OutputExists`] unless `overwrite`.
+/// **Errors**: [`OutputError::NotFile`]; [`OutputError::Exists`] unless `overwrite`.
 pub(crate) fn replaceable(output: &Path, overwrite: bool) -> Result<PathBuf, Error> {
     if !output.exists() && !output.is_symlink() {
         return Ok(output.to_owned());
@@ -114,7 +121,7 @@ pub(crate) fn replaceable(output: &Path, overwrite: bool) -> Result<PathBuf, Err
     let target = fs::canonicalize(output).map_err(|error| Error::io(output, error))?;
     match (target.is_file(), overwrite) {
         (true, true) => Ok(target),
-        (true, false) => Err(Error::OutputExists { path: output.to_owned() }),
-        (false, _) => Err(Error::OutputNotFile { path: output.to_owned() }),
+        (true, false) => Err(Error::Output(OutputError::Exists { path: output.to_owned() })),
+        (false, _) => Err(Error::Output(OutputError::NotFile { path: output.to_owned() })),
     }
 }

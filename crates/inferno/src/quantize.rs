@@ -4,6 +4,7 @@
 //! is complete; the output does not depend on the number of threads.
 
 mod conversion;
+mod error;
 mod format_selection;
 mod importance;
 mod recipe;
@@ -21,6 +22,7 @@ use crate::imatrix::is_importance_matrix;
 use crate::output_file::{ensure_creatable, ensure_not_input, ensure_not_read, replaceable};
 use crate::{Error, ImportanceMatrix};
 use conversion::{Conversion, ggml_type, replaces_scales};
+pub use error::QuantizeError;
 use format_selection::FormatSelection;
 pub(crate) use format_selection::is_quantizable;
 use importance::Importance;
@@ -83,9 +85,7 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
-/// **Errors**: [`Error::InputIsImportanceMatrix`], [`Error::OutputExists`], [`Error::OutputIsInput`],
-/// [`Error::OutputIsOtherInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`], [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`],
-/// [`Error::ForeignImportance`], [`Error::QuantizeRow`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
+/// **Errors**: [`Error::Quantize`], [`Error::Output`], [`Error::Cancelled`], [`Error::Threads`]; for [`Recipe::Int8`], those of
 /// [`ModelSpec::from_checkpoint`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
@@ -95,7 +95,7 @@ pub fn quantize(
 ) -> Result<Vec<QuantizedTensor>, Error> {
     if is_importance_matrix(gguf) {
         let path = gguf.paths().next().map(Path::to_owned).unwrap_or_default();
-        return Err(Error::InputIsImportanceMatrix { path });
+        return Err(Error::Quantize(QuantizeError::InputIsImportanceMatrix { path }));
     }
     ensure_not_input(gguf, output)?;
     ensure_not_read(options.importance.and_then(ImportanceMatrix::path), output)?;
@@ -214,14 +214,17 @@ fn plan_tensor<'a>(
         (_, None) => None,
         (Some(stored), Some(target)) => (stored != target).then_some((stored, target)),
         (None, Some(_)) => {
-            return Err(Error::UndecodableTensor { tensor: name, found: info.ggml_type().name() });
+            return Err(Error::Quantize(QuantizeError::UndecodableTensor {
+                tensor: name,
+                found: info.ggml_type().name(),
+            }));
         }
     };
     let is_lossy = |(from, to): &(DType, DType)| !from.is_float() && !to.is_float();
     if let Some((found, _)) =
         formats.filter(is_lossy).filter(|_| options.quantized == QuantizedWeights::Reject)
     {
-        return Err(Error::AlreadyQuantized { tensor: name, found });
+        return Err(Error::Quantize(QuantizeError::AlreadyQuantized { tensor: name, found }));
     }
     if let Some((_, format)) = formats {
         ensure_importance(info, format, options.importance)?;
@@ -233,7 +236,7 @@ fn plan_tensor<'a>(
 
 /// Checks that the importance of the columns is known if the format needs it.
 ///
-/// **Errors**: [`Error::NeedsImportanceMatrix`], [`Error::ImportanceMismatch`].
+/// **Errors**: [`QuantizeError::NeedsImportanceMatrix`], [`QuantizeError::ImportanceMismatch`].
 fn ensure_importance(
     info: &TensorInfo,
     format: DType,
@@ -241,18 +244,18 @@ fn ensure_importance(
 ) -> Result<(), Error> {
     let importance = Importance::of_tensor(info, format, matrix)?;
     match format.needs_importance() && importance.is_none() {
-        true => Err(Error::NeedsImportanceMatrix {
+        true => Err(Error::Quantize(QuantizeError::NeedsImportanceMatrix {
             tensor: info.name().to_owned(),
             format,
             has_matrix: matrix.is_some(),
-        }),
+        })),
         false => Ok(()),
     }
 }
 
 /// Returns `matrix` if a tensor is encoded with it.
 ///
-/// **Errors**: [`Error::ForeignImportance`].
+/// **Errors**: [`QuantizeError::ForeignImportance`].
 fn used_matrix<'m>(
     plan: &[PlannedTensor<'_>],
     matrix: Option<&'m ImportanceMatrix>,
@@ -262,7 +265,7 @@ fn used_matrix<'m>(
         plan.iter().filter(|tensor| matrix.entry(tensor.info.name()).is_some()).peekable();
     if covered.peek().is_none() {
         let path = matrix.path().map(Path::to_owned).unwrap_or_default();
-        return Err(Error::ForeignImportance { path });
+        return Err(Error::Quantize(QuantizeError::ForeignImportance { path }));
     }
     let is_used =
         covered.any(|tensor| tensor.formats.is_some_and(|(_, format)| format.uses_importance()));

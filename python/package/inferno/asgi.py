@@ -75,12 +75,14 @@ def asgi_app(
     allowed_hosts: Sequence[str] = ("*",),
     allowed_origins: Sequence[str] = (),
     strict_fields: bool = False,
+    allow_priority: bool = False,
 ) -> AsgiApp:
     """Returns an ASGI application with the routes of `inferno serve`, such as `/v1/chat/completions` and `/metrics`.
 
     Any ASGI server can run it, and any framework can mount it. A client that disconnects cancels its request.
     `allowed_hosts` are the accepted values of the `Host` header, `allowed_origins` the web origins that may call from a
-    browser, in addition to those on this machine.
+    browser, in addition to those on this machine. With `allow_priority`, requests are scheduled by their field `priority`,
+    which is ignored otherwise.
 
     >>> import inferno
     >>> app = inferno.asgi_app(inferno.Model(), api_keys=["secret"])  # uvicorn module:app
@@ -91,6 +93,7 @@ def asgi_app(
         allowed_hosts=list(allowed_hosts),
         allowed_origins=list(allowed_origins),
         strict_fields=strict_fields,
+        allow_priority=allow_priority,
     )
     return AsgiApp(lambda *request: read_async(server.request(*request)), server.max_body_bytes)
 

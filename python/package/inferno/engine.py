@@ -111,13 +111,13 @@ class Engine:
     async def embed(self, text: Prompt | Sequence[str]) -> Any:
         """Computes embeddings; see `Model.embed`."""
         if is_prompt(text):
-            return array(await _values(await self._submit_embedding(text)), self.model.hidden_size)
+            return array(await _values(await self._submit_embedding(text)), self.model.embedding_size)
         rows = in_order_async(text, self._submit_embedding, _values, self.model._model.max_num_ahead)
         try:
             values = [row async for row in rows]
         finally:
             await rows.aclose()  # type: ignore[attr-defined]
-        return array(b"".join(values), len(values), self.model.hidden_size)
+        return array(b"".join(values), len(values), self.model.embedding_size)
 
     async def _submit_embedding(self, text: Any) -> ValueStream:
         return await submitted(lambda: self.model._submit_embedding(text))

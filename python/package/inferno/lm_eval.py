@@ -37,6 +37,8 @@ class InfernoLM(TemplateLM):
         for name in ("device", "max_batch_size"):
             if options.get(name) is None:
                 options.pop(name, None)
+        # Nobody reads the tokens one by one, so prompts are computed in the largest chunks.
+        options.setdefault("target_itl", 0)
         self.model = pretrained if isinstance(pretrained, Model) else Model(pretrained, **options)
         added = self.model.tokenize("", add_special=True)[:1]
         self._bos = added if added == [self.model.bos_token_id] else []

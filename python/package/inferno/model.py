@@ -85,8 +85,13 @@ class Model:
 
     @property
     def hidden_size(self) -> int:
-        """The number of values in an embedding."""
+        """The number of values in a hidden state."""
         return self._model.hidden_size
+
+    @property
+    def embedding_size(self) -> int:
+        """The number of values in an embedding."""
+        return self._model.embedding_size
 
     @property
     def devices(self) -> list[str]:
@@ -231,17 +236,18 @@ class Model:
     def embed(self, text: Prompt | Sequence[str]) -> Any:
         """Computes the embedding of a text, or one row for each text in a list, normalized to unit length.
 
-        Returns a NumPy array in single precision or, without NumPy, a memory view with the same shape.
+        Returns a NumPy array in single precision or, without NumPy, a memory view with the same shape. Hidden states are
+        pooled as in `/v1/embeddings`. A reranker or another classifier has no embeddings: `InvalidRequestError`.
 
         >>> import inferno
         >>> model = inferno.Model()
-        >>> model.embed(["a small boy", "a small girl"]).shape == (2, model.hidden_size)
+        >>> model.embed(["a small boy", "a small girl"]).shape == (2, model.embedding_size)
         True
         """
         if is_prompt(text):
-            return array(_values(self._submit_embedding(text)), self.hidden_size)
+            return array(_values(self._submit_embedding(text)), self.embedding_size)
         rows = list(in_order(text, self._submit_embedding, _values, self._model.max_num_ahead))
-        return array(b"".join(rows), len(rows), self.hidden_size)
+        return array(b"".join(rows), len(rows), self.embedding_size)
 
     def _submit_embedding(self, text: Any) -> _inferno.ValueStream:
         return self._model.submit_embedding(self._prompt(text))

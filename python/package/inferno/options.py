@@ -28,6 +28,9 @@ class LoadOptions(TypedDict, total=False):
     """Maximum number of tokens per forward pass (default: 256)."""
     max_num_waiting: int
     """Maximum number of waiting requests (default: 256)."""
+    target_itl: int
+    """Target for the time between two tokens of running streams while prompts are processed, in milliseconds
+    (default: 100): prompts are split into smaller chunks to meet it; 0 disables it."""
     prefix_cache: bool
     """Reuse cached prompt prefixes (default: true)."""
     speculate: int

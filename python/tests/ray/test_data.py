@@ -182,6 +182,27 @@ def test_small_blocks_are_combined_to_large_batches(cluster):
     assert [len(batch["text"]) for batch in batches] == [32, 32, 6]
 
 
+@pytest.mark.parametrize(
+    ("compute", "columns", "options", "name"),
+    [
+        (inferno.ray.generate, ["prompt", "text"], {}, "text"),
+        (inferno.ray.chat, ["messages", "answer_finish_reason"], {}, "answer_finish_reason"),
+        (inferno.ray.embed, ["text", "embedding"], {}, "embedding"),
+        (inferno.ray.generate, ["prompt"], {"output": "x", "errors": "x_finish_reason"}, "x_finish_reason"),
+    ],
+)
+def test_an_added_column_that_exists_already_is_an_error(cluster, compute, columns, options, name):
+    dataset = ray.data.from_items([dict.fromkeys(columns, "Once")])
+    with pytest.raises(ValueError, match=f"the column '{name}' exists already"):
+        compute(dataset, load=LOAD, num_cpus=0.5, **options)
+
+
+def test_an_actor_finds_added_columns_that_exist_already():
+    actor = _Actor(None, LOAD, _Operation("generate", "prompt", "text", None, {"max_tokens": 1}))
+    with pytest.raises(ValueError, match="the column 'text' exists already"):
+        actor(pa.table({"prompt": ["Once"], "text": ["upon"]}))
+
+
 def test_actors_that_leave_no_core_for_reading_cause_a_warning(cluster):
     dataset = ray.data.from_items([{"prompt": "One"}])
     with pytest.warns(RuntimeWarning, match="reserve 1.5 of the cluster's 2 cores") as warned:

@@ -97,6 +97,10 @@ def test_stored_responses_are_found_on_the_replica_that_has_them(two):
     assert two.get("/v1/responses/resp_unknown").status_code == 404
 
 
+def test_values_that_are_nested_too_deeply_are_rejected(two):
+    assert two.post("/v1/responses", content=b"[" * 200_000).status_code == 400
+
+
 def accepts_updates(replica: str) -> bool:
     """Returns whether the ingress accepts that the prefix cache of a replica is empty."""
     ingress = serve.get_deployment_handle("InfernoIngress", "default")

@@ -64,6 +64,22 @@ fn a_single_request_takes_the_time_of_its_steps() {
 }
 
 #[test]
+fn the_warm_up_and_the_time_after_the_last_arrival_do_not_count_as_idle() {
+    // Four times the capacity, so that the only step-less time is before the first arrival.
+    let report = run(Policy::RoundRobin, 1, 2.0, &["--duration", "120"]);
+    let utilization = report.utilization.expect("machines are simulated");
+    assert!((utilization - 1.0).abs() < 1e-9, "{utilization}");
+}
+
+#[test]
+fn a_warm_up_must_be_shorter_than_the_run() {
+    let workload = |arguments: [&str; 3]| Arguments::parse_from(arguments).workload;
+    let too_short = workload(["test", "--duration", "100"]).check();
+    assert!(matches!(too_short, Err(crate::error::Error::NothingAfterWarmUp { .. })));
+    assert!(workload(["test", "--duration", "201"]).check().is_ok());
+}
+
+#[test]
 fn cache_aware_routing_finds_more_prefixes_than_round_robin() {
     let hit_rate = |policy| run(policy, 8, 0.2, &[]).measured.hit_rate();
     let single = run(Policy::RoundRobin, 1, 0.2, &[]).measured.hit_rate();

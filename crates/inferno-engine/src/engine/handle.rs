@@ -104,6 +104,16 @@ impl EngineHandle {
     /// [`EngineError::PromptTooLong`], [`EngineError::TokenOutOfRange`], [`EngineError::NoClassifier`] or
     /// [`EngineError::Dimensions`]; [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn embed(&self, request: EmbeddingRequest) -> Result<EventStream, SubmitError> {
+        let (lane, submission, stream) = self.embedding(request)?;
+        self.send(lane, submission)?;
+        Ok(stream)
+    }
+
+    /// Checks an input to embed, and selects its lane.
+    pub(super) fn embedding(
+        &self,
+        request: EmbeddingRequest,
+    ) -> Result<(usize, Submission, EventStream), EngineError> {
         let EmbeddingRequest { prompt, second_segment, pooling, form, priority, deadline } =
             request;
         self.info().check_prompt(&prompt, 0)?;
@@ -113,8 +123,7 @@ impl EngineHandle {
         let task = EmbeddingTask::new(sender, pooling, form, self.info())?;
         let (rows, tasks) = (task.rows(), vec![SequenceTask::Embedding(task)]);
         let submission = Submission { prompt, second_segment, rows, priority, deadline, tasks };
-        self.send(lane, submission)?;
-        Ok(EventStream::new(receiver, 1, 0))
+        Ok((lane, submission, EventStream::new(receiver, 1, 0)))
     }
 
     /// Submits a prompt whose logits are returned: those after its last token or, with `all_positions`, after each token.
@@ -177,26 +186,6 @@ impl EngineHandle {
     /// The index of the lane that computes a prompt.
     fn lane_for(&self, prompt: &[u32]) -> usize {
         self.shared.lane_for(prompt, self.info().layout.block_tokens)
-    }
-
-    /// Acquires a place in the queue, and passes the request to the thread of a lane.
-    fn send(&self, lane: usize, mut submission: Submission) -> Result<(), SubmitError> {
-        if self.is_draining() {
-            return Err(SubmitError::Draining);
-        }
-        // The channel of a thread that ends accepts messages for a moment longer.
-        if !self.is_alive() {
-            return Err(SubmitError::Stopped);
-        }
-        if !self.shared.options.honor_priority {
-            submission.priority = 0;
-        }
-        let queue = Arc::clone(&self.shared.queue);
-        let limit = self.shared.options.max_num_waiting;
-        let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
-        submission.tasks[0].sender_mut().hold_queue_place(place);
-        let messages = &self.threads[lane].messages;
-        messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
     }
 
     /// Saves the prefix cache of the first core as [`GenerationCore::save_prefixes`] does.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use inferno_backend::{
     BackendError, Batch, BlockId, CandidateRows, CandidateShape, KvBlockPart, StateSlot,
@@ -16,6 +16,9 @@ use super::connection::{Connection, to_bytes, to_values};
 use super::message::{OpenMessage, Reply, Request, from_updates};
 use super::{Stage, StageError};
 use crate::{EngineError, WindowUpdate};
+
+/// Time between attempts to reopen a stage that answered with an error: each may allocate a cache there.
+const REJECTED_PAUSE: Duration = Duration::from_millis(500);
 
 /// A stage in another process, with a cache of its own there.
 pub(crate) struct RemoteStage {
@@ -62,6 +65,7 @@ impl RemoteStage {
             address,
             message,
             state: Err(lost_since),
+            next_attempt: lost_since,
             payload: Vec::new(),
         };
         let opened = link.open()?;
@@ -112,25 +116,36 @@ impl Stage for RemoteStage {
         if link.addresses.is_closed() {
             return Err(EngineError::EngineStopped);
         }
-        match link.open() {
+        if Instant::now() < link.next_attempt {
+            return Ok(false);
+        }
+        let error = match link.open() {
             Ok(opened) if opened.layers == self.opened.layers => {
                 self.opened = opened;
-                Ok(true)
+                return Ok(true);
             }
             Ok(Opened { layers: found, .. }) => {
+                link.state = Err(lost_since);
                 let (address, expected) = (link.address.clone(), self.opened.layers.start);
-                Err(StageError::OtherLayers { address, expected, found }.into())
+                StageError::OtherLayers { address, expected, found }
             }
-            Err(StageError::Lost { .. }) => {
-                let timeout = link.addresses.recovery_timeout;
-                if lost_since.elapsed() < timeout {
-                    return Ok(false);
-                }
-                let (address, seconds) = (link.address.clone(), timeout.as_secs());
-                Err(StageError::NotRecovered { address, seconds }.into())
+            Err(error) => error,
+        };
+        let timeout = link.addresses.recovery_timeout;
+        let is_lost = matches!(error, StageError::Lost { .. });
+        if lost_since.elapsed() < timeout {
+            // A process that answers may still compute for the connection that was lost, whose cache occupies its memory, or
+            // its address may not be announced yet.
+            if !is_lost {
+                link.next_attempt = Instant::now() + REJECTED_PAUSE;
             }
-            Err(error) => Err(error.into()),
+            return Ok(false);
         }
+        if !is_lost {
+            return Err(error.into());
+        }
+        let (address, seconds) = (link.address.clone(), timeout.as_secs());
+        Err(StageError::NotRecovered { address, seconds }.into())
     }
 
     fn submit(
@@ -244,6 +259,8 @@ struct Link {
     message: OpenMessage,
     /// The connection, or when it was lost.
     state: Result<Connection, Instant>,
+    /// When a stage that is lost may be opened again.
+    next_attempt: Instant,
     /// The payload of the last reply.
     payload: Vec<u8>,
 }

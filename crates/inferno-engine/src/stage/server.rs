@@ -165,7 +165,8 @@ impl StageServer {
         self.shared.model.layers()
     }
 
-    /// Whether it has stopped because its device failed for good. The process should then be replaced.
+    /// Whether it has stopped because its device failed for good, or the file of its model was overwritten. The process
+    /// should then be replaced.
     pub fn has_stopped(&self) -> bool {
         self.shared.is_stopped.load(Ordering::Relaxed)
     }
@@ -262,6 +263,8 @@ impl Registered {
                 Ok(true) => reply(&mut connection, &Reply::Done, &lane.result),
                 // The head cannot know what became of its request.
                 Err(EngineError::Stage(_)) => return,
+                // The process must be replaced.
+                Err(EngineError::ModelFileChanged(_)) => return self.shared.stop(),
                 Err(error) if error.is_device_lost() => return self.shared.stop(),
                 Err(error) => reply(&mut connection, &failure(&error), &[]),
             };

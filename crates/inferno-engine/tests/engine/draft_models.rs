@@ -223,6 +223,7 @@ fn check_model_on<B: Backend, D: Backend>(
     let (expected, _) = generate(core(runner(model, device)));
     let mut target = runner(model, device);
     let head = target.take_prediction_head();
+    let is_head = draft.is_none();
     let draft: Box<dyn Runner> = match draft {
         Some(draft) => Box::new(runner(draft, draft_device)),
         None => head.expect("the file has one"),
@@ -231,7 +232,9 @@ fn check_model_on<B: Backend, D: Backend>(
     let options = CoreOptions::default();
     let core =
         GenerationCore::with_draft_model(Box::new(target), tokenizer(), options, Some(model));
-    let (found, snapshot) = generate(core.expect("a sound runner"));
+    let core = core.expect("a sound runner");
+    assert_eq!(core.has_prediction_head(), is_head, "{name}");
+    let (found, snapshot) = generate(core);
     assert_eq!(found, expected, "{name}");
     assert_eq!(snapshot.draft_model.failed_passes, 0, "{name}");
     assert!(snapshot.scheduler.drafted_tokens > 0, "{name}");

@@ -1,6 +1,7 @@
 //! Models that are divided between devices: the same tokens and the same saved states as on one.
 
 mod processes;
+mod rejections;
 mod remote;
 
 use std::path::{Path, PathBuf};

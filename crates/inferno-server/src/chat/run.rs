@@ -13,7 +13,7 @@ use crate::generation::{
     Finish, GenerationEvent, Job, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
 };
 use crate::request::Preparation;
-use crate::state::App;
+use crate::state::{App, InFlight};
 
 /// A running chat request with one or more choices; dropping it aborts the request.
 pub(crate) struct ChatRun {
@@ -88,7 +88,7 @@ impl ChatRun {
         let parsers = (0..job.num_choices).map(|_| Some(prepared.answers.parser())).collect();
         let prompt = prepared.tokens.as_slice().into();
         let running = RunningRequest::submit(
-            app,
+            &app.begin_request(),
             model,
             preparation.arrived(),
             Job {
@@ -104,19 +104,19 @@ impl ChatRun {
         Ok(Self { running, prompt, parsers })
     }
 
-    /// Submits a prompt that arrived at `started` and that no template renders: its answers are text, without reasoning or
-    /// tool calls.
+    /// Submits a prompt of a request that arrived at `started`, and that no template renders: its answers are text, without
+    /// reasoning or tool calls.
     ///
     /// **Errors**: what the engine rejects.
     pub fn begin_text(
-        app: &Arc<App>,
+        in_flight: &InFlight,
         model: &Arc<ServedModel>,
         started: Instant,
         job: Job,
     ) -> Result<Self, ApiError> {
         let parsers = (0..job.num_choices).map(|_| None).collect();
         let prompt = job.prompt.as_slice().into();
-        let running = RunningRequest::submit(app, model, started, job)?;
+        let running = RunningRequest::submit(in_flight, model, started, job)?;
         Ok(Self { running, prompt, parsers })
     }
 

@@ -99,8 +99,8 @@ pub(super) async fn complete(
         Ok((prompts.are_many, jobs, format))
     });
     let (are_many, jobs, format) = prepared.await?;
-    let started = preparation.arrived();
-    let runs = jobs.into_iter().map(|job| ChatRun::begin_text(app, model, started, job));
+    let (in_flight, started) = (app.begin_request(), preparation.arrived());
+    let runs = jobs.into_iter().map(|job| ChatRun::begin_text(&in_flight, model, started, job));
     let runs = runs.collect::<Result<Vec<_>, ApiError>>()?;
     drop(preparation);
     if is_streamed {

@@ -133,7 +133,9 @@ pub(crate) async fn create(
     let reader = Arc::clone(&model);
     let run = match preparation.run(move || request.job(&reader, &unknown)).await? {
         GenerateJob::Chat(job) => ChatRun::begin(&app, &model, preparation, *job).await?,
-        GenerateJob::Text(job) => ChatRun::begin_text(&app, &model, preparation.arrived(), *job)?,
+        GenerateJob::Text(job) => {
+            ChatRun::begin_text(&app.begin_request(), &model, preparation.arrived(), *job)?
+        }
     };
     respond(run, name, is_streamed, generate_line).await
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_engine::EngineHandle;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,7 +26,8 @@ pub(crate) struct ServerInfo {
     max_total_num_tokens: usize,
     /// Descriptions of the devices that compute, in the order of the layers.
     devices: Vec<String>,
-    /// How tokens are drafted: `NGRAM` for prompt lookup, `STANDALONE` for a draft model; null without speculative decoding.
+    /// How tokens are drafted: `NGRAM` for prompt lookup, `STANDALONE` for a draft model, `NEXTN` for a prediction head of the
+    /// model; null without speculative decoding.
     speculative_algorithm: Option<&'static str>,
     /// Maximum number of tokens drafted per sequence and step.
     speculative_num_draft_tokens: usize,
@@ -48,13 +50,18 @@ pub(crate) async fn server_info(State(app): State<Arc<App>>) -> Result<Json<Serv
         max_model_len: model.handle.context_length(),
         max_total_num_tokens: now.blocks.num_blocks * now.block_tokens,
         devices: model.handle.devices().to_vec(),
-        speculative_algorithm: match model.handle.core().draft_options() {
-            Some(_) => Some("STANDALONE"),
-            None if model.handle.max_num_drafts() > 0 => Some("NGRAM"),
-            None => None,
-        },
+        speculative_algorithm: speculative_algorithm(&model.handle),
         speculative_num_draft_tokens: model.handle.max_num_drafts(),
         dp_size: 1,
         tp_size: 1,
     }))
+}
+
+fn speculative_algorithm(engine: &EngineHandle) -> Option<&'static str> {
+    let core = engine.core();
+    match core.draft_options() {
+        Some(_) if core.has_prediction_head() => Some("NEXTN"),
+        Some(_) => Some("STANDALONE"),
+        None => (engine.max_num_drafts() > 0).then_some("NGRAM"),
+    }
 }

@@ -3,9 +3,9 @@
 //! Parsing, rendering templates, encoding and compiling grammars take time, memory and stack that a request chooses. All of it
 //! passes through one stage, which bounds:
 //!
-//! - **time**: from a request's arrival to the engine at most [`PREPARATION_TIMEOUT`], or `--request-timeout` if that is
+//! - **time**: from a request's arrival to the engine at most [`Limits::preparation_timeout`], or `--request-timeout` if that is
 //!   shorter. Work that is running cannot be interrupted; it occupies its thread until its own limits end it.
-//! - **concurrency**: [`NUM_THREADS`] pieces of work at once and [`MAX_NUM_WAITING`] waiting; further ones are answered 503.
+//! - **concurrency**: [`NUM_THREADS`] pieces of work at once and [`Limits::max_num_preparing`] waiting; further ones are answered 503.
 //! - **memory**: bodies and what they are parsed into, over all requests ([`Reservations`]). What does not fit waits.
 //! - **stack**: [`PREPARATION_STACK_BYTES`] for each thread.
 //!
@@ -35,10 +35,6 @@ pub(crate) const PREPARATION_STACK_BYTES: usize = 256 << 20;
 const _: () = assert!(PREPARATION_STACK_BYTES >= inferno_chat::GRAMMAR_STACK_BYTES);
 /// Pieces of work that run at once.
 const NUM_THREADS: usize = 4;
-/// Pieces of work that wait for a thread.
-const MAX_NUM_WAITING: usize = 256;
-/// From a request's arrival to the engine.
-const PREPARATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What all requests in preparation share.
 pub(crate) struct PreparationStage {
@@ -62,11 +58,13 @@ pub(crate) struct Preparation {
 
 impl PreparationStage {
     pub fn new(limits: &Limits) -> Self {
+        let timeout = limits.preparation_timeout;
+        let num_places = limits.max_num_preparing.saturating_add(NUM_THREADS);
         Self {
             threads: Arc::new(Semaphore::new(NUM_THREADS)),
-            places: Arc::new(Semaphore::new(NUM_THREADS + MAX_NUM_WAITING)),
+            places: Arc::new(Semaphore::new(num_places.min(Semaphore::MAX_PERMITS))),
             reservations: Reservations::new(limits.max_body_bytes),
-            timeout: limits.request_timeout.unwrap_or(PREPARATION_TIMEOUT).min(PREPARATION_TIMEOUT),
+            timeout: limits.request_timeout.unwrap_or(timeout).min(timeout),
         }
     }
 
@@ -172,6 +170,10 @@ mod tests {
 
     use super::*;
 
+    fn num_places() -> usize {
+        NUM_THREADS + Limits::default().max_num_preparing
+    }
+
     fn stage(limits: &Limits) -> Arc<PreparationStage> {
         Arc::new(PreparationStage::new(limits))
     }
@@ -180,7 +182,7 @@ mod tests {
     async fn fill(stage: &Arc<PreparationStage>) -> std::sync::mpsc::Sender<()> {
         let (hold, held) = channel::<()>();
         let held = Arc::new(std::sync::Mutex::new(held));
-        for _ in 0..NUM_THREADS + MAX_NUM_WAITING {
+        for _ in 0..num_places() {
             let (preparation, held) = (stage.begin(), Arc::clone(&held));
             tokio::spawn(async move {
                 let wait = move || {
@@ -203,7 +205,7 @@ mod tests {
         let refused = stage.begin().run(|| Ok(())).await.unwrap_err();
         assert_eq!((refused.status.as_u16(), refused.retry_after), (503, Some(1)));
         drop(hold);
-        while stage.places.available_permits() < NUM_THREADS + MAX_NUM_WAITING {
+        while stage.places.available_permits() < num_places() {
             tokio::task::yield_now().await;
         }
         stage.begin().run(|| Ok(())).await.unwrap();
@@ -232,7 +234,7 @@ mod tests {
             assert_eq!(done.unwrap_err().status.as_u16(), 503);
         }
         drop(hold);
-        while stage.places.available_permits() < NUM_THREADS + MAX_NUM_WAITING {
+        while stage.places.available_permits() < num_places() {
             tokio::task::yield_now().await;
         }
         assert_eq!(num_begun.load(Ordering::Relaxed), NUM_THREADS);

@@ -1,5 +1,7 @@
 //! Cache events over ZeroMQ, as routers receive them.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use inferno_server::{CacheEventOptions, ServerOptions};
@@ -7,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use zeromq::{DealerSocket, Socket, SocketRecv, SocketSend, SubSocket, ZmqMessage};
 
-use crate::client::post;
+use crate::client::{get, post};
 use crate::server::start;
 
 /// A port that is free for the moment.
@@ -97,6 +99,37 @@ fn routers_learn_which_blocks_are_cached() {
 
     assert_eq!(replayed[0].1[1][0]["type"], "AllBlocksCleared");
     assert_eq!(replayed[1], (number, batch));
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn a_frame_of_any_announced_length_stops_nothing() {
+    let (events_port, replay_port) = (free_port(), free_port());
+    let cache_events = CacheEventOptions {
+        enable_kv_cache_events: true,
+        endpoint: format!("tcp://127.0.0.1:{events_port}"),
+        replay_endpoint: Some(format!("tcp://127.0.0.1:{replay_port}")),
+        ..CacheEventOptions::default()
+    };
+    let server = start(ServerOptions { cache_events, ..ServerOptions::default() });
+    let mut hostile = vec![0; 64];
+    (hostile[0], hostile[9], hostile[10]) = (0xff, 0x7f, 3);
+    hostile[12..16].copy_from_slice(b"NULL");
+    hostile.push(6);
+    hostile.extend_from_slice(&0x4000_0000_0000_0000_u64.to_be_bytes());
+    for port in [events_port, replay_port] {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+        stream.write_all(&hostile).expect("an open connection");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a valid timeout");
+        let mut received = Vec::new();
+        // The rest of the hostile bytes may reset the connection.
+        match stream.read_to_end(&mut received) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+        }
+    }
+    assert_eq!(get(server.address, "/health").status, 200);
     server.stop();
     server.join();
 }

@@ -7,7 +7,7 @@ use inferno_engine::EngineOptions;
 use inferno_server::{Limits, ServerOptions};
 use serde_json::{Value, json};
 
-use crate::client::{connect, get, post, read, request, wait_until_idle};
+use crate::client::{connect, get, metric, post, read, request, wait_until_idle};
 use crate::fragile_runner::DEADLY;
 use crate::server::{
     EMBER, start, start_fragile, start_held, start_with_model, start_with_one_sequence,
@@ -73,6 +73,45 @@ fn shutdown_waits_for_running_requests() {
     assert_eq!(post(server.address, CHAT, &story(1)).error(503)["code"], "shutting_down");
     let chunks = read(&mut reader).chunks();
     assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "length");
+    server.join();
+}
+
+#[test]
+fn shutdown_waits_for_all_inputs_of_a_running_request() {
+    let server = start_with_one_sequence(EngineOptions::default());
+    let address = server.address;
+    let input = |seed: u32| (0..300).map(move |at| 300 + (at * 7 + seed * 13) % 500);
+    let inputs: Vec<Vec<u32>> = (0..40).map(|seed| input(seed).collect()).collect();
+    let asked =
+        std::thread::spawn(move || post(address, "/v1/embeddings", &json!({"input": inputs})).ok());
+    while !asked.is_finished() {
+        let num_in_flight = metric(address, "inferno_http_requests_in_flight");
+        assert!(num_in_flight <= 1.0, "one request counts {num_in_flight} times");
+        if num_in_flight == 1.0 {
+            break;
+        }
+    }
+    server.stop();
+    let answer = asked.join().expect("a complete answer");
+    assert_eq!(answer["data"].as_array().map(Vec::len), Some(40));
+    server.join();
+}
+
+#[test]
+fn a_request_with_several_prompts_counts_once() {
+    let server = start(ServerOptions::default());
+    let mut body = story(900);
+    body["prompt"] = json!(["Once", "There", "Then"]);
+    body.as_object_mut().unwrap().remove("messages");
+    let mut stream = connect(server.address);
+    let head = [("content-type", "application/json")];
+    let asked = request("POST", "/v1/completions", &head, &body.to_string());
+    stream.write_all(asked.as_bytes()).unwrap();
+    BufReader::new(&stream).fill_buf().unwrap();
+    assert_eq!(metric(server.address, "inferno_http_requests_in_flight"), 1.0);
+    drop(stream);
+    wait_until_idle(server.address);
+    server.stop();
     server.join();
 }
 

@@ -13,7 +13,7 @@ use super::answers::{LINE_START, is_success};
 use super::failures::RequestFailure;
 use super::lines::{Line, Lines};
 use super::requests::BatchRequest;
-use crate::Error;
+use crate::{Error, OutputError};
 
 /// The longest line that may be an answer. Other files may have lines of any length.
 const MAX_ANSWER_BYTES: usize = 1 << 30;
@@ -84,8 +84,8 @@ impl WrittenAnswer<'_> {
 /// Opens an output and reads the requests that it answers from `requests`; `model` is the name in new answers. An incomplete
 /// last line is removed. The file stays locked while it is open.
 ///
-/// **Errors**: [`Error::BatchOutputDiffers`] for a file that is not the output of these requests, which is left unchanged;
-/// [`Error::OutputInUse`]; a file that cannot be read or written.
+/// **Errors**: [`OutputError::OtherBatch`] for a file that is not the output of these requests, which is left unchanged;
+/// [`OutputError::InUse`]; a file that cannot be read or written.
 pub(crate) fn resume(
     path: &Path,
     model: &str,
@@ -93,7 +93,7 @@ pub(crate) fn resume(
     unreadable: impl Fn(io::Error) -> Error,
 ) -> Result<ResumedOutput, Error> {
     let failed = |error| Error::io(path, error);
-    let differs = |line| Error::BatchOutputDiffers { path: path.to_owned(), line };
+    let differs = |line| Error::Output(OutputError::OtherBatch { path: path.to_owned(), line });
     let mut file = open(path)?;
     let (mut counts, mut complete_bytes) = (BatchCounts::default(), 0);
     let mut other_model: Option<OtherModel> = None;
@@ -131,14 +131,16 @@ pub(crate) fn resume(
 fn open(path: &Path) -> Result<File, Error> {
     let failed = |error| Error::io(path, error);
     if path.exists() && !path.is_file() {
-        return Err(Error::OutputNotFile { path: path.to_owned() });
+        return Err(Error::Output(OutputError::NotFile { path: path.to_owned() }));
     }
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     let file = file.map_err(failed)?;
     match file.try_lock() {
         // Some file systems have no locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::OutputInUse { path: path.to_owned() }),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::Output(OutputError::InUse { path: path.to_owned() }))
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl BatchRun<'_> {
     /// [`ControlFlow::Break`], requests that are not answered are aborted.
     ///
     /// **Errors**: [`Error::Cancelled`] after a break; an input that cannot be read, an output that cannot be written, an
-    /// engine that stops. All answers written so far are complete.
+    /// engine that stops, a model file that is overwritten. All answers written so far are complete.
     pub fn answer(
         &self,
         requests: impl Iterator<Item = io::Result<BatchRequest>> + Send + 'static,
@@ -133,9 +133,9 @@ impl Loop<'_> {
                 }
             }
             Event::Answer { place, answer } => {
-                // A request that was not computed for this reason can be answered by the next run.
-                if answer.failure.is_some() && !self.run.server.engine().is_alive() {
-                    return Err(EngineError::EngineStopped.into());
+                // A request that was not computed for one of these reasons can be answered by the next run.
+                if answer.failure.is_some() {
+                    self.check_server()?;
                 }
                 self.num_in_flight -= 1;
                 let reports = &mut self.progress.reports;
@@ -144,6 +144,15 @@ impl Loop<'_> {
             }
         }
         Ok(())
+    }
+
+    /// **Errors**: an engine that has stopped, a model file that was overwritten.
+    fn check_server(&self) -> Result<(), Error> {
+        let server = self.run.server;
+        if !server.engine().is_alive() {
+            return Err(EngineError::EngineStopped.into());
+        }
+        server.model_file_error().map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn start(&mut self, request: BatchRequest) {

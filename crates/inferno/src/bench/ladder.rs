@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use super::measure::Measurement;
 use super::{BenchProgress, PhaseReport, Spread, Workload, fitted, model_name};
+use crate::bench::BenchError;
 use crate::free_memory::free_bytes;
 use crate::{
     BackendChoice, Error, LoadOptions, Model, QuantizeOptions, QuantizedWeights, Recipe, quantize,
@@ -250,7 +251,9 @@ impl PlannedRung {
         };
         measurement.announce(&format!("{name}: decode"), decode.as_ref());
         let speed = |phase: Option<PhaseReport>| {
-            phase.map(|phase| phase.tokens_per_second).ok_or(Error::EmptyWorkload)
+            phase
+                .map(|phase| phase.tokens_per_second)
+                .ok_or(Error::Bench(BenchError::EmptyWorkload))
         };
         let cost = estimate.token_cost;
         ladder.rungs.push(Rung {

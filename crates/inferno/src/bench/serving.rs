@@ -72,7 +72,7 @@ impl ServingWorkload {
 
 /// Runs `workload` against `server`, and calls `on_completion` after each request.
 ///
-/// **Errors**: [`Error::ServerNotMeasured`] if the server cannot be reached, rejects the first request or does not count
+/// **Errors**: [`ServerNotMeasured`](crate::bench::BenchError::ServerNotMeasured) if the server cannot be reached, rejects the first request or does not count
 /// tokens. Requests that fail later are counted in the report.
 pub fn measure(
     server: &TargetServer,

@@ -2,6 +2,7 @@
 
 use inferno_backend::KvLayout;
 
+use crate::bench::BenchError;
 use crate::{BatchLimits, Error, LoadOptions};
 
 /// The workload of a benchmark.
@@ -76,14 +77,14 @@ impl Workload {
     /// Returns `options` with a context, a KV cache and batches large enough for this workload, for a model with a
     /// context of `limit` tokens.
     ///
-    /// **Errors**: [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
+    /// **Errors**: [`BenchError::EmptyWorkload`], [`BenchError::WorkloadTooLong`].
     pub(super) fn load_options(
         &self,
         limit: usize,
         options: LoadOptions,
     ) -> Result<LoadOptions, Error> {
         if self.num_runs() == 0 || (self.decode_tokens == 0 && !self.batch_sizes.is_empty()) {
-            return Err(Error::EmptyWorkload);
+            return Err(Error::Bench(BenchError::EmptyWorkload));
         }
         let decode_end = match self.decode_tokens {
             0 => 0,
@@ -92,7 +93,12 @@ impl Workload {
         let context_length = self.prompt_tokens.max(decode_end);
         if context_length > limit {
             let &Self { prompt_tokens, decode_tokens, depth, .. } = self;
-            return Err(Error::WorkloadTooLong { prompt_tokens, decode_tokens, depth, limit });
+            return Err(Error::Bench(BenchError::WorkloadTooLong {
+                prompt_tokens,
+                decode_tokens,
+                depth,
+                limit,
+            }));
         }
         let most_sequences = self.batch_sizes.iter().copied().max().unwrap_or(1);
         // Sequences do not share blocks.
@@ -154,7 +160,10 @@ mod tests {
         }
         for too_long in [workload(1025, 0, 0), workload(0, 64, 961), workload(0, usize::MAX, 1)] {
             assert!(
-                matches!(fitted(too_long.clone()), Err(Error::WorkloadTooLong { limit: 1024, .. })),
+                matches!(
+                    fitted(too_long.clone()),
+                    Err(Error::Bench(BenchError::WorkloadTooLong { limit: 1024, .. }))
+                ),
                 "{too_long:?}"
             );
         }
@@ -163,8 +172,8 @@ mod tests {
     #[test]
     fn an_empty_workload_is_rejected() {
         let nothing = Workload { prompt_tokens: 0, decode_tokens: 0, ..Workload::default() };
-        assert!(matches!(fitted(nothing), Err(Error::EmptyWorkload)));
+        assert!(matches!(fitted(nothing), Err(Error::Bench(BenchError::EmptyWorkload))));
         let no_steps = Workload { decode_tokens: 0, batch_sizes: vec![2], ..Workload::default() };
-        assert!(matches!(fitted(no_steps), Err(Error::EmptyWorkload)));
+        assert!(matches!(fitted(no_steps), Err(Error::Bench(BenchError::EmptyWorkload))));
     }
 }

@@ -1,4 +1,4 @@
-//! Accepts command lines written for llama.cpp, Ollama, llm, vLLM and mistral.rs.
+//! Accepts command lines written for llama.cpp, Ollama, llm, vLLM, lm-evaluation-harness and mistral.rs.
 //!
 //! Invariant: a valid command line is never changed. One that clap rejects is translated by the tables and parsed again;
 //! what has no equivalent is reported with advice. An option of another program such as `-md`, which clap reads as

@@ -9,15 +9,16 @@ use inferno_engine::EngineError;
 use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 
+use crate::bench::BenchError;
 use crate::cli::arguments::model::reference_of;
 use crate::cli::commands::chat::CommandError;
 use crate::cli::configuration::ConfigError;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable_lines;
-use crate::{Error, HubError};
+use crate::{Error, HubError, OutputError, QuantizeError};
 
 pub(super) const EXIT_SUCCESS: u8 = 0;
-const EXIT_FAILURE: u8 = 1;
+pub(super) const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 /// 128 plus the number of SIGINT, by shell convention.
 pub(super) const EXIT_INTERRUPTED: u8 = 130;
@@ -101,23 +102,23 @@ fn is_usage(error: &Error) -> bool {
     match error {
         Error::NoModel
         | Error::UnknownBackend { .. }
-        | Error::UnknownRecipe { .. }
-        | Error::NeedsImportanceMatrix { .. }
+        | Error::Quantize(QuantizeError::UnknownRecipe { .. })
+        | Error::Quantize(QuantizeError::NeedsImportanceMatrix { .. })
         | Error::NoGpu
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
-        | Error::DividedProfile
+        | Error::Bench(BenchError::DividedProfile)
         | Error::Hub(
             HubError::InvalidReference { .. }
             | HubError::UnknownShortName { .. }
             | HubError::NotOnHub { .. },
         )
-        | Error::OutputIsInput { .. }
-        | Error::OutputIsOtherInput { .. }
-        | Error::OutputNotNamed
-        | Error::OutputNotFile { .. }
-        | Error::EmptyWorkload
-        | Error::WorkloadTooLong { .. }
+        | Error::Output(OutputError::IsInput { .. })
+        | Error::Output(OutputError::IsOtherInput { .. })
+        | Error::Output(OutputError::NotNamed)
+        | Error::Output(OutputError::NotFile { .. })
+        | Error::Bench(BenchError::EmptyWorkload)
+        | Error::Bench(BenchError::WorkloadTooLong { .. })
         | Error::Backend(BackendError::Unavailable { .. } | BackendError::InvalidSetting { .. }) => {
             true
         }
@@ -168,12 +169,12 @@ fn hint(error: &Error) -> Option<&'static str> {
             EngineError::Backend(error) | EngineError::Model(ModelError::Backend(error)) => error,
             _ => return None,
         },
-        Error::NeedsImportanceMatrix { has_matrix: false, .. } => {
+        Error::Quantize(QuantizeError::NeedsImportanceMatrix { has_matrix: false, .. }) => {
             return Some(
                 "create one with inferno imatrix and pass it with --imatrix, or use iq3_xxs or q2_k",
             );
         }
-        Error::NeedsImportanceMatrix { has_matrix: true, .. } => {
+        Error::Quantize(QuantizeError::NeedsImportanceMatrix { has_matrix: true, .. }) => {
             return Some("create one of this model with inferno imatrix");
         }
         _ => return None,

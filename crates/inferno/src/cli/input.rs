@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::Error;
 use crate::cli::arguments::values::TokenIds;
 use crate::cli::terminal::note::print_note;
+use crate::{Error, InputError};
 
 const STDIN: &str = "standard input";
 
@@ -84,7 +84,7 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 
 /// Reads to the end of `reader`.
 ///
-/// **Errors**: [`Error::InputTooLong`] if there are more than `max_bytes`; those of `failed` if reading fails.
+/// **Errors**: [`InputError::TooLong`] if there are more than `max_bytes`; those of `failed` if reading fails.
 pub(super) fn read_bounded(
     reader: impl Read,
     input: &str,
@@ -94,7 +94,7 @@ pub(super) fn read_bounded(
     let mut bytes = Vec::new();
     reader.take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
     match bytes.len() as u64 > max_bytes {
-        true => Err(Error::InputTooLong { input: input.to_owned(), max_bytes }),
+        true => Err(Error::Input(InputError::TooLong { input: input.to_owned(), max_bytes })),
         false => Ok(bytes),
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn read_conversation(path: &Path) -> Result<Map<String, Value>, Error
         let messages = messages.into_iter().map(Value::Object).collect();
         return Ok(Map::from_iter([("messages".to_owned(), Value::Array(messages))]));
     }
-    let invalid = |source| Error::InvalidJson { input: name(path), source };
+    let invalid = |source| Error::Input(InputError::InvalidJson { input: name(path), source });
     serde_json::from_str(&text).map_err(invalid)
 }
 
@@ -131,15 +131,17 @@ fn name(path: &Path) -> String {
 /// Parses token ids: a JSON array, or numbers separated by commas.
 pub(super) fn parse_ids(text: &str) -> Result<Vec<u32>, Error> {
     let parsed: Result<TokenIds, _> = text.parse();
-    parsed
-        .map(|TokenIds(ids)| ids)
-        .map_err(|source| Error::InvalidIds { input: "the input".to_owned(), source })
+    parsed.map(|TokenIds(ids)| ids).map_err(|source| {
+        Error::Input(InputError::InvalidIds { input: "the input".to_owned(), source })
+    })
 }
 
 /// Converts the bytes of `input` to text.
 pub(super) fn into_text(bytes: Vec<u8>, input: &str) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|error| Error::InvalidUtf8 {
-        input: input.to_owned(),
-        offset: error.utf8_error().valid_up_to(),
+    String::from_utf8(bytes).map_err(|error| {
+        Error::Input(InputError::InvalidUtf8 {
+            input: input.to_owned(),
+            offset: error.utf8_error().valid_up_to(),
+        })
     })
 }

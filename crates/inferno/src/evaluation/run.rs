@@ -8,6 +8,7 @@ use inferno_engine::{EngineError, EngineOptions, Event, EventStream, ScoringRequ
 use super::metrics::{ChoiceResult, SampleResult, TaskResult, TextResult};
 use super::task::{Sample, Task};
 use super::tokens::Encoder;
+use crate::evaluation::EvaluationError;
 use crate::{Engine, Error, LoadedModel, SubmitError};
 
 /// Maximum number of continuations that wait or are computed at once.
@@ -24,7 +25,7 @@ pub struct EvaluationProgress {
 
 /// Evaluates `model` on `tasks`. Calls `on_progress` after each sample, which may cancel the evaluation.
 ///
-/// **Errors**: [`Error::SampleNotScored`] for a sample that cannot be scored, [`Error::NoPrefixToken`],
+/// **Errors**: [`EvaluationError::SampleNotScored`] for a sample that cannot be scored, [`EvaluationError::NoPrefixToken`],
 /// [`Error::Cancelled`], a device that fails.
 pub fn evaluate(
     model: &LoadedModel,
@@ -42,7 +43,7 @@ pub fn evaluate(
         for (index, sample) in task.samples.iter().enumerate() {
             let failed = |reason| {
                 let (task, sample) = (task.name.clone(), index + 1);
-                Error::SampleNotScored { task, sample, reason }
+                Error::Evaluation(EvaluationError::SampleNotScored { task, sample, reason })
             };
             let (requests, is_truncated) = requests(sample, &encoder).map_err(failed)?;
             num_truncated += usize::from(is_truncated);

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::records::{Record, read_record};
 use crate::Error;
+use crate::evaluation::EvaluationError;
 
 /// Samples of one kind, which are measured together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Task {
     /// Reads a task from lines with one JSON object each: `{"context": …, "choices": […], "answer": INDEX}`, `{"text": …}`,
     /// or a record of HellaSwag, ARC, MMLU, PIQA or WinoGrande, whose prompts are those of lm-evaluation-harness.
     ///
-    /// **Errors**: [`Error::InvalidSample`], [`Error::NoSamples`], [`Error::TooFewExamples`].
+    /// **Errors**: [`EvaluationError::InvalidSample`], [`EvaluationError::NoSamples`], [`EvaluationError::TooFewExamples`].
     pub fn from_jsonl(name: &str, lines: &str, options: &TaskOptions) -> Result<Self, Error> {
         let examples = match &options.few_shot {
             Some(few_shot) => Examples::read(few_shot, &options.target_delimiter)?,
@@ -92,20 +93,26 @@ impl Task {
             if options.limit.is_some_and(|limit| samples.len() >= limit) {
                 break;
             }
-            let invalid = |reason| Error::InvalidSample { input: name.to_owned(), line, reason };
+            let invalid = |reason| {
+                Error::Evaluation(EvaluationError::InvalidSample {
+                    input: name.to_owned(),
+                    line,
+                    reason,
+                })
+            };
             let sample = match record? {
                 Record::Text(text) => Sample::Text(text),
                 Record::Question(question) => {
                     let prefix = examples.before(question.description.as_deref());
                     if prefix.len() < examples.num_examples {
-                        return Err(Error::TooFewExamples {
+                        return Err(Error::Evaluation(EvaluationError::TooFewExamples {
                             few_shot: examples.name.clone(),
                             found: prefix.len(),
                             num_examples: examples.num_examples,
                             input: name.to_owned(),
                             line,
                             is_by_subject: question.description.is_some(),
-                        });
+                        }));
                     }
                     let before =
                         question.description.clone().unwrap_or_default() + &prefix.concat();
@@ -128,7 +135,7 @@ impl Task {
             samples.push(sample);
         }
         match samples.is_empty() {
-            true => Err(Error::NoSamples { input: name.to_owned() }),
+            true => Err(Error::Evaluation(EvaluationError::NoSamples { input: name.to_owned() })),
             false => Ok(Self { name: name.to_owned(), samples }),
         }
     }
@@ -144,7 +151,13 @@ fn records<'a>(
         let record = serde_json::from_str::<Map<String, Value>>(text)
             .map_err(|error| format!("it is not a JSON object: {error}"))
             .and_then(read_record);
-        let invalid = |reason| Error::InvalidSample { input: name.to_owned(), line, reason };
+        let invalid = |reason| {
+            Error::Evaluation(EvaluationError::InvalidSample {
+                input: name.to_owned(),
+                line,
+                reason,
+            })
+        };
         (line, record.map_err(invalid))
     })
 }
@@ -166,7 +179,11 @@ impl Examples {
         for (line, record) in records(name, lines) {
             let Record::Question(question) = record? else {
                 let reason = "few-shot examples must be questions, but it is a text".to_owned();
-                return Err(Error::InvalidSample { input: name.clone(), line, reason });
+                return Err(Error::Evaluation(EvaluationError::InvalidSample {
+                    input: name.clone(),
+                    line,
+                    reason,
+                }));
             };
             let ChoiceSample { choices, answer } = question.sample("", delimiter);
             let Choice { context, continuation, .. } = &choices[answer];

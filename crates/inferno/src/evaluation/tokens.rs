@@ -7,6 +7,7 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
 use super::python_text::is_space;
 use crate::Error;
+use crate::evaluation::EvaluationError;
 
 /// Encodes strings for one model.
 pub(super) struct Encoder<'a> {
@@ -20,9 +21,12 @@ pub(super) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// **Errors**: [`Error::NoPrefixToken`].
+    /// **Errors**: [`EvaluationError::NoPrefixToken`].
     pub(super) fn new(tokenizer: &'a Tokenizer, context_length: usize) -> Result<Self, Error> {
-        let prefix = tokenizer.bos().or(tokenizer.eos()).ok_or(Error::NoPrefixToken)?;
+        let prefix = tokenizer
+            .bos()
+            .or(tokenizer.eos())
+            .ok_or(Error::Evaluation(EvaluationError::NoPrefixToken))?;
         let prefix_text = tokenizer.decode(&[prefix], false)?;
         Ok(Self { tokenizer, prefix, prefix_text, context_length })
     }

@@ -7,7 +7,7 @@ use inferno_tensor::{DType, TensorError, quant};
 use rayon::prelude::*;
 
 use super::importance::Importance;
-use crate::{Error, ImportanceMatrix};
+use crate::{Error, ImportanceMatrix, QuantizeError};
 
 /// Number of values decoded at a time.
 const CHUNK_VALUES: usize = 4 << 20;
@@ -75,10 +75,12 @@ impl<'a> Conversion<'a> {
             return Ok(None);
         };
         let first_row = index * self.rows_per_chunk;
-        let error = |row: usize, source| Error::QuantizeRow {
-            tensor: self.info.name().to_owned(),
-            row: first_row + row,
-            source: Box::new(source),
+        let error = |row: usize, source| {
+            Error::Quantize(QuantizeError::Row {
+                tensor: self.info.name().to_owned(),
+                row: first_row + row,
+                source: Box::new(source),
+            })
         };
         let out_bytes = to.row_bytes(self.cols).map_err(|source| error(0, source))?;
         let mut out = vec![0; rows.len() / self.row_bytes * out_bytes];

@@ -3,7 +3,7 @@
 use inferno_gguf::TensorInfo;
 use inferno_tensor::DType;
 
-use crate::{Error, ImportanceMatrix};
+use crate::{Error, ImportanceMatrix, QuantizeError};
 
 /// Tensors that are looked up row by row, or whose products are usually not collected: all of their columns matter equally
 /// if nothing else is known and the format needs an importance.
@@ -20,7 +20,7 @@ impl Importance {
     /// Returns the importance of a tensor's columns according to `matrix`; `None` if there is no entry, or if `format` does not
     /// use it.
     ///
-    /// **Errors**: [`Error::ImportanceMismatch`].
+    /// **Errors**: [`QuantizeError::ImportanceMismatch`].
     pub(super) fn of_tensor(
         info: &TensorInfo,
         format: DType,
@@ -41,7 +41,11 @@ impl Importance {
         let found = values.len();
         if found != expected {
             let tensor = info.name().to_owned();
-            return Err(Error::ImportanceMismatch { tensor, expected, found });
+            return Err(Error::Quantize(QuantizeError::ImportanceMismatch {
+                tensor,
+                expected,
+                found,
+            }));
         }
         Ok(Some(Self { cols, rows_per_matrix, values }))
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use inferno_tensor::DType;
 
-use crate::Error;
+use crate::{Error, QuantizeError};
 
 /// A quantization format of a whole file: the format of most weights, and which weights get a higher-precision one.
 ///
@@ -144,7 +144,7 @@ impl FromStr for Recipe {
             .chain(ALIASES)
             .find(|(name, _)| name.eq_ignore_ascii_case(text))
             .map(|(_, recipe)| recipe)
-            .ok_or_else(|| Error::UnknownRecipe { found: text.to_owned() })
+            .ok_or_else(|| Error::Quantize(QuantizeError::UnknownRecipe { found: text.to_owned() }))
     }
 }
 
@@ -163,6 +163,6 @@ mod tests {
     #[test]
     fn unknown_names_are_rejected() {
         let error = "q9_k".parse::<Recipe>().unwrap_err();
-        assert!(matches!(error, Error::UnknownRecipe { .. }), "{error}");
+        assert!(matches!(error, Error::Quantize(QuantizeError::UnknownRecipe { .. })), "{error}");
     }
 }

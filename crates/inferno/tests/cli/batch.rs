@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -305,20 +306,48 @@ fn mistakes_are_reported_before_the_model_is_loaded() {
     assert_eq!((empty.code, output(folder.path()).as_str()), (Some(0), ""), "{}", empty.stderr);
 }
 
-#[cfg(unix)]
-#[test]
-fn ctrl_c_keeps_complete_answers() {
-    use std::time::{Duration, Instant};
-
-    let requests: Vec<_> =
-        (0..2000).map(|index| completion(&format!("{index}"), "Once upon a time", 100)).collect();
-    let folder = folder(&lines(&requests));
-    let mut process = batch(folder.path(), &["in.jsonl", "out.jsonl"]).start();
-    let (started, path) = (Instant::now(), folder.path().join("out.jsonl"));
+/// Waits until the first answer is written.
+fn wait_for_answer(folder: &Path) {
+    let (started, path) = (Instant::now(), folder.join("out.jsonl"));
     while fs::metadata(&path).map_or(0, |metadata| metadata.len()) == 0 {
         assert!(started.elapsed() < Duration::from_secs(120), "no answer");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_model_file_that_changes_stops_the_command() {
+    use std::io::Write;
+
+    let requests: Vec<_> =
+        (0..2000).map(|index| completion(&format!("{index}"), "Once upon a time", 100)).collect();
+    let folder = folder(&lines(&requests));
+    let copy = folder.path().join("model.gguf");
+    fs::copy(model(), &copy).unwrap();
+    let arguments = ["-m", "model.gguf", "in.jsonl", "out.jsonl"];
+    let mut process = batch(folder.path(), &arguments).start();
+    wait_for_answer(folder.path());
+    // With the same bytes.
+    fs::OpenOptions::new().write(true).open(&copy).unwrap().write_all(b"GGUF").unwrap();
+    assert_eq!(process.wait().unwrap().code(), Some(1));
+    let answers = parsed(&output(folder.path()));
+    assert!((1..2000).contains(&answers.len()), "{}", answers.len());
+    assert!(answers.iter().all(|answer| answer["response"]["status_code"] == 200));
+
+    // The other requests are answered by the next run.
+    fs::write(folder.path().join("in.jsonl"), lines(&requests[..=answers.len()])).unwrap();
+    let outcome = batch(folder.path(), &arguments).outcome();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_complete_answers() {
+    let requests: Vec<_> =
+        (0..2000).map(|index| completion(&format!("{index}"), "Once upon a time", 100)).collect();
+    let folder = folder(&lines(&requests));
+    let mut process = batch(folder.path(), &["in.jsonl", "out.jsonl"]).start();
+    wait_for_answer(folder.path());
     let second = batch(folder.path(), &["in.jsonl", "out.jsonl"]).outcome();
     assert!(second.stderr.contains("is being written by another process"), "{}", second.stderr);
     let id = process.id().to_string();

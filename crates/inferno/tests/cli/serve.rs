@@ -43,7 +43,12 @@ struct Server {
 impl Server {
     /// Starts a server, and waits until its model is loaded.
     fn start() -> Self {
-        let run = Run::inferno().args(["serve", "--port", "0", "--threads", "1"]);
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with further arguments.
+    fn start_with(arguments: &[&str]) -> Self {
+        let run = Run::inferno().args(["serve", "--port", "0", "--threads", "1"]).args(arguments);
         let mut process = run.start();
         let mut log = BufReader::new(process.stderr.take().expect("it was piped"));
         let mut line = String::new();
@@ -136,6 +141,25 @@ fn an_unread_standard_error_stops_neither_requests_nor_sigterm() {
     let dropped = dropped.and_then(|line| line.rsplit(' ').next()).expect("it is counted");
     assert_ne!(dropped, "0");
     server.stop();
+}
+
+#[test]
+fn a_server_whose_model_file_is_overwritten_reports_it_and_exits_with_an_error() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("model.gguf");
+    std::fs::copy(model(), &path).expect("the fixture can be copied");
+    let mut server = Server::start_with(&["--model", path.to_str().expect("it is text")]);
+    std::fs::write(&path, "GGUF").expect("the file can be overwritten");
+    let health = get(server.address, "/health");
+    assert!(
+        health.starts_with("HTTP/1.1 503") && health.contains("model_file_changed"),
+        "{health}"
+    );
+    let line = server.logged("the server exits in");
+    assert!(line.contains("model.gguf"), "{line}");
+    assert!(get(server.address, "/health").starts_with("HTTP/1.1 503"));
+    assert!(!wait(&mut server.process), "it ends as if nothing had failed");
+    assert_eq!(server.process.wait().expect("it has ended").code(), Some(1));
 }
 
 #[test]

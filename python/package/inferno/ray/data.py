@@ -45,6 +45,11 @@ class _Operation:
     options: Mapping[str, Any] = field(default_factory=dict)
     """The options of each request."""
 
+    def added(self) -> list[str]:
+        """Returns the names of the added columns."""
+        reasons = [] if self.kind == "embed" else [f"{self.output}_finish_reason"]
+        return [self.output, *reasons, *([] if self.errors is None else [self.errors])]
+
 
 def generate(
     dataset: Dataset,
@@ -122,7 +127,11 @@ def _map(
     num_gpus: float,
     load: Mapping[str, Any] | None,
 ) -> Dataset:
-    load = {**load_options(num_cpus, num_gpus), "max_num_seqs": _DEFAULT_SEQUENCES, **(load or {})}
+    # Nobody reads the tokens one by one, so prompts are computed in the largest chunks.
+    defaults = {"max_num_seqs": _DEFAULT_SEQUENCES, "target_itl": 0}
+    load = {**load_options(num_cpus, num_gpus), **defaults, **(load or {})}
+    # The names that are known without reading the rows; each actor checks those of its batches.
+    _check_columns(dataset.columns(fetch_if_missing=False) or [], operation)
     _check_cores(num_actors * num_cpus)
     pool = ray.data.ActorPoolStrategy(
         size=num_actors, max_concurrent_calls_per_actor=_CALLS_PER_ACTOR, enable_true_multi_threading=True
@@ -141,6 +150,18 @@ def _map(
     )
     result.context.execution_options.preserve_order = True
     return result
+
+
+def _check_columns(names: Sequence[str], operation: _Operation) -> None:
+    """Checks that no added column has the name of another one.
+
+    **Errors**: `ValueError`.
+    """
+    found = list(names)
+    for name in operation.added():
+        if name in found:
+            raise ValueError(f"the column {name!r} exists already; pass other names with output and errors, or drop it")
+        found.append(name)
 
 
 def _check_cores(num_reserved: float) -> None:
@@ -169,6 +190,7 @@ class _Actor:
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Adds the columns with the results to a batch of rows."""
+        _check_columns(batch.column_names, self._operation)
         inputs = batch.column(self._operation.column).to_pylist()
         is_generation = self._operation.kind == "generate"
         results = self._generate(inputs) if is_generation else asyncio.run(self._answer(inputs))
@@ -181,7 +203,7 @@ class _Actor:
         operation = self._operation
         columns: dict[str, pa.Array] = {}
         if operation.kind == "embed":
-            type_ = pa.list_(pa.float32(), self._engine.model.hidden_size)
+            type_ = pa.list_(pa.float32(), self._engine.model.embedding_size)
             columns[operation.output] = pa.array([each.get("value") for each in results], type_)
         else:
             columns[operation.output] = pa.array([each.get("value") for each in results], pa.string())

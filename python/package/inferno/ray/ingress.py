@@ -91,7 +91,8 @@ def _stored_response(method: str, target: str, body: bytes) -> str | None:
     if method == "POST" and path in _CONTINUING_PATHS:
         try:
             request = json.loads(body)
-        except ValueError:
+        # Values that are nested too deeply; the replica rejects them as well.
+        except (ValueError, RecursionError):
             return None
         previous = request.get("previous_response_id") if isinstance(request, dict) else None
     else:

@@ -39,6 +39,7 @@ def serve_app(
     allowed_hosts: Sequence[str] = ("*",),
     allowed_origins: Sequence[str] = (),
     strict_fields: bool = False,
+    allow_priority: bool = False,
     device: str | None = None,
     **options: Unpack[LoadOptions],
 ) -> Application:
@@ -63,6 +64,7 @@ def serve_app(
         "allowed_hosts": list(allowed_hosts),
         "allowed_origins": list(allowed_origins),
         "strict_fields": strict_fields,
+        "allow_priority": allow_priority,
     }
     num_sequences = options.get("max_num_seqs", _DEFAULT_SEQUENCES)
     lifetime = {"graceful_shutdown_timeout_s": drain_timeout, "health_check_period_s": health_check_period}

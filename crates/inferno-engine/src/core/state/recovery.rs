@@ -8,7 +8,7 @@ use super::CoreState;
 use crate::forward::RowKind;
 use crate::scheduler::{Plan, PlannedChunk};
 
-/// Passes in a row that may be lost. Requests whose pass crashes a stage every time fail then.
+/// Passes in a row that may be lost. The requests of one more fail, since it may be their pass that crashes a stage.
 const MAX_LOSSES: usize = 3;
 
 /// Time between attempts to recover, in which requests are accepted and cancelled.

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::endings::gated;
 use super::{CONTEXT_LENGTH, alone, at_rest, engine, events, failure, only, runner, submit};
+use crate::cores::core_with;
 use crate::fake_runner::{HIDDEN_SIZE, Outcome};
 use crate::models::{checkpoints, small_models};
 use crate::session::greedy;
@@ -35,6 +36,39 @@ fn vector(stream: EventStream) -> (Vec<f32>, Finished) {
         [Event::Embedding(vector), Event::Finished(end)] => (vector.clone(), end.clone()),
         other => panic!("not a vector and an end: {other:?}"),
     }
+}
+
+#[test]
+fn inputs_of_an_admitted_request_are_never_rejected() {
+    let (runner, permits) = gated(runner(40));
+    let core =
+        core_with(runner, CoreOptions { max_num_sequences: Some(1), ..CoreOptions::default() });
+    let options = EngineOptions { max_num_waiting: 2, ..EngineOptions::default() };
+    let engine = Engine::start(&core, options).expect("a sound runner");
+    let handle = engine.handle();
+    let admission = handle.admit(2).expect("an empty queue");
+    let input = || asked(&[2, 3], Pooling::Last);
+    assert!(matches!(handle.embed(input()), Err(SubmitError::QueueFull { limit: 2 })));
+    let mut streams: Vec<_> = (0..3).map(|_| admission.embed(input()).expect("a place")).collect();
+    handle.drain();
+    assert!(matches!(handle.admit(1), Err(SubmitError::Draining)));
+    streams.extend((0..3).map(|_| admission.embed(input()).expect("an admitted request")));
+    drop(permits);
+    let mut vectors = streams.into_iter().map(|stream| vector(stream).0);
+    let first = vectors.next().expect("six vectors");
+    assert!(vectors.all(|vector| vector == first));
+    engine.shut_down();
+    assert!(matches!(admission.embed(input()), Err(SubmitError::Stopped)));
+}
+
+#[test]
+fn places_that_an_admitted_request_does_not_use_are_returned() {
+    let engine = engine(runner(40));
+    let limit = engine.handle().options().max_num_waiting;
+    let admission = engine.handle().admit(limit).expect("an empty queue");
+    assert!(matches!(engine.handle().admit(1), Err(SubmitError::QueueFull { .. })));
+    drop(admission);
+    engine.handle().admit(limit).expect("an empty queue");
 }
 
 #[test]

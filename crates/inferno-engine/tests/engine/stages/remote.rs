@@ -40,7 +40,7 @@ impl Source {
         Self { checkpoint, spec }
     }
 
-    fn small(name: &str) -> Self {
+    pub fn small(name: &str) -> Self {
         Self::open(&small_models().join(name).with_extension("gguf"))
     }
 
@@ -56,8 +56,12 @@ impl Source {
 
     /// Serves a range of layers at a free port.
     pub fn serve(&self, layers: Range<usize>) -> StageServer {
+        self.serve_watched(layers, FileWatch::default())
+    }
+
+    /// As [`serve`](Self::serve), until a watched file changes.
+    pub fn serve_watched(&self, layers: Range<usize>, watch: FileWatch) -> StageServer {
         let model = self.load(self.spec.stage(layers.clone()).expect("divisible layers"));
-        let watch = FileWatch::default();
         let spec = self.spec.clone();
         let stage = StageModel::new(model, spec, layers, self.fingerprint(), watch);
         StageServer::start(stage, "127.0.0.1:0", key()).expect("a free port")
@@ -72,7 +76,7 @@ impl Source {
     }
 
     /// Divides the model between servers of this process.
-    fn serve_all(&self, num_stages: usize) -> Vec<StageServer> {
+    pub fn serve_all(&self, num_stages: usize) -> Vec<StageServer> {
         let stages = self.division(num_stages).into_iter();
         stages.map(|layers| self.serve(layers)).collect()
     }
@@ -125,7 +129,7 @@ pub fn addresses_of(addresses: impl Iterator<Item = String>) -> StageAddresses {
     StageAddresses::new(addresses.collect(), key())
 }
 
-fn addresses(servers: &[StageServer]) -> StageAddresses {
+pub fn addresses(servers: &[StageServer]) -> StageAddresses {
     addresses_of(servers.iter().map(|server| server.address().to_string()))
 }
 

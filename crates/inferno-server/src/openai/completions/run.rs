@@ -108,12 +108,13 @@ impl TextRun {
         jobs: Vec<(EncodedPrompt, Job)>,
         returned: Returned,
     ) -> Result<Self, ApiError> {
+        let (in_flight, started) = (app.begin_request(), preparation.arrived());
         let (mut running, mut prompts) = (Vec::new(), Vec::new());
         let mut num_choices = 0;
         for (prompt, job) in jobs {
             num_choices = job.num_choices;
             prompts.push(prompt);
-            running.push(RunningRequest::submit(app, model, preparation.arrived(), job)?);
+            running.push(RunningRequest::submit(&in_flight, model, started, job)?);
         }
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));

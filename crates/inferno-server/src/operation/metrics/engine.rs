@@ -126,7 +126,7 @@ impl EngineMetrics {
                 "vllm:kv_cache_usage_perc",
                 "Fraction of KV cache blocks in use, from 0 to 1.",
             )?,
-            in_flight: make.gauge("inferno_http_requests_in_flight", "Requests in the engine.")?,
+            in_flight: make.gauge("inferno_http_requests_in_flight", "HTTP requests that wait or run in the engine.")?,
             prompt_tokens: PROMPT_TOKENS
                 .map(|(source, _)| prompt_tokens.with_label_values(&[source]))
                 .to_vec(),

@@ -10,6 +10,7 @@ use ureq::{Agent, RequestBuilder};
 
 use super::{DraftAcceptance, ServingWorkload};
 use crate::Error;
+use crate::bench::BenchError;
 
 /// The endpoint that requests are sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -205,7 +206,7 @@ impl TargetServer {
     }
 
     fn error(&self, cause: String) -> Error {
-        Error::ServerNotMeasured { url: self.url.clone(), cause }
+        Error::Bench(BenchError::ServerNotMeasured { url: self.url.clone(), cause })
     }
 }
 

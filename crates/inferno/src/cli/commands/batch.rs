@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use inferno_engine::EngineOptions;
-use inferno_server::{LocalServer, ServerOptions};
+use inferno_server::{Limits, LocalServer, ServerOptions};
 
 use crate::Error;
 use crate::batch::{
@@ -28,8 +28,8 @@ use crate::plural::count;
 
 /// Requests that are prepared at least while others are computed.
 const MIN_PREPARED: usize = 16;
-/// Maximum number of requests at once. The server rejects more that are prepared at once.
-const MAX_IN_FLIGHT: usize = 256;
+/// Time for the preparation of a request, in which it may wait for all others: no client waits for it.
+const PREPARATION_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Answer the requests of a file in OpenAI's batch format
 ///
@@ -82,8 +82,7 @@ impl BatchArgs {
             ));
         };
         let (input, output) = (stream(input), stream(output));
-        let options =
-            ServerOptions { strict_fields: self.strict_fields, ..ServerOptions::default() };
+        let options = self.server_options();
         let model = self.model.open(None)?;
         if self.model.is_dry_run() {
             return self.model.report_memory(&model);
@@ -112,13 +111,23 @@ impl BatchArgs {
     /// The number of requests at once. Sequences of the same length end in the same step, and then as many others are ready.
     fn max_in_flight(&self) -> usize {
         let num_computed = self.model.max_num_seqs();
-        (num_computed + num_computed.max(MIN_PREPARED)).min(MAX_IN_FLIGHT)
+        num_computed.saturating_add(num_computed.max(MIN_PREPARED))
+    }
+
+    /// The options of a server that rejects none of these requests because there are others.
+    fn server_options(&self) -> ServerOptions {
+        let limits = Limits {
+            max_num_preparing: self.max_in_flight(),
+            preparation_timeout: PREPARATION_TIMEOUT,
+            ..Limits::default()
+        };
+        ServerOptions { strict_fields: self.strict_fields, limits, ..ServerOptions::default() }
     }
 
     /// Loads the model and starts a server for it.
     fn server(&self, model: PreparedModel, options: ServerOptions) -> Result<LocalServer, Error> {
         // A request with several choices waits in as many places.
-        let max_num_waiting = MAX_IN_FLIGHT * options.limits.max_num_choices;
+        let max_num_waiting = self.max_in_flight().saturating_mul(options.limits.max_num_choices);
         let engine = EngineOptions { max_num_waiting, ..EngineOptions::default() };
         Ok(LocalServer::start(options, self.model.load(model, engine)?)?)
     }
@@ -272,5 +281,29 @@ fn report_failures(failures: &Failures, output: &BatchStream) {
             "hint: repeating the command does not retry failed requests; write them to another input, as docs/batch.md explains, or delete {} to answer all requests again",
             path.display()
         )));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        batch: BatchArgs,
+    }
+
+    #[test]
+    fn as_many_requests_are_prepared_as_are_computed() {
+        for (num_seqs, num_in_flight) in [("1", 17), ("64", 128), ("256", 512), ("512", 1024)] {
+            let Program { batch } = Program::parse_from(["batch", "--max-num-seqs", num_seqs]);
+            assert_eq!(batch.max_in_flight(), num_in_flight);
+            let limits = batch.server_options().limits;
+            assert!(limits.max_num_preparing >= num_in_flight);
+            assert!(limits.preparation_timeout > Limits::default().preparation_timeout);
+        }
     }
 }

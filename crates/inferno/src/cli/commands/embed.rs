@@ -23,7 +23,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::{read_file, read_stdin};
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::DelayedBar;
-use crate::{BatchLimits, Error, LoadOptions, LoadedModel, Model};
+use crate::{BatchLimits, Error, InputError, LoadOptions, LoadedModel, Model};
 use output::{EmbedFormat, EmbedOutput};
 
 /// Inputs in the engine at once, which share batches.
@@ -198,12 +198,19 @@ impl EmbedArgs {
                 let of_query = self.query.as_ref().map(|_| encode("").ids.len());
                 let (context_length, num_tokens) = (room, ids.len());
                 return Err(match of_query.filter(|&num_tokens| num_tokens > room) {
-                    Some(num_tokens) => {
-                        Error::QueryExceedsContext { num_tokens, context_length, is_maximum }
-                    }
+                    Some(num_tokens) => Error::Input(InputError::QueryExceedsContext {
+                        num_tokens,
+                        context_length,
+                        is_maximum,
+                    }),
                     None => {
                         let input = inputs.name(index);
-                        Error::InputExceedsContext { input, num_tokens, context_length, is_maximum }
+                        Error::Input(InputError::ExceedsContext {
+                            input,
+                            num_tokens,
+                            context_length,
+                            is_maximum,
+                        })
                     }
                 });
             }

@@ -24,7 +24,7 @@ use crate::cli::terminal::progress::DelayedBar;
 use crate::evaluation::{FewShot, Task, TaskOptions, TaskResult, evaluate};
 use crate::output_file::{ensure_not_input, ensure_not_read, ensure_writable, is_stdout};
 use crate::plural::count;
-use crate::{BatchLimits, Error, LoadOptions, Model};
+use crate::{BatchLimits, Error, LoadOptions, Model, OutputError};
 use report::{EvaluationReport, sample_lines};
 
 /// Default maximum number of sequences in a batch.
@@ -137,14 +137,14 @@ impl EvalArgs {
 
     /// Checks the file for the results of samples before the work.
     ///
-    /// **Errors**: [`Error::OutputIsInput`], [`Error::OutputIsOtherInput`], [`Error::OutputExists`]; a file that cannot be
+    /// **Errors**: [`OutputError::IsInput`], [`OutputError::IsOtherInput`], [`OutputError::Exists`]; a file that cannot be
     /// written.
     fn check_samples_file(&self, path: &Path, model: &Model) -> Result<(), Error> {
         ensure_not_input(model.checkpoint(), path)?;
         ensure_not_read(self.tasks.iter().chain(&self.few_shot_file), path)?;
         // Pipes and devices have nothing to lose.
         if path.is_file() && !self.force {
-            return Err(Error::OutputExists { path: path.to_owned() });
+            return Err(Error::Output(OutputError::Exists { path: path.to_owned() }));
         }
         ensure_writable(path)
     }

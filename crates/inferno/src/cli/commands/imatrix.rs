@@ -27,7 +27,7 @@ use crate::output_file::{
 use crate::plural::count;
 use crate::{
     BatchLimits, Error, ImatrixFormat, ImatrixOptions, ImportanceMatrix, LoadOptions, Model,
-    collect_importance,
+    OutputError, collect_importance,
 };
 use summary::Summary;
 
@@ -246,7 +246,7 @@ impl ImatrixArgs {
 
 /// Checks that there are no copies of `output` of another run, which this one would overwrite.
 ///
-/// **Errors**: [`Error::OutputExists`].
+/// **Errors**: [`OutputError::Exists`].
 fn ensure_no_copies(output: &Path) -> Result<(), Error> {
     let (Some(folder), Some(name)) = (output.parent(), output.file_name()) else { return Ok(()) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -254,7 +254,7 @@ fn ensure_no_copies(output: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, error))?;
     let mut copies = entries.filter_map(Result::ok);
     match copies.find(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
-        Some(copy) => Err(Error::OutputExists { path: copy.path() }),
+        Some(copy) => Err(Error::Output(OutputError::Exists { path: copy.path() })),
         None => Ok(()),
     }
 }

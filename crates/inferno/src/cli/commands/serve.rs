@@ -1,6 +1,7 @@
 //! `inferno serve`: serves a model over HTTP.
 
 mod access;
+mod engine_watch;
 mod server_args;
 
 use std::net::SocketAddr;
@@ -16,13 +17,15 @@ use crate::cli::arguments::served_model::{PreparedModel, ServedModelArgs};
 use crate::cli::arguments::values::{number_in, positive};
 use crate::cli::failure::Failure;
 use crate::output_file::ensure_creatable;
+use engine_watch::EngineWatch;
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP
 ///
 /// Implements the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings), Anthropic
 /// (/v1/messages), Ollama (/api/chat) and llama-server (/completion) with continuous batching, and serves a chat page at
-/// /. On SIGTERM or Ctrl-C, running requests are completed before the server exits.
+/// /. On SIGTERM or Ctrl-C, running requests are completed before the server exits. If its engine fails or the model file
+/// is overwritten, it reports that for 10 seconds and exits with status 1.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -123,9 +126,10 @@ impl ServeArgs {
         }
     }
 
-    /// Loads the model, and the prefix cache from its file.
+    /// Loads the model, and the prefix cache from its file, and watches the engine.
     fn load(&self, model: PreparedModel) -> Result<ServedModel, Error> {
-        let served = self.model.load(
+        let file = model.watch();
+        let (served, engine) = self.model.load_with_handle(
             model,
             EngineOptions {
                 max_num_waiting: self.max_num_waiting,
@@ -133,9 +137,12 @@ impl ServeArgs {
                 ..EngineOptions::default()
             },
         )?;
-        Ok(match &self.prefix_cache_file {
+        let served = match &self.prefix_cache_file {
             Some(path) => served.with_prefix_cache_file(path.clone()).map_err(|error| *error)?,
             None => served,
-        })
+        };
+        let watching = EngineWatch { engine, file }.start();
+        watching.map_err(|error| Error::from(ServerError::Runtime(error)))?;
+        Ok(served)
     }
 }

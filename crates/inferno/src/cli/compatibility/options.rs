@@ -3,6 +3,7 @@
 mod bench_serve;
 mod llama_cpp;
 mod llm;
+mod lm_eval;
 mod ollama;
 mod spellings;
 mod vllm;
@@ -40,11 +41,12 @@ const NO_SPLIT: &str =
 const AUTOMATIC: &str = "inferno handles this automatically";
 const ALWAYS: &str = "it is always enabled";
 
-const TABLES: [&[Entry]; 6] = [
+const TABLES: [&[Entry]; 7] = [
     bench_serve::OPTIONS,
     llama_cpp::OPTIONS,
     ollama::OPTIONS,
     llm::OPTIONS,
+    lm_eval::OPTIONS,
     vllm::OPTIONS,
     spellings::OPTIONS,
 ];

@@ -7,8 +7,8 @@ use inferno_gguf::Metadata;
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::{Map, Value};
 
-use crate::Error;
 use crate::cli::input::{STDIN_PATH, read_conversation, read_file};
+use crate::{Error, InputError};
 
 /// The roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
@@ -102,15 +102,15 @@ impl ChatInput {
 
     /// Checks that the messages are ones that models are trained with, so that the template cannot ignore one.
     ///
-    /// **Errors**: [`Error::NoMessages`]; [`Error::UnknownRole`].
+    /// **Errors**: [`InputError::NoMessages`]; [`InputError::UnknownRole`].
     pub(crate) fn check_messages(&self) -> Result<(), Error> {
         if self.request.messages.is_empty() {
-            return Err(Error::NoMessages);
+            return Err(Error::Input(InputError::NoMessages));
         }
         for (index, message) in self.request.messages.iter().enumerate() {
             let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
             if !ROLES.contains(&role) {
-                return Err(Error::UnknownRole { index, role: role.to_owned() });
+                return Err(Error::Input(InputError::UnknownRole { index, role: role.to_owned() }));
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::bench::BenchError;
 use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetServer, measure};
 use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
@@ -108,10 +109,10 @@ impl BenchServeArgs {
         let report = report?;
         self.output.print(&report, || report.json())?;
         match report.rounds.iter().all(|round| round.completed.is_empty()) {
-            true => Err(Failure::from(crate::Error::ServerNotMeasured {
+            true => Err(Failure::from(crate::Error::Bench(BenchError::ServerNotMeasured {
                 url: self.url,
                 cause: "every request failed".to_owned(),
-            })),
+            }))),
             false => Ok(()),
         }
     }

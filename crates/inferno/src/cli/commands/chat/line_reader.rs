@@ -14,9 +14,9 @@ use rustyline::{
 
 use super::commands::is_open_block;
 use super::completion::CommandCompleter;
-use crate::Error;
 use crate::cli::input::into_text;
 use crate::cli::terminal::note::print_note;
+use crate::{Error, InputError};
 
 const PROMPT: &str = "> ";
 const CONTINUATION_PROMPT: &str = ". ";
@@ -68,7 +68,9 @@ fn piped_line(input: &mut impl BufRead) -> Result<Option<String>, Error> {
         if bounded.read_until(b'\n', &mut bytes).map_err(Error::Stdin)? == 0 {
             return Ok(None);
         }
-        let too_long = || Error::InputTooLong { input: name.to_owned(), max_bytes: MAX_LINE_BYTES };
+        let too_long = || {
+            Error::Input(InputError::TooLong { input: name.to_owned(), max_bytes: MAX_LINE_BYTES })
+        };
         room = room.checked_sub(bytes.len() as u64).ok_or_else(too_long)?;
         let mut line = into_text(bytes, name)?;
         let end = line.strip_suffix('\n').unwrap_or(&line);
@@ -229,13 +231,16 @@ mod tests {
     #[test]
     fn a_line_that_is_not_utf8_is_rejected() {
         let rejected = piped_line(&mut &b"Hi \xff\n"[..]);
-        assert!(matches!(rejected, Err(Error::InvalidUtf8 { offset: 3, .. })), "{rejected:?}");
+        assert!(
+            matches!(rejected, Err(Error::Input(InputError::InvalidUtf8 { offset: 3, .. }))),
+            "{rejected:?}"
+        );
     }
 
     #[test]
     fn an_endless_line_is_rejected() {
         let mut endless = io::BufReader::new(io::repeat(0));
         let rejected = piped_line(&mut endless);
-        assert!(matches!(rejected, Err(Error::InputTooLong { .. })), "{rejected:?}");
+        assert!(matches!(rejected, Err(Error::Input(InputError::TooLong { .. }))), "{rejected:?}");
     }
 }

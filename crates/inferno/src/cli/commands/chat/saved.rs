@@ -10,9 +10,9 @@ use inferno_engine::PrivateFile;
 use serde::{Deserialize, Serialize};
 
 use super::history::{ChatHistory, HistoryMessage, MessageRole};
-use crate::Error;
 use crate::cli::input::read_file;
 use crate::output_file::{ensure_creatable, replaceable};
+use crate::{Error, InputError, OutputError};
 
 const SAVED_BY: &str = "inferno chat";
 
@@ -29,11 +29,11 @@ struct SavedConversation {
 
 /// Saves a conversation atomically. On Unix, only the owner may read the file.
 ///
-/// **Errors**: [`Error::ConversationNotReplaced`] if the file contains something else; a failed write.
+/// **Errors**: [`OutputError::NotAConversation`] if the file contains something else; a failed write.
 pub(super) fn save(path: &Path, model: &str, conversation: &ChatHistory) -> Result<(), Error> {
     let target = replaceable(path, true)?;
     if target.exists() && !is_replaceable(&target) {
-        return Err(Error::ConversationNotReplaced { path: path.to_owned() });
+        return Err(Error::Output(OutputError::NotAConversation { path: path.to_owned() }));
     }
     ensure_creatable(&target)?;
     let failed = |error| Error::io(path, error);
@@ -50,18 +50,20 @@ pub(super) fn save(path: &Path, model: &str, conversation: &ChatHistory) -> Resu
 
 /// Loads a conversation, and the name of its model if the file contains it.
 ///
-/// **Errors**: an unreadable file; [`Error::InvalidJson`]; [`Error::UnexpectedRole`].
+/// **Errors**: an unreadable file; [`InputError::InvalidJson`]; [`InputError::UnexpectedRole`].
 pub(super) fn load(path: &Path) -> Result<(ChatHistory, Option<String>), Error> {
     let text = read_file(path)?;
-    let saved: SavedConversation = serde_json::from_str(&text)
-        .map_err(|source| Error::InvalidJson { input: path.display().to_string(), source })?;
-    let conversation =
-        ChatHistory::from_messages(saved.messages).map_err(|mistake| Error::UnexpectedRole {
+    let saved: SavedConversation = serde_json::from_str(&text).map_err(|source| {
+        Error::Input(InputError::InvalidJson { input: path.display().to_string(), source })
+    })?;
+    let conversation = ChatHistory::from_messages(saved.messages).map_err(|mistake| {
+        Error::Input(InputError::UnexpectedRole {
             input: path.display().to_string(),
             index: mistake.index,
             expected: mistake.expected.name(),
             found: mistake.found.map(MessageRole::name),
-        })?;
+        })
+    })?;
     Ok((conversation, saved.model))
 }
 
@@ -114,7 +116,10 @@ mod tests {
         let notes = r#"{"messages": [{"role": "user", "content": "not ours"}]}"#;
         fs::write(&path, notes).unwrap();
         let rejected = save(&path, "Ember", &conversation());
-        assert!(matches!(rejected, Err(Error::ConversationNotReplaced { .. })), "{rejected:?}");
+        assert!(
+            matches!(rejected, Err(Error::Output(OutputError::NotAConversation { .. }))),
+            "{rejected:?}"
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), notes);
 
         fs::write(&path, "").unwrap();
@@ -123,7 +128,10 @@ mod tests {
         assert_eq!(load(&path).unwrap().0, conversation());
 
         let rejected = save(folder.path(), "Ember", &conversation());
-        assert!(matches!(rejected, Err(Error::OutputNotFile { .. })), "{rejected:?}");
+        assert!(
+            matches!(rejected, Err(Error::Output(OutputError::NotFile { .. }))),
+            "{rejected:?}"
+        );
     }
 
     #[test]

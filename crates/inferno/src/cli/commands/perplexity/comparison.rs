@@ -19,6 +19,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::progress::DelayedBar;
+use crate::evaluation::EvaluationError;
 use crate::free_memory::free_bytes;
 use crate::output_file::{
     ensure_creatable, ensure_named, ensure_not_input, ensure_not_read, replaceable,
@@ -135,7 +136,7 @@ impl<'a> Comparison<'a> {
         let of_base = self.windows(&base.tokenizer()?, &text, window);
         let text = self.windows(&tokenizer, &text, window);
         if of_base != text {
-            return Err(Error::OtherVocabulary.into());
+            return Err(Error::Evaluation(EvaluationError::OtherVocabulary).into());
         }
         ensure_room_for_both(&model, &base)?;
         let mut base = with_loading_bar(&base, |on_progress| base.runner(on_progress))?;
@@ -170,13 +171,15 @@ impl<'a> Comparison<'a> {
 
 /// Checks that there is memory for two models at once.
 ///
-/// **Errors**: [`Error::TwoModelsTooLarge`].
+/// **Errors**: [`EvaluationError::TwoModelsTooLarge`].
 fn ensure_room_for_both(model: &Model, base: &Model) -> Result<(), Error> {
     let needed_bytes = model.estimate()?.footprint.total_bytes() as u64
         + base.estimate()?.footprint.total_bytes() as u64;
     let free_bytes = free_bytes();
     match needed_bytes > free_bytes {
-        true => Err(Error::TwoModelsTooLarge { needed_bytes, free_bytes }),
+        true => {
+            Err(Error::Evaluation(EvaluationError::TwoModelsTooLarge { needed_bytes, free_bytes }))
+        }
         false => Ok(()),
     }
 }

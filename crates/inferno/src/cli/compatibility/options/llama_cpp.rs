@@ -323,6 +323,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     // llama-embedding
     (&["-p", "--prompt"], &["embed"], Argument),
     (&["--output"], &["embed"], SameAs("--format")),
+    (&["--output-file"], &["embed"], Advice("use > FILE to write the result to a file")),
     (
         &["--embd-normalize"],
         &["embed"],

@@ -98,6 +98,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         Advice("use the sampling options, for example --temperature 0.7"),
     ),
     (&["--num-speculative-tokens"], &[], SameAs("--speculate")),
+    (&["--speculative-model"], &[], SameAs("--draft-model")),
+    (&["--override-pooler-config", "--pooler-config"], SERVING, Advice("use --pooling TYPE")),
     (
         &["--speculative-config"],
         SERVING,

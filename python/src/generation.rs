@@ -9,6 +9,7 @@ use inferno::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
 
 use crate::arguments::{Json, OneOrMore, TopK, keyword_arguments};
 use crate::errors::{engine_exception, exception, invalid};
@@ -104,7 +105,7 @@ impl GenerationArguments {
         model: &LoadedModel,
     ) -> PyResult<Option<Box<dyn TokenConstraint>>> {
         let formats = [
-            self.json_schema.take().map(|schema| OutputFormat::JsonSchema(schema.0)),
+            self.json_schema.take().map(schema).transpose()?.map(OutputFormat::JsonSchema),
             self.regex.take().map(OutputFormat::Regex),
             self.grammar.take().map(OutputFormat::Lark),
             self.choice.take().map(OutputFormat::Choice),
@@ -115,6 +116,17 @@ impl GenerationArguments {
             return Err(invalid("pass only one of json_schema, regex, grammar and choice"));
         }
         py.detach(|| model.constraint(&format)).map_err(|error| exception(&error))
+    }
+}
+
+/// The schema, also if it is the text of one.
+///
+/// **Errors**: a text that is not JSON.
+fn schema(Json(schema): Json) -> PyResult<Value> {
+    match schema {
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|error| invalid(format!("json_schema is not valid JSON: {error}"))),
+        schema => Ok(schema),
     }
 }
 

@@ -54,6 +54,9 @@ def test_keys_and_hosts_are_checked(model):
     assert run(app, lambda http: http.get("/v1/models"), headers=headers).status_code == 200
     headers["host"] = "elsewhere"
     assert run(app, lambda http: http.get("/v1/models"), headers=headers).status_code == 403
+    for option in ("api_keys", "allowed_hosts", "allowed_origins"):
+        with pytest.raises(TypeError, match=f"{option} must be a list of strings"):
+            inferno.asgi_app(model, **{option: "secret"})
 
 
 @pytest.mark.parametrize("allow_priority", [False, True])

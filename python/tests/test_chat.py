@@ -85,6 +85,9 @@ def test_invalid_requests_raise_exceptions(model, chat):
         with pytest.raises(inferno.InvalidRequestError, match=message) as raised:
             call("Hello", **options)
         assert raised.value.fields["status"] == 400
+    for options, message in [({"stream": True}, "stream_chat yields its parts"), ({"n": 2}, "n must be 1")]:
+        with pytest.raises(TypeError, match=message):
+            call("Hello", **options)
     with pytest.raises(inferno.ContextLengthError):
         call("Hello " * 2000)
     with pytest.raises(inferno.InvalidRequestError, match="at least one message"):

@@ -95,6 +95,7 @@ def test_output_can_be_constrained(model):
         assert re.search(pattern, model.generate("It is ", seed=1, **options).text)
     text = model.generate("A person: ", json_schema=schema, seed=1, max_tokens=100).text
     assert isinstance(json.loads(text)["age"], int)
+    assert model.generate("A person: ", json_schema=json.dumps(schema), seed=1, max_tokens=100).text == text
 
 
 def test_logits_are_those_that_generation_selects_from(model):
@@ -170,6 +171,9 @@ def test_perplexity_is_that_of_the_command(model, tmp_path):
         ({"stop_token_ids": [1 << 20]}, inferno.InvalidRequestError, "TokenOutOfRange", {"token": 1 << 20}),
         ({"regex": "("}, inferno.InvalidRequestError, "", {}),
         ({"regex": "a", "choice": ["b"]}, inferno.InvalidRequestError, "Argument", {}),
+        ({"choice": []}, inferno.InvalidRequestError, "", {}),
+        ({"json_schema": [1]}, inferno.InvalidRequestError, "", {}),
+        ({"json_schema": "person.json"}, inferno.InvalidRequestError, "Argument", {}),
         ({"timeout": -1}, inferno.InvalidRequestError, "Argument", {}),
         ({"max_tokens": -1}, inferno.InvalidRequestError, "Argument", {}),
         ({"seed": -1}, inferno.InvalidRequestError, "Argument", {}),
@@ -192,6 +196,12 @@ def test_tokens_out_of_range_are_rejected(model, token):
     for call in (model.generate, model.embed, model.logits, model.detokenize, model.session().generate):
         with pytest.raises(inferno.InvalidRequestError, match="token ids must be from 0 to 4294967295"):
             call([token])
+
+
+@pytest.mark.parametrize("prompt", [b"Once", bytearray(b"Once"), None, 7])
+def test_prompts_of_other_types_are_rejected(model, prompt):
+    with pytest.raises(TypeError, match="a prompt is a text or a list of token ids, not"):
+        model.generate(prompt)
 
 
 def test_a_top_k_of_minus_1_selects_from_all_tokens(model):

@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::answer_grammar::{lark_of_arguments, lark_of_text};
 use crate::gbnf;
 use crate::json_schema::{Enforcement, reduce};
@@ -44,11 +46,8 @@ pub(crate) fn compile_enforceable<T>(
             Err(error) => return Err(Box::new(Failed { options, error })),
         }
     }
-    // Without its type, the schema would accept anything. Those of tools are often written by others than the caller.
-    if let OutputFormat::JsonSchema(schema) = &options.format
-        && let Some(found) = reduce(schema, Enforcement::Structure).unknown_type
-    {
-        return Err(Box::new(Failed { options, error: GrammarError(found) }));
+    if let Some(problem) = problem_of(&options.format) {
+        return Err(Box::new(Failed { options, error: GrammarError(problem) }));
     }
     let options = &options;
     let mut levels = Levels::of(options);
@@ -75,6 +74,23 @@ pub(crate) fn compile_enforceable<T>(
             };
             attempt(&mut levels, options, grammars);
         }
+    }
+}
+
+/// Why a format cannot be meant; `None` if it can.
+fn problem_of(format: &OutputFormat) -> Option<String> {
+    match format {
+        // Without its type, the schema would accept anything. Those of tools are often written by others than the caller.
+        OutputFormat::JsonSchema(schema @ (Value::Object(_) | Value::Bool(_))) => {
+            reduce(schema, Enforcement::Structure).unknown_type
+        }
+        OutputFormat::JsonSchema(_) => {
+            Some("a JSON schema must be an object, such as {\"type\": \"object\"}".to_owned())
+        }
+        OutputFormat::Choice(texts) if texts.is_empty() => {
+            Some("there must be at least one choice".to_owned())
+        }
+        _ => None,
     }
 }
 

@@ -99,9 +99,15 @@ impl CacheEventPublisher {
     /// **Errors**: an endpoint that cannot be bound.
     pub(crate) async fn bind(options: &CacheEventOptions) -> Result<Option<Self>, ServerError> {
         if !options.enable_kv_cache_events || options.publisher == Protocol::Null {
+            if !options.enable_kv_cache_events && *options != CacheEventOptions::default() {
+                tracing::warn!(
+                    "cache events are not published: enable_kv_cache_events is not true"
+                );
+            }
             return Ok(None);
         }
         let subscribers = bind(&options.endpoint).await?;
+        announce(&subscribers);
         let replays = match &options.replay_endpoint {
             Some(endpoint) => Some(bind(endpoint).await?),
             None => None,
@@ -133,6 +139,18 @@ impl CacheEventPublisher {
         }));
         tasks.spawn(published.publish_all(events, engine.snapshot().block_tokens));
         tasks
+    }
+}
+
+/// Logs where events can be subscribed to.
+fn announce(subscribers: &TcpListener) {
+    let Ok(address) = subscribers.local_addr() else { return };
+    tracing::info!(%address, "publishing cache events");
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            %address,
+            "cache events contain the tokens of prompts, and everyone who reaches this address can read them"
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Union
 from urllib.parse import quote
@@ -69,7 +70,7 @@ class AsgiApp:
 
 
 def asgi_app(
-    model: Model | None = None,
+    model: Model | str | os.PathLike[str] | None = None,
     *,
     api_keys: Sequence[str] = (),
     allowed_hosts: Sequence[str] = ("*",),
@@ -79,7 +80,7 @@ def asgi_app(
 ) -> AsgiApp:
     """Returns an ASGI application with the routes of `inferno serve`, such as `/v1/chat/completions` and `/metrics`.
 
-    Any ASGI server can run it, and any framework can mount it. A client that disconnects cancels its request.
+    `model` is a `Model`, or what one is created from. Any ASGI server can run it, and any framework can mount it. A client that disconnects cancels its request.
     `allowed_hosts` are the accepted values of the `Host` header, `allowed_origins` the web origins that may call from a
     browser, in addition to those on this machine. With `allow_priority`, requests are scheduled by their field `priority`,
     which is ignored otherwise.
@@ -87,15 +88,23 @@ def asgi_app(
     >>> import inferno
     >>> app = inferno.asgi_app(inferno.Model(), api_keys=["secret"])  # uvicorn module:app
     """
-    model = Model() if model is None else model
+    if not isinstance(model, Model):
+        model = Model(model)
     server = model._model.server(
-        api_keys=list(api_keys),
-        allowed_hosts=list(allowed_hosts),
-        allowed_origins=list(allowed_origins),
+        api_keys=_strings("api_keys", api_keys),
+        allowed_hosts=_strings("allowed_hosts", allowed_hosts),
+        allowed_origins=_strings("allowed_origins", allowed_origins),
         strict_fields=strict_fields,
         allow_priority=allow_priority,
     )
     return AsgiApp(lambda *request: read_async(server.request(*request)), server.max_body_bytes)
+
+
+def _strings(name: str, values: Sequence[str]) -> list[str]:
+    # The letters of a string would be strings, too.
+    if isinstance(values, str):
+        raise TypeError(f"{name} must be a list of strings, not one string")
+    return list(values)
 
 
 def _target(scope: Scope) -> str:

@@ -82,6 +82,10 @@ def request_body(
     options: Mapping[str, Any],
 ) -> bytes:
     """Returns the body of a request. `options` are further fields of OpenAI's API."""
+    if "stream" in options:
+        raise TypeError("stream is not an option: chat returns a whole answer, and stream_chat yields its parts")
+    if options.get("n", 1) != 1:
+        raise TypeError("n must be 1: an answer has one choice")
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     body: dict[str, Any] = {"messages": list(messages), **options}

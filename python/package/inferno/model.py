@@ -189,6 +189,8 @@ class Model:
     def _prompt(self, prompt: Prompt) -> list[int]:
         if isinstance(prompt, str):
             return self._model.tokenize_prompt(prompt)
+        if isinstance(prompt, (bytes, bytearray, memoryview)):
+            raise TypeError("a prompt is a text or a list of token ids, not bytes")
         return list(prompt)
 
     def chat(
@@ -338,7 +340,11 @@ class Model:
 
 def is_prompt(value: Any) -> bool:
     """Whether it is one prompt, not a list of them. An empty list is a list of no prompts."""
-    return isinstance(value, str) or (len(value) > 0 and isinstance(value[0], int))
+    if isinstance(value, str):
+        return True
+    if not hasattr(value, "__len__"):
+        raise TypeError(f"a prompt is a text or a list of token ids, not {type(value).__name__}")
+    return len(value) > 0 and hasattr(value[0], "__index__")
 
 
 def _values(stream: _inferno.ValueStream) -> bytes:

@@ -88,7 +88,7 @@ class SamplingOptions(TypedDict, total=False):
     ignore_eos: bool
     include_stop_str_in_output: bool
     skip_special_tokens: bool
-    json_schema: Mapping[str, Any]
+    json_schema: Mapping[str, Any] | str
     """Generate a JSON value that matches this schema."""
     regex: str
     """Generate text that fully matches this regular expression."""

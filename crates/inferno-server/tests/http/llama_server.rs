@@ -173,6 +173,9 @@ fn schemas_and_grammars_constrain_the_answer() {
     let grammar = json!({"prompt": "So", "grammar": "start: \"yes\" | \"no\"", "n_predict": 20});
     let answer = complete(grammar.clone());
     assert!(["yes", "no"].contains(&answer["content"].as_str().unwrap()), "{answer}");
+    let text = json!({"prompt": "So", "json_schema": "schema.json"});
+    let error = post(shared(), PATH, &text).error(400);
+    assert!(error["message"].as_str().unwrap().contains("must be an object"), "{error}");
     let both = with(grammar, json!({"json_schema": schema}));
     assert_eq!(post(shared(), PATH, &both).error(400)["param"], "grammar");
     let wrong = json!({"prompt": "So", "grammar": "start: ("});

@@ -37,8 +37,7 @@ pub enum OutputError {
     },
     /// The output contains something else than the answers of a batch.
     #[error(
-        "line {line} of {} is not the answer to request {line} of the input; choose another name for the output, or delete \
-         the file to answer all requests again",
+        "line {line} of {} is not the answer to request {line} of the input; choose another name for the output",
         path.display()
     )]
     OtherBatch {

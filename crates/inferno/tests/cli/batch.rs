@@ -253,7 +253,11 @@ fn the_output_of_another_input_is_left_unchanged() {
         assert_eq!((failed.code, &output(folder.path())), (Some(1), found));
     }
     let failed = batch(folder.path(), &["in.jsonl", "in.jsonl"]).outcome();
-    assert!(failed.stderr.contains("line 1 of in.jsonl is not the answer"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("in.jsonl is also an input of this command"),
+        "{}",
+        failed.stderr
+    );
 }
 
 #[test]

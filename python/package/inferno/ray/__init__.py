@@ -1,6 +1,6 @@
 """inferno on Ray: replicas behind one address with Ray Serve, and offline inference with Ray Data.
 
-Requires `ray`, which `pip install 'inferno-llm[ray]'` installs.
+Requires `ray`, which `pip install './python[ray]'` in a clone installs.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::DelayedBar;
-use crate::output_file::ensure_creatable;
+use crate::output_file::{ensure_creatable, ensure_not_read};
 use crate::plural::count;
 
 /// Requests that are prepared at least while others are computed.
@@ -160,6 +160,9 @@ fn open_output(
     let BatchStream::File(path) = output else {
         return Ok((Box::new(io::stdout().lock()), BatchCounts::default()));
     };
+    if let BatchStream::File(input) = input {
+        ensure_not_read([input], path)?;
+    }
     if !path.exists() {
         ensure_creatable(path)?;
     }

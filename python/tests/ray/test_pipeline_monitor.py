@@ -19,5 +19,6 @@ def test_the_monitor_survives_errors_of_ray_and_ends_with_it(monkeypatch) -> Non
     fake = SimpleNamespace(is_initialized=lambda: next(states), wait=wait, exceptions=ray.exceptions)
     monkeypatch.setattr(pipelines, "ray", fake)
     monkeypatch.setattr(pipelines, "_MONITOR_INTERVAL", 0.01)
-    pipelines._monitor([], None, None, threading.Event())
+    addresses = SimpleNamespace(is_used=True)
+    pipelines._monitor([], None, addresses, threading.Event())
     assert len(calls) == 2

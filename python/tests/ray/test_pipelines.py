@@ -64,8 +64,8 @@ def test_each_stage_is_a_process(engine) -> None:
 def test_open_and_later_requests_fail_when_it_is_shut_down(engine) -> None:
     async def shut_down(stopped: Pipeline) -> list[object]:
         requests = [stopped.generate(prompt) for prompt in PROMPTS]
-        requests += [stopped.chat("Tell me a story."), stopped.embed("A story."), respond(app)]
-        requests.append(asyncio.to_thread(stopped.model.generate, "Once"))
+        requests += [stopped.chat("Tell me a story."), stopped.embed("A story.")]
+        requests += [asyncio.to_thread(stopped.model.generate, "Once"), respond(app)]
         tasks = [asyncio.ensure_future(request) for request in requests]
         await asyncio.sleep(2)
         assert not any(task.done() for task in tasks)
@@ -77,17 +77,18 @@ def test_open_and_later_requests_fail_when_it_is_shut_down(engine) -> None:
         for stage in stopped.stages:
             ray.kill(stage)
         found = asyncio.run(shut_down(stopped))
+    assert found.pop() == 503
     assert [type(each) for each in found] == [EngineStoppedError] * len(found)
     for later in (stopped.model.generate, stopped.model.chat, stopped.model.embed):
         with pytest.raises(EngineStoppedError):
             later("Once")
-    with pytest.raises(EngineStoppedError):
-        asyncio.run(respond(app))
+    assert asyncio.run(respond(app)) == 503
     assert stopped.model.name == "ember"
     assert engine.model.generate("Once", max_tokens=1).text
 
 
-async def respond(app) -> None:
+async def respond(app) -> int:
+    """Returns the status of a response."""
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/v1/completions", "headers": headers}
     messages = [{"type": "http.request", "body": b'{"prompt": "Once"}'}]
@@ -95,10 +96,13 @@ async def respond(app) -> None:
     async def receive():
         return messages.pop() if messages else await asyncio.sleep(600)
 
+    sent = []
+
     async def send(message):
-        raise AssertionError(message)
+        sent.append(message)
 
     await app(scope, receive, send)
+    return sent[0]["status"]
 
 
 def is_running(process: int) -> bool:

@@ -98,12 +98,15 @@ impl CacheEventPublisher {
     ///
     /// **Errors**: an endpoint that cannot be bound.
     pub(crate) async fn bind(options: &CacheEventOptions) -> Result<Option<Self>, ServerError> {
-        if !options.enable_kv_cache_events || options.publisher == Protocol::Null {
-            if !options.enable_kv_cache_events && *options != CacheEventOptions::default() {
+        if !options.enable_kv_cache_events {
+            if *options != CacheEventOptions::default() {
                 tracing::warn!(
                     "cache events are not published: enable_kv_cache_events is not true"
                 );
             }
+            return Ok(None);
+        }
+        if options.publisher == Protocol::Null {
             return Ok(None);
         }
         let subscribers = bind(&options.endpoint).await?;

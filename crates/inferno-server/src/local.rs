@@ -163,10 +163,9 @@ impl LocalServer {
         &self.engine
     }
 
-    /// Returns [`EngineError::ModelFileChanged`] if the model's file was overwritten after it was loaded: all requests fail then.
-    pub fn model_file_error(&self) -> Option<EngineError> {
-        let changed = self.app.loaded()?.file.watch.check();
-        changed.err().map(EngineError::ModelFileChanged)
+    /// Returns why no request can succeed any more, as [`ModelWatch::failure`](crate::ModelWatch::failure) does.
+    pub fn failure(&self) -> Option<EngineError> {
+        self.app.loaded()?.watch().failure()
     }
 
     /// Returns the maximum size of a request's body in bytes.

@@ -7,10 +7,10 @@ use inferno_chat::{ChatTemplate, GrammarCompiler, OutputFormat, RerankTemplate};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::{TokenConstraint, Tokenizer};
 
-use crate::ModelFile;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
 use crate::time::unix_seconds;
+use crate::{ModelFile, ModelWatch};
 
 /// A loaded model with its engine, names, template and defaults.
 pub struct ServedModel {
@@ -67,6 +67,11 @@ impl ServedModel {
             reasoning_budget: None,
             created: unix_seconds(),
         }
+    }
+
+    /// Returns what notices that the model can answer no more requests.
+    pub fn watch(&self) -> ModelWatch {
+        ModelWatch::new(self.handle.clone(), self.file.watch.clone())
     }
 
     /// Answers requests for any model name, instead of only its own names.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use axum::http::StatusCode;
+use inferno_engine::EngineError;
 use tokio::sync::watch;
 
 use crate::errors::{ApiError, shortened};
@@ -104,9 +105,11 @@ impl App {
         match self.loaded() {
             _ if self.is_draining.load(Ordering::Relaxed) => Readiness::Draining,
             None => Readiness::Loading,
-            Some(model) if !model.handle.is_alive() => Readiness::Dead,
-            Some(model) if model.file.watch.check().is_err() => Readiness::ModelFileChanged,
-            Some(_) => Readiness::Ready,
+            Some(model) => match model.watch().failure() {
+                None => Readiness::Ready,
+                Some(EngineError::ModelFileChanged(_)) => Readiness::ModelFileChanged,
+                Some(_) => Readiness::Dead,
+            },
         }
     }
 

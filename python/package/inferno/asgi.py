@@ -91,17 +91,17 @@ def asgi_app(
     if not isinstance(model, Model):
         model = Model(model)
     server = model._model.server(
-        api_keys=_strings("api_keys", api_keys),
-        allowed_hosts=_strings("allowed_hosts", allowed_hosts),
-        allowed_origins=_strings("allowed_origins", allowed_origins),
+        api_keys=strings("api_keys", api_keys),
+        allowed_hosts=strings("allowed_hosts", allowed_hosts),
+        allowed_origins=strings("allowed_origins", allowed_origins),
         strict_fields=strict_fields,
         allow_priority=allow_priority,
     )
     return AsgiApp(lambda *request: read_async(server.request(*request)), server.max_body_bytes)
 
 
-def _strings(name: str, values: Sequence[str]) -> list[str]:
-    # The letters of a string would be strings, too.
+def strings(name: str, values: Sequence[str]) -> list[str]:
+    """Returns the strings of an option. One string is an error: its letters would be strings, too."""
     if isinstance(values, str):
         raise TypeError(f"{name} must be a list of strings, not one string")
     return list(values)

@@ -291,3 +291,9 @@ def test_arguments_are_checked():
     assert isinstance(app(arguments), serve.Application)
     with pytest.raises(ValueError, match="contxt"):
         ServeArguments.model_validate({"contxt": "512"})
+
+
+@pytest.mark.parametrize("option", ["api_keys", "allowed_hosts", "allowed_origins"])
+def test_a_string_is_no_list_of_strings(option) -> None:
+    with pytest.raises(TypeError, match=f"{option} must be a list of strings"):
+        serve_app(**{option: "secret"})

@@ -132,20 +132,20 @@ impl Stage for RemoteStage {
             Err(error) => error,
         };
         let timeout = link.addresses.recovery_timeout;
-        let is_lost = matches!(error, StageError::Lost { .. });
-        if lost_since.elapsed() < timeout {
+        let has_time = lost_since.elapsed() < timeout;
+        match error {
+            StageError::Lost { .. } if has_time => Ok(false),
+            StageError::Lost { address, .. } => {
+                Err(StageError::NotRecovered { address, seconds: timeout.as_secs() }.into())
+            }
             // A process that answers may still compute for the connection that was lost, whose cache occupies its memory, or
             // its address may not be announced yet.
-            if !is_lost {
+            _ if has_time => {
                 link.next_attempt = Instant::now() + REJECTED_PAUSE;
+                Ok(false)
             }
-            return Ok(false);
+            error => Err(error.into()),
         }
-        if !is_lost {
-            return Err(error.into());
-        }
-        let (address, seconds) = (link.address.clone(), timeout.as_secs());
-        Err(StageError::NotRecovered { address, seconds }.into())
     }
 
     fn submit(

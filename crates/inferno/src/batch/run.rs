@@ -7,7 +7,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use inferno_engine::EngineError;
 use inferno_server::{CompleteResponse, LocalServer, ServerError};
 
 use super::answers::{Answer, OrderedAnswers};
@@ -134,8 +133,10 @@ impl Loop<'_> {
             }
             Event::Answer { place, answer } => {
                 // A request that was not computed for one of these reasons can be answered by the next run.
-                if answer.failure.is_some() {
-                    self.check_server()?;
+                if answer.failure.is_some()
+                    && let Some(error) = self.run.server.failure()
+                {
+                    return Err(error.into());
                 }
                 self.num_in_flight -= 1;
                 let reports = &mut self.progress.reports;
@@ -144,15 +145,6 @@ impl Loop<'_> {
             }
         }
         Ok(())
-    }
-
-    /// **Errors**: an engine that has stopped, a model file that was overwritten.
-    fn check_server(&self) -> Result<(), Error> {
-        let server = self.run.server;
-        if !server.engine().is_alive() {
-            return Err(EngineError::EngineStopped.into());
-        }
-        server.model_file_error().map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn start(&mut self, request: BatchRequest) {

@@ -10,6 +10,7 @@ from ray.serve import Application
 from ray.serve.config import RequestRouterConfig
 from typing_extensions import Unpack
 
+from ..asgi import strings
 from ..options import LoadOptions
 from .ingress import Ingress
 from .replica import Replica
@@ -60,9 +61,9 @@ def serve_app(
     if device is not None:
         model_options["device"] = device
     server_options = {
-        "api_keys": list(api_keys),
-        "allowed_hosts": list(allowed_hosts),
-        "allowed_origins": list(allowed_origins),
+        "api_keys": strings("api_keys", api_keys),
+        "allowed_hosts": strings("allowed_hosts", allowed_hosts),
+        "allowed_origins": strings("allowed_origins", allowed_origins),
         "strict_fields": strict_fields,
         "allow_priority": allow_priority,
     }

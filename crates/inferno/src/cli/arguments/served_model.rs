@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::ValueEnum;
 use inferno_chat::ChatTemplate;
 use inferno_chat::RerankTemplate;
-use inferno_engine::{EngineHandle, EngineOptions};
+use inferno_engine::EngineOptions;
 
 use super::pooling::{PoolingArg, check_pooling};
-use inferno_gguf::{FileWatch, Gguf};
+use inferno_gguf::Gguf;
 use inferno_server::{ModelFile, ServedModel};
 
 use crate::cli::arguments::compute::ComputeArgs;
@@ -193,17 +193,6 @@ impl ServedModelArgs {
         prepared: PreparedModel,
         options: EngineOptions,
     ) -> Result<ServedModel, Error> {
-        Ok(self.load_with_handle(prepared, options)?.0)
-    }
-
-    /// As [`load`](Self::load), but also returns a handle of the engine.
-    ///
-    /// **Errors**: as [`load`](Self::load).
-    pub(crate) fn load_with_handle(
-        &self,
-        prepared: PreparedModel,
-        options: EngineOptions,
-    ) -> Result<(ServedModel, EngineHandle), Error> {
         let PreparedModel { model, template } = prepared;
         let checkpoint = model.checkpoint();
         let sampling = self.sampling.params(checkpoint.metadata())?;
@@ -215,9 +204,7 @@ impl ServedModelArgs {
             None => loaded.pooling()?,
         };
         check_pooling(pooling, &loaded)?;
-        let engine = loaded.engine(options)?;
-        let handle = engine.handle();
-        let served = ServedModel::new(engine, self.names(checkpoint))
+        let served = ServedModel::new(loaded.engine(options)?, self.names(checkpoint))
             .with_sampling(sampling)
             .with_pooling(pooling)
             .with_rerank_template(RerankTemplate::from_metadata(checkpoint.metadata())?)
@@ -231,11 +218,10 @@ impl ServedModelArgs {
             }
             None => served,
         };
-        let served = match self.accepts_any_name() {
+        Ok(match self.accepts_any_name() {
             true => served.with_any_name(),
             false => served,
-        };
-        Ok((served, handle))
+        })
     }
 
     /// Returns whether requests may use any model name: clients often have one built in.
@@ -269,11 +255,6 @@ pub(crate) struct PreparedModel {
 }
 
 impl PreparedModel {
-    /// Returns what detects changes of the model's file.
-    pub(crate) fn watch(&self) -> FileWatch {
-        self.model.checkpoint().watch()
-    }
-
     /// Whether the model generates text.
     pub(crate) fn generates_text(&self) -> bool {
         self.model.check_generates().is_ok()

@@ -17,7 +17,6 @@ use crate::cli::arguments::served_model::{PreparedModel, ServedModelArgs};
 use crate::cli::arguments::values::{number_in, positive};
 use crate::cli::failure::Failure;
 use crate::output_file::ensure_creatable;
-use engine_watch::EngineWatch;
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP
@@ -128,8 +127,7 @@ impl ServeArgs {
 
     /// Loads the model, and the prefix cache from its file, and watches the engine.
     fn load(&self, model: PreparedModel) -> Result<ServedModel, Error> {
-        let file = model.watch();
-        let (served, engine) = self.model.load_with_handle(
+        let served = self.model.load(
             model,
             EngineOptions {
                 max_num_waiting: self.max_num_waiting,
@@ -141,7 +139,7 @@ impl ServeArgs {
             Some(path) => served.with_prefix_cache_file(path.clone()).map_err(|error| *error)?,
             None => served,
         };
-        let watching = EngineWatch { engine, file }.start();
+        let watching = engine_watch::start(served.watch());
         watching.map_err(|error| Error::from(ServerError::Runtime(error)))?;
         Ok(served)
     }

@@ -5,9 +5,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use inferno_engine::{EngineError, EngineHandle};
-use inferno_gguf::FileWatch;
-use inferno_server::print_line;
+use inferno_server::{ModelWatch, print_line};
 
 use crate::cli::failure::EXIT_FAILURE;
 
@@ -16,50 +14,37 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Time from a failure to the end of the process, in which clients and probes of `/health` receive the reason.
 const GRACE_PERIOD: Duration = Duration::from_secs(10);
 
-/// Watches for failures that only a restart repairs: an engine that has stopped, a model file that was overwritten.
-pub(super) struct EngineWatch {
-    pub(super) engine: EngineHandle,
-    pub(super) file: FileWatch,
-}
-
-impl EngineWatch {
-    /// Ends the process with a failure some seconds after the engine has failed, so that a supervisor restarts it.
-    ///
-    /// **Errors**: no thread available.
-    pub(super) fn start(self) -> io::Result<()> {
-        let watch = move || {
-            let failure = loop {
-                if self.engine.is_draining() {
-                    return;
-                }
-                match self.failure() {
-                    Some(failure) => break failure,
-                    None => thread::sleep(INTERVAL),
-                }
-            };
-            let seconds = GRACE_PERIOD.as_secs();
-            print_line(&format!("error: {failure}; the server exits in {seconds} seconds"));
-            thread::sleep(GRACE_PERIOD);
-            // A server that was told to stop in the meantime ends in order.
-            if !self.engine.is_draining() {
-                process::exit(EXIT_FAILURE.into());
+/// Ends the process with a failure some seconds after the model has failed for good, so that a supervisor restarts it.
+///
+/// **Errors**: no thread available.
+pub(super) fn start(model: ModelWatch) -> io::Result<()> {
+    let watch = move || {
+        let failure = loop {
+            if model.is_draining() {
+                return;
+            }
+            match model.failure() {
+                Some(failure) => break failure,
+                None => thread::sleep(INTERVAL),
             }
         };
-        thread::Builder::new().name("inferno-watch".to_owned()).spawn(watch)?;
-        Ok(())
-    }
-
-    /// Returns why no request can succeed any more, as `/health` reports it.
-    fn failure(&self) -> Option<EngineError> {
-        match self.engine.is_alive() {
-            true => self.file.check().err().map(EngineError::ModelFileChanged),
-            false => Some(EngineError::EngineStopped),
+        let seconds = GRACE_PERIOD.as_secs();
+        print_line(&format!("error: {failure}; the server exits in {seconds} seconds"));
+        thread::sleep(GRACE_PERIOD);
+        // A server that drains exits by itself.
+        if !model.is_draining() {
+            process::exit(EXIT_FAILURE.into());
         }
-    }
+    };
+    thread::Builder::new().name("inferno-watch".to_owned()).spawn(watch)?;
+    Ok(())
 }
 
 #[cfg(all(test, feature = "embedded-model"))]
 mod tests {
+    use inferno_engine::EngineError;
+    use inferno_gguf::FileWatch;
+
     use super::*;
     use crate::{EngineOptions, Model};
 
@@ -67,7 +52,7 @@ mod tests {
     fn an_engine_that_has_stopped_is_a_failure() {
         let model = Model::embedded().and_then(|model| model.load()).expect("a model");
         let engine = model.engine(EngineOptions::default()).expect("an engine");
-        let watch = EngineWatch { engine: engine.handle(), file: FileWatch::default() };
+        let watch = ModelWatch::new(engine.handle(), FileWatch::default());
         assert!(watch.failure().is_none());
         engine.shut_down();
         assert!(matches!(watch.failure(), Some(EngineError::EngineStopped)));

@@ -33,6 +33,17 @@ def test_generations_are_those_of_transformers(model, story):
     assert completion.usage.prompt_tokens == len(story["prompt_tokens"])
 
 
+def test_a_closed_model_serves_no_more_requests():
+    with inferno.Model(context=256) as model:
+        session = model.session()
+    with pytest.raises(inferno.EngineStoppedError, match="the model is closed"):
+        model.generate(PROMPT)
+    assert repr(model) == "<inferno.Model, closed>"
+    model.close()
+    # A session still uses it.
+    assert session.generate(PROMPT, max_tokens=1).usage.completion_tokens == 1
+
+
 def test_logits_and_perplexity_are_those_of_transformers():
     """A small model with random weights, computed in float32."""
     fixtures = Path(__file__).parents[2] / "crates/inferno/tests/fixtures"

@@ -28,6 +28,7 @@ mod self_check;
 mod template;
 mod timing;
 mod tuning;
+mod wait;
 
 pub use adapter::{AdapterKind, GpuAdapter};
 pub use backend::{GpuBackend, GpuCounters};

@@ -3,11 +3,13 @@
 pub(crate) mod allocation;
 pub(crate) mod batch;
 pub(crate) mod buffer;
+mod download;
 pub(crate) mod kv_cache;
 pub(crate) mod routing;
 pub(crate) mod staging;
 pub(crate) mod state;
 pub(crate) mod table;
+mod upload;
 pub(crate) mod weight;
 
 use std::ops::Range;

@@ -35,6 +35,8 @@ pub(crate) struct App {
 pub(crate) enum Readiness {
     Loading,
     Ready,
+    /// Requests are accepted, and wait for a stage in another process.
+    WaitingForStage,
     Draining,
     Dead,
     ModelFileChanged,
@@ -106,6 +108,7 @@ impl App {
             _ if self.is_draining.load(Ordering::Relaxed) => Readiness::Draining,
             None => Readiness::Loading,
             Some(model) => match model.watch().failure() {
+                None if model.handle.snapshot().is_stage_lost => Readiness::WaitingForStage,
                 None => Readiness::Ready,
                 Some(EngineError::ModelFileChanged(_)) => Readiness::ModelFileChanged,
                 Some(_) => Readiness::Dead,

@@ -38,7 +38,7 @@ impl BatchCounts {
     fn add(&mut self, failure: Option<RequestFailure>) {
         self.num_requests += 1;
         if let Some(failure) = failure {
-            self.failures.add(failure);
+            self.failures.add(self.num_requests, failure);
         }
     }
 }

@@ -6,21 +6,24 @@ mod description;
 mod division;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod loading;
+mod part;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use inferno_backend::{Backend, ObservedBackend, PassObserver, ReferenceBackend};
+use inferno_backend::{ObservedBackend, PassObserver, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
-use inferno_engine::{Fingerprint, ModelRunner, Runner, StageModel};
+use inferno_engine::{Runner, StageModel};
 use inferno_gguf::Gguf;
-use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, PooledHead, TokenCost};
+use inferno_model::{LoadProgress, ModelSpec};
 
 use crate::bench::{DeviceRoofs, GpuWork};
-use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
 pub use choice::BackendChoice;
 pub use description::{GpuDescription, gpu_named, gpus};
+use loading::{runner_on, stage_on};
+use part::Part;
 
 /// A draft model, which shares a device with the model that it drafts for.
 #[derive(Clone, Copy)]
@@ -117,7 +120,7 @@ impl Device {
 
     /// Loads the weights of `checkpoint` and allocates the KV cache and buffers. A GPU keeps room for a `draft` model.
     ///
-    /// **Errors**: as [`Model::load`].
+    /// **Errors**: as [`Model::load`](inferno_model::Model::load).
     pub(crate) fn runner(
         &self,
         checkpoint: &Gguf,
@@ -193,7 +196,7 @@ impl Device {
 
     /// Loads the weights of `layers` for a process that computes only those.
     ///
-    /// **Errors**: as [`Model::load_stage`]; layers that cannot be separated from the others.
+    /// **Errors**: as [`Model::load_stage`](inferno_model::Model::load_stage); layers that cannot be separated from the others.
     pub(crate) fn stage(
         &self,
         checkpoint: &Gguf,
@@ -343,134 +346,4 @@ pub(crate) fn has_preferred_gpu() -> bool {
     #[cfg(not(feature = "gpu"))]
     let found = false;
     found
-}
-
-fn runner_on<B: Backend>(
-    backend: Arc<B>,
-    checkpoint: &Gguf,
-    options: &LoadOptions,
-    on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Box<dyn Runner>, Error> {
-    let spec = ModelSpec::from_checkpoint(checkpoint)?;
-    let context_length = context_length(&spec, options)?;
-    let runner_options = options.runner(context_length);
-    let cache = spec.cache_layout(runner_options.cache_use(context_length));
-    spec.check_support(&*backend, options.requantize, cache.kv.dtype)?;
-    let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
-    let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-    let head = prediction_head(&model, checkpoint, options, on_progress)?;
-    let runner = ModelRunner::new(model, fingerprint, runner_options)?;
-    let runner = runner.with_pooled_head(PooledHead::load(checkpoint, &spec)?);
-    Ok(Box::new(runner.with_watch(checkpoint.watch()).with_prediction_head(head)))
-}
-
-/// Loads the prediction head of a model, if the options request it.
-fn prediction_head<B: Backend>(
-    model: &Model<B>,
-    checkpoint: &Gguf,
-    options: &LoadOptions,
-    on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<Option<ModelRunner>, Error> {
-    if !options.prediction_head {
-        return Ok(None);
-    }
-    let requantize = options.requantize;
-    let Some(head) = model.load_prediction_head(checkpoint, requantize, on_progress)? else {
-        return Ok(None);
-    };
-    let limit = head.spec().context_length;
-    let whole = context_length(head.spec(), options)?;
-    let runner = options.of_draft(whole, limit).runner(whole);
-    let fingerprint = Fingerprint::of_model(checkpoint, requantize);
-    Ok(Some(ModelRunner::new(head, fingerprint, runner)?))
-}
-
-fn stage_on<B: Backend>(
-    backend: Arc<B>,
-    checkpoint: &Gguf,
-    options: &LoadOptions,
-    layers: Range<usize>,
-    on_progress: &mut dyn FnMut(LoadProgress),
-) -> Result<StageModel, Error> {
-    let spec = ModelSpec::from_checkpoint(checkpoint)?;
-    let stage = spec.stage(layers.clone())?;
-    let requantize = options.requantize;
-    let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
-    stage.check_support(&*backend, requantize, kv_dtype)?;
-    let model = Model::load_stage(stage, None, checkpoint, backend, requantize, on_progress)?;
-    let fingerprint = Fingerprint::of_model(checkpoint, requantize);
-    Ok(StageModel::new(model, spec, layers, fingerprint, checkpoint.watch()))
-}
-
-/// A model to estimate.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    checkpoint: &'a Gguf,
-    spec: &'a ModelSpec,
-    options: &'a LoadOptions,
-}
-
-impl Part<'_> {
-    /// Estimates the whole model on one device.
-    fn estimate<B: Backend>(self, backend: &B) -> Result<LoadEstimate, Error> {
-        let Self { spec, options, .. } = self;
-        let context_length = context_length(spec, options)?;
-        let cache_use = options.runner(context_length).cache_use(context_length);
-        let cache = spec.cache_layout(cache_use);
-        let mut footprint = self.footprint(backend, spec)?;
-        if let Some(head) = self.prediction_head_footprint(backend)? {
-            footprint = footprint.plus(head);
-        }
-        let token_cost = TokenCost::estimate(spec, backend, options.requantize, cache.kv.dtype)?;
-        Ok(LoadEstimate {
-            footprint,
-            token_cost,
-            context_length,
-            cache_tokens: cache_use.num_tokens,
-            max_num_sequences: cache_use.max_num_sequences,
-            max_num_drafting: cache_use.max_num_drafting,
-            cache,
-            choice: options.backend,
-            backend: backend.describe(),
-            isa: None,
-            num_threads: 1,
-            gpu: None,
-            draft: None,
-        })
-    }
-
-    /// Estimates the memory of its prediction head, if the options request it.
-    fn prediction_head_footprint<B: Backend>(
-        self,
-        backend: &B,
-    ) -> Result<Option<Footprint>, Error> {
-        let Self { checkpoint, spec, options } = self;
-        if !options.prediction_head {
-            return Ok(None);
-        }
-        let Some(head) = ModelSpec::prediction_head(checkpoint)? else { return Ok(None) };
-        let whole = context_length(spec, options)?;
-        let options = options.of_draft(whole, head.context_length);
-        let part = Part { checkpoint, spec: &head, options: &options };
-        let footprint = part.footprint(backend, &head)?;
-        // The hidden states of the model and of the head.
-        let row_bytes = spec.hidden_size.saturating_mul(size_of::<f32>());
-        let hidden_bytes = row_bytes.saturating_mul(2 * options.limits.max_num_tokens);
-        Ok(Some(Footprint {
-            workspace_bytes: footprint.workspace_bytes.saturating_add(hidden_bytes),
-            // The table is that of the model.
-            mapped_bytes: 0,
-            ..footprint
-        }))
-    }
-
-    /// Estimates the memory of a stage of it.
-    fn footprint<B: Backend>(self, backend: &B, stage: &ModelSpec) -> Result<Footprint, Error> {
-        let Self { checkpoint, spec, options } = self;
-        let context_length = context_length(spec, options)?;
-        let cache = spec.cache_layout(options.runner(context_length).cache_use(context_length));
-        let (requantize, limits) = (options.requantize, options.limits);
-        let cache = stage.stage_cache(&cache);
-        Ok(Footprint::estimate(checkpoint, stage, backend, requantize, &cache, limits)?)
-    }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from . import _inferno
 from ._inferno import CacheEvent, Chunk
@@ -13,7 +13,7 @@ from .ahead import in_order
 from .arrays import array
 from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
 from .completion import Completion, completed
-from .errors import InvalidRequestError
+from .errors import EngineStoppedError, InvalidRequestError
 from .session import Session
 from .streams import read
 
@@ -118,7 +118,28 @@ class Model:
         """Whether the model's file has a chat template, which `chat` requires."""
         return self._model.has_chat_template
 
+    def close(self) -> None:
+        """Releases the model. Its memory is freed when nothing else uses it: requests in progress, sessions, an application.
+
+        Every later use is an `EngineStoppedError`. A model that is not closed is released with its last reference.
+
+        >>> import inferno
+        >>> with inferno.Model() as model:
+        ...     answer = model.generate("Once", max_tokens=1)
+        >>> model
+        <inferno.Model, closed>
+        """
+        self._model = cast(_inferno.LoadedModel, _Closed())
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __repr__(self) -> str:
+        if isinstance(self._model, _Closed):
+            return "<inferno.Model, closed>"
         return f"<inferno.Model {self.name!r} on {', '.join(self.devices)}>"
 
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = True) -> list[int]:
@@ -336,6 +357,13 @@ class Model:
     def metrics(self) -> dict[str, int | float]:
         """Returns the state and the counters of the engine, such as `num_running` and `generation_tokens`."""
         return self._model.metrics()
+
+
+class _Closed:
+    """What remains of a closed model."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise EngineStoppedError("the model is closed", "EngineStopped")
 
 
 def is_prompt(value: Any) -> bool:

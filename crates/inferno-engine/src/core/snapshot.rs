@@ -32,6 +32,8 @@ pub struct EngineSnapshot {
     pub prompt_tokens: u64,
     /// Tokens that were sampled.
     pub generation_tokens: u64,
+    /// Whether a part of the model that runs in another process was lost when it was last needed. Requests wait for it.
+    pub is_stage_lost: bool,
 }
 
 /// A histogram of the number of tokens per step.
@@ -81,6 +83,7 @@ impl EngineSnapshot {
             step_tokens: self.step_tokens.plus(other.step_tokens),
             prompt_tokens: self.prompt_tokens + other.prompt_tokens,
             generation_tokens: self.generation_tokens + other.generation_tokens,
+            is_stage_lost: self.is_stage_lost || other.is_stage_lost,
         }
     }
 

@@ -86,6 +86,7 @@ impl CoreState {
             states: self.scheduler.state_usage(),
             scheduler: self.scheduler.counts(),
             draft_model: self.draft_model.as_ref().map(ModelDrafter::counts).unwrap_or_default(),
+            is_stage_lost: self.runner.is_lost(),
             ..self.counters
         }
     }

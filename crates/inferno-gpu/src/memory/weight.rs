@@ -7,7 +7,7 @@ use inferno_backend::{BackendError, WeightPart};
 use inferno_tensor::DType;
 
 use super::allocation::Allocation;
-use super::buffer::TRANSFER_BYTES;
+use super::upload::TRANSFER_BYTES;
 use crate::backend::GpuBackend;
 use crate::pack::{WeightFormat, codebook_words, num_units};
 use crate::parallel;

@@ -3,7 +3,9 @@
 mod attention;
 mod feed_forward;
 mod latent;
+mod layers;
 mod pooled;
+mod prediction_head;
 mod recurrent;
 mod selective_scan;
 mod streams;
@@ -11,9 +13,8 @@ mod streams;
 use inferno_backend::{AttentionWindow, Function};
 use inferno_gguf::Gguf;
 
-use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec, SumNormSpec};
+use super::layer::{LayerSpec, NormSpec};
 use super::pooled::PooledSpec;
-use super::prediction_head::FusionSpec;
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{
@@ -210,62 +211,6 @@ impl<'a> SpecBuilder<'a> {
         })
     }
 
-    /// The prediction head of the model `whole` in block `layer`.
-    pub(super) fn build_prediction_head(
-        self,
-        whole: ModelSpec,
-        layer: usize,
-    ) -> Result<ModelSpec, ModelError> {
-        let (tensors, hidden_size) = (self.tensors.in_layer(layer), self.hidden_size);
-        let vocab_size = whole.vocab_size;
-        let (Some(input), Some(output)) = (whole.input, whole.output) else {
-            unreachable!("a whole model has both");
-        };
-        let embeddings = match tensors.contains("nextn.embed_tokens.weight") {
-            true => tensors.table("nextn.embed_tokens.weight", vocab_size, hidden_size)?,
-            false => input.embeddings,
-        };
-        let shares_head = !tensors.contains("nextn.shared_head_head.weight");
-        let head = match shares_head {
-            true => output.head,
-            false => Some(tensors.linear("nextn.shared_head_head", vocab_size, hidden_size)?),
-        };
-        let norm = match tensors.contains("nextn.shared_head_norm.weight") {
-            true => Some(self.norm(tensors, "nextn.shared_head_norm", hidden_size)?),
-            false => output.norm,
-        };
-        let fusion = FusionSpec {
-            embedding_norm: self.norm(tensors, "nextn.enorm", hidden_size)?,
-            hidden_norm: self.norm(tensors, "nextn.hnorm", hidden_size)?,
-            projection: tensors.linear("nextn.eh_proj", hidden_size, 2 * hidden_size)?,
-            shares_head,
-        };
-        Ok(ModelSpec {
-            input: Some(InputSpec { embeddings, ..input }),
-            fusion: Some(fusion),
-            streams: None,
-            layer_embeddings: None,
-            layers: vec![self.layer(layer, &[])?],
-            first_layer: layer,
-            output: Some(OutputSpec { norm, head, ..output }),
-            unused_tensors: UnusedTensors {
-                // All others.
-                of_other_stages: vec![String::new()],
-                ..whole.unused_tensors
-            },
-            ..whole
-        })
-    }
-
-    /// The layers of the decoder.
-    fn layers(&self) -> Result<Vec<LayerSpec>, ModelError> {
-        let mut layers = Vec::new();
-        for index in 0..self.num_layers {
-            layers.push(self.layer(index, &layers)?);
-        }
-        Ok(layers)
-    }
-
     /// The tensors that `layers` do not need.
     fn unused_tensors(
         &self,
@@ -352,121 +297,6 @@ impl<'a> SpecBuilder<'a> {
             norm: tensors.vector("per_layer_proj_norm.weight", 1, width)?,
             eps: self.eps,
         }))
-    }
-
-    fn layer_embedding(
-        &self,
-        tensors: TensorFinder<'_>,
-        index: usize,
-    ) -> Result<Option<LayerEmbeddingSpec>, ModelError> {
-        let Some(width) = self.layer_embedding_size()? else { return Ok(None) };
-        Ok(Some(LayerEmbeddingSpec {
-            width,
-            column: index * width,
-            function: Function::GeluTanh,
-            gate: tensors.linear("inp_gate", width, self.hidden_size)?,
-            projection: tensors.linear("proj", self.hidden_size, width)?,
-            post_norm: self.norm(tensors, "post_norm", self.hidden_size)?,
-        }))
-    }
-
-    /// The layer after those of `before`.
-    fn layer(&self, index: usize, before: &[LayerSpec]) -> Result<LayerSpec, ModelError> {
-        let tensors = self.tensors.in_layer(index);
-        let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
-        let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes.get(index));
-        let has_experts = self.layer_experts(tensors, index).is_some();
-        let has_feed_forward = match self.facts.has_single_blocks {
-            true => size != Some(0),
-            false => self.facts.recurrent.is_none() || size != Some(0) || has_experts,
-        };
-        let has_mixers = !self.facts.has_single_blocks || !has_feed_forward;
-        let [mixer_sum, feed_forward_sum] = match names.sums {
-            Some(names) => names.map(Some),
-            None => [None; 2],
-        };
-        let has_no_norm =
-            index == 0 && names.first_is_optional && !tensors.contains("attn_norm.weight");
-        let input_norm = if has_mixers && !has_no_norm { names.attention } else { &[] };
-        let mixers = BlockSpec {
-            norm: self.layer_norm(tensors, input_norm)?,
-            block: if has_mixers { self.mixers(tensors, index, before)? } else { Vec::new() },
-            post_norm: self.layer_norm(tensors, names.post_attention)?,
-            residual_scale,
-            sum_norm: self.sum_norm(tensors, mixer_sum, Some("attn_norm_2"))?,
-        };
-        let feed_forward = match has_feed_forward {
-            true => Some(BlockSpec {
-                norm: self.layer_norm(tensors, names.feed_forward)?,
-                block: self.feed_forward(tensors, index)?,
-                post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
-                residual_scale,
-                sum_norm: self.sum_norm(tensors, feed_forward_sum, None)?,
-            }),
-            false => None,
-        };
-        Ok(LayerSpec {
-            mixers,
-            feed_forward,
-            low_rank: self.low_rank(tensors)?,
-            is_parallel: self.is_parallel,
-            streams: self.layer_streams(tensors)?,
-            embedding: self.layer_embedding(tensors, index)?,
-            output_scale: tensors.optional_vector("layer_output_scale.weight", 1)?,
-        })
-    }
-
-    /// The mixers of layer `index`.
-    fn mixers(
-        &self,
-        tensors: TensorFinder<'_>,
-        index: usize,
-        before: &[LayerSpec],
-    ) -> Result<Vec<MixerSpec>, ModelError> {
-        let mut mixers = Vec::new();
-        let is_recurrent = self.recurrent_layers.get(index) == Some(&true);
-        let layers = self.facts.recurrent.map(|facts| facts.layers);
-        if !is_recurrent || layers == Some(RecurrentLayers::NextToAttention) {
-            let cache_layer = before.iter().filter_map(LayerSpec::attention).count();
-            let attention = self.attention(tensors, index, cache_layer)?;
-            mixers.push(MixerSpec::Attention(Box::new(attention)));
-        }
-        if let Some(facts) = self.facts.recurrent.filter(|_| is_recurrent) {
-            let state_layer = before.iter().filter_map(LayerSpec::recurrent).count();
-            let recurrent = self.recurrent(tensors, facts.kind, state_layer)?;
-            mixers.push(MixerSpec::Recurrent(Box::new(recurrent)));
-        }
-        Ok(mixers)
-    }
-
-    /// The norm `name` of a sum, and that of a second one under the name `second` if the file has it.
-    fn sum_norm(
-        &self,
-        tensors: TensorFinder<'_>,
-        name: Option<&str>,
-        second: Option<&str>,
-    ) -> Result<Option<SumNormSpec>, ModelError> {
-        let Some(name) = name else { return Ok(None) };
-        let second = second.filter(|name| tensors.contains(&format!("{name}.weight")));
-        Ok(Some(SumNormSpec {
-            norm: self.norm(tensors, name, self.hidden_size)?,
-            with_input: match second {
-                Some(second) => Some(self.norm(tensors, second, self.hidden_size)?),
-                None => None,
-            },
-        }))
-    }
-
-    /// The norm under the first of `names` that the file has; if it has none of them, the last is missing.
-    fn layer_norm(
-        &self,
-        tensors: TensorFinder<'_>,
-        names: &[&str],
-    ) -> Result<Option<NormSpec>, ModelError> {
-        let has_weight =
-            |name: &&&str| tensors.contains(&format!("{name}.weight")) || tensors.contains(name);
-        let name = names.iter().find(has_weight).or(names.last());
-        name.map(|name| self.norm(tensors, name, self.hidden_size)).transpose()
     }
 
     /// The norm `name` of rows of `len` values.

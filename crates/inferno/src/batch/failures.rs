@@ -17,6 +17,8 @@ pub(crate) struct RequestFailure {
 pub(crate) struct FailureCount {
     pub code: String,
     pub num_requests: usize,
+    /// The number of the first of them, counted from 1 over all requests of the input.
+    pub first: usize,
     /// The message of the first of them.
     pub message: String,
 }
@@ -39,15 +41,17 @@ impl RequestFailure {
 }
 
 impl Failures {
-    /// Counts a failure.
-    pub fn add(&mut self, failure: RequestFailure) {
+    /// Counts the failure of request `number`.
+    pub fn add(&mut self, number: usize, failure: RequestFailure) {
         let RequestFailure { code, message } = failure;
-        self.add_count(FailureCount { code, num_requests: 1, message });
+        self.add_count(FailureCount { code, num_requests: 1, first: number, message });
     }
 
-    /// Counts the failures of a later run.
-    pub fn extend(&mut self, later: Self) {
-        later.0.into_iter().for_each(|count| self.add_count(count));
+    /// Counts the failures of a later run, whose requests follow `num_before` others.
+    pub fn extend(&mut self, later: Self, num_before: usize) {
+        for count in later.0 {
+            self.add_count(FailureCount { first: num_before + count.first, ..count });
+        }
     }
 
     fn add_count(&mut self, count: FailureCount) {

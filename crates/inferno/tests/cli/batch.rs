@@ -130,8 +130,11 @@ fn requests_that_fail_are_reported_in_their_line() {
         lines.map(str::to_owned).collect()
     };
     let found = reasons(&outcome);
-    assert!(found[0].starts_with("1 failed with invalid_json_line: this line is not"), "{found:?}");
-    assert!(found[4].starts_with("1 failed with invalid_type: max_tokens"), "{found:?}");
+    assert!(
+        found[0].starts_with("1 failed with invalid_json_line; request 1: this line is not"),
+        "{found:?}"
+    );
+    assert!(found[4].starts_with("1 failed with invalid_type; request 6: max_tokens"), "{found:?}");
     assert_eq!(found.len(), 5);
     let hint = "hint: repeating the command does not retry failed requests";
     assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
@@ -154,7 +157,8 @@ fn failures_with_the_same_code_are_counted_together() {
     let folder = folder(&lines(&requests));
     let piped = batch(folder.path(), &["in.jsonl", "-"]).outcome();
     assert!(piped.stderr.contains("3 requests: 0 succeeded, 3 failed\n"), "{}", piped.stderr);
-    let reason = "\n3 failed with invalid_url: the first: the url \"/a\" is not supported";
+    let reason =
+        "\n3 failed with invalid_url; the first is request 1: the url \"/a\" is not supported";
     assert!(piped.stderr.contains(reason), "{}", piped.stderr);
     assert!(!piped.stderr.contains("hint"), "nothing is recorded: {}", piped.stderr);
 }

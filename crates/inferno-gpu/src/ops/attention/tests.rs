@@ -1,8 +1,10 @@
 //! Attention with little memory, and in parts.
 
+use inferno_backend::{AttentionMask, AttentionWindow, KvValues};
 use inferno_conformance::cases::bits;
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
+use super::tile::PART;
 use super::*;
 use crate::adapter;
 

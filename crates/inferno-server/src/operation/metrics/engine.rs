@@ -33,6 +33,9 @@ const GAUGES: &[Source<usize>] = &[
     ("inferno_state_checkpoints", "Checkpoints of the state of recurrent layers.", |now| {
         now.states.num_checkpoints
     }),
+    ("inferno_stage_lost", "Whether requests wait for a stage that was lost: 0 or 1.", |now| {
+        usize::from(now.is_stage_lost)
+    }),
 ];
 
 const COUNTERS: &[Source<u64>] = &[

@@ -252,7 +252,7 @@ fn report(
     };
     let num_requests = progress.counts.num_requests + earlier.num_requests;
     let mut failures = earlier.failures;
-    failures.extend(progress.counts.failures);
+    failures.extend(progress.counts.failures, earlier.num_requests);
     let failed = failures.num_requests();
     print_note(&format!(
         "{}{before}: {} succeeded, {failed} failed",
@@ -275,9 +275,11 @@ fn report(
 
 /// Prints how many requests failed for each reason, and how to retry them.
 fn report_failures(failures: &Failures, output: &BatchStream) {
-    for FailureCount { code, num_requests, message } in failures.counts() {
-        let first = if *num_requests == 1 { "" } else { "the first: " };
-        print_note(&printable(&format!("{num_requests} failed with {code}: {first}{message}")));
+    for FailureCount { code, num_requests, first, message } in failures.counts() {
+        let place = if *num_requests == 1 { "request" } else { "the first is request" };
+        print_note(&printable(&format!(
+            "{num_requests} failed with {code}; {place} {first}: {message}"
+        )));
     }
     if let BatchStream::File(path) = output {
         print_note(&printable(&format!(

@@ -99,7 +99,7 @@ pub enum BackendError {
     },
     /// A buffer is larger than a kernel of the device can use, however much memory there is.
     #[error(
-        "{what}: found {bytes} bytes, and kernels of this device use at most {max}; use smaller batches or fewer sequences"
+        "{what}: found {bytes} bytes, and kernels of this device use at most {max}; use smaller batches, fewer sequences or a smaller cache"
     )]
     BufferTooLarge {
         /// Purpose of the buffer.

@@ -188,6 +188,13 @@ impl GpuBackend {
         self.health.check()
     }
 
+    /// Returns the error of an upload that could not report it itself. The next pass would fail with it.
+    ///
+    /// **Errors**: that error.
+    pub fn check_uploads(&self) -> Result<(), BackendError> {
+        self.take_deferred().map_or(Ok(()), Err)
+    }
+
     /// Makes the next pass fail with `error`.
     pub(crate) fn defer(&self, error: BackendError) {
         let mut deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);

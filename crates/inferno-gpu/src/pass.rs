@@ -52,6 +52,8 @@ pub(crate) struct PassMemory {
     /// Multiplications of the steps, about, and the number that starts another submission.
     multiplications: f64,
     max_multiplications: f64,
+    /// Multiplications of the last operation that has reserved some.
+    reserved_multiplications: f64,
     /// The numbers of the buffers that steps use, with repetitions.
     bound: Vec<u64>,
     /// Uploads of the current pass.
@@ -72,6 +74,7 @@ impl PassMemory {
             weight_bytes: 0,
             multiplications: 0.0,
             max_multiplications: MAX_MULTIPLICATIONS,
+            reserved_multiplications: 0.0,
             bound: Vec::new(),
             num_uploads: 0,
             max_steps: usize::MAX,
@@ -126,6 +129,8 @@ impl<'a> GpuPass<'a> {
                 Ok(()) => {
                     let max_steps = &mut self.memory.max_steps;
                     *max_steps = max_steps.saturating_add(max_steps.div_ceil(2));
+                    // Those of this dispatch follow.
+                    self.memory.multiplications = self.memory.reserved_multiplications;
                 }
                 Err(error) => self.fail(error),
             }
@@ -243,6 +248,7 @@ impl<'a> GpuPass<'a> {
             self.start()?;
         }
         self.memory.multiplications += multiplications;
+        self.memory.reserved_multiplications = multiplications;
         Ok(())
     }
 
@@ -303,6 +309,18 @@ impl<'a> GpuPass<'a> {
         });
         memory.clear();
         backend.health.check()
+    }
+}
+
+impl GpuBackend {
+    /// Releases the memory of buffers that were dropped, as the next pass would. What was recorded and not started is
+    /// discarded.
+    pub fn release_dropped(&self) {
+        let mut memory = self.pass_memory();
+        memory.clear();
+        memory.pipelines.evict(&self.registry.take_dropped());
+        drop(memory);
+        self.wait();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Waiting for the device.
 
 use std::hint;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ impl GpuBackend {
         }
         let started = Instant::now();
         self.wait_actively(started);
+        if self.health.check().is_err() {
+            return;
+        }
         self.wait_at_most(Some(TIMEOUT));
         let duration = started.elapsed();
         if duration >= SHORT_WAIT {
@@ -37,14 +41,14 @@ impl GpuBackend {
         let asleep = expected.saturating_sub(early);
         if asleep > SHORT_WAIT {
             let poll = wgpu::PollType::Wait { submission_index: None, timeout: Some(asleep) };
-            if !matches!(self.device.poll(poll), Err(wgpu::PollError::Timeout)) {
+            if !matches!(self.poll(poll), Err(wgpu::PollError::Timeout)) {
                 return;
             }
         }
         let active = Instant::now();
         let end = expected + expected / 4 + SHORT_WAIT;
         while active.elapsed() < MAX_ACTIVE && started.elapsed() < end {
-            if !matches!(self.device.poll(wgpu::PollType::Poll), Ok(wgpu::PollStatus::Poll)) {
+            if !matches!(self.poll(wgpu::PollType::Poll), Ok(wgpu::PollStatus::Poll)) {
                 return;
             }
             hint::spin_loop();
@@ -54,7 +58,7 @@ impl GpuBackend {
     /// Waits as [`wait`](Self::wait) does; `None` for any time.
     pub(crate) fn wait_at_most(&self, timeout: Option<Duration>) {
         let poll = wgpu::PollType::Wait { submission_index: None, timeout };
-        match (self.device.poll(poll), timeout) {
+        match (self.poll(poll), timeout) {
             (Err(wgpu::PollError::Timeout), Some(timeout)) => {
                 let seconds = timeout.as_secs_f64();
                 self.health.fail(format!("it has not completed its work within {seconds} seconds"));
@@ -63,6 +67,17 @@ impl GpuBackend {
             (Ok(_), _) => {}
         }
         self.count_completion();
+    }
+
+    /// Polls the device. If it is lost meanwhile, wgpu panics; that is a failure of the device, of which nothing more can be
+    /// expected.
+    fn poll(&self, poll: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
+        polled.unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            self.health.fail(message.unwrap_or("it was lost").to_owned());
+            Ok(wgpu::PollStatus::QueueEmpty)
+        })
     }
 }
 

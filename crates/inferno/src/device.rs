@@ -76,7 +76,7 @@ impl Device {
                 Ok(None) => cpu(isa, num_threads),
                 Err(error) => Err(error),
             },
-            BackendChoice::Gpu | BackendChoice::Metal => Self::gpu(options),
+            BackendChoice::Gpu | BackendChoice::Metal => Self::gpu(checkpoint, options),
             BackendChoice::Reference => match (num_threads, isa) {
                 (Some(2..), _) => unsupported("--threads"),
                 (_, Some(_)) => unsupported("--isa"),
@@ -90,7 +90,7 @@ impl Device {
     #[cfg(feature = "gpu")]
     fn automatic_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
         if names_gpu(options) {
-            return Self::gpu(options).map(Some);
+            return Self::gpu(checkpoint, options).map(Some);
         }
         let LoadOptions { num_threads, isa, gpu_layers, cpu_experts, .. } = options;
         let has_cpu_options = num_threads.is_some() || isa.is_some();
@@ -101,20 +101,20 @@ impl Device {
     }
 
     #[cfg(not(feature = "gpu"))]
-    fn automatic_gpu(_checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
+    fn automatic_gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Option<Self>, Error> {
         match options.gpu {
-            Some(_) => Self::gpu(options).map(Some),
+            Some(_) => Self::gpu(checkpoint, options).map(Some),
             None => Ok(None),
         }
     }
 
     #[cfg(feature = "gpu")]
-    fn gpu(options: &LoadOptions) -> Result<Self, Error> {
-        gpu::GpuDevice::open(options).map(Self::Gpu)
+    fn gpu(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
+        gpu::GpuDevice::open(checkpoint, options).map(Self::Gpu)
     }
 
     #[cfg(not(feature = "gpu"))]
-    fn gpu(options: &LoadOptions) -> Result<Self, Error> {
+    fn gpu(_checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
         Err(Error::BackendNotBuilt { backend: options.backend.name() })
     }
 
@@ -188,6 +188,7 @@ impl Device {
                 if let Some(option) = divided {
                     return Err(Error::BackendOption { option, backend });
                 }
+                device.verify()?;
                 let observed = ObservedBackend::new(device.backend(), observer);
                 runner_on(Arc::new(observed), checkpoint, options, on_progress)
             }
@@ -213,6 +214,7 @@ impl Device {
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(device) => {
+                device.verify()?;
                 stage_on(device.backend(), checkpoint, options, layers, on_progress)
             }
         }

@@ -57,7 +57,8 @@ impl LayerCache {
         let part_blocks = part_bytes as usize / block_bytes;
         if num_blocks > part_blocks.saturating_mul(MAX_PARTS) {
             let bytes = num_blocks.saturating_mul(block_bytes);
-            return Err(BackendError::OutOfMemory { what: WHAT, bytes });
+            let max = part_bytes.saturating_mul(MAX_PARTS as u64);
+            return Err(BackendError::BufferTooLarge { what: WHAT, bytes, max });
         }
         let mut parts = Vec::with_capacity(MAX_PARTS);
         for first in (0..num_blocks).step_by(part_blocks.max(1)) {

@@ -26,8 +26,8 @@ use tile::{BUSY_WORKGROUPS, Heads, Tile, merge_variant};
 /// merged.
 const MAX_SERIAL_PARTS: usize = 3;
 
-/// With fewer workgroups than this, parts are left to others. The same number of rows or more is never divided.
-const MIN_WORKGROUPS: usize = if cfg!(test) { 16 } else { 512 };
+/// Contexts are not divided among workgroups if there are so many rows: they have enough of them.
+const MIN_UNDIVIDED_ROWS: usize = if cfg!(test) { 16 } else { 512 };
 
 /// Maximum size of the results of parts, in bytes, which are merged in rounds if there are more.
 pub(crate) const MAX_PARTIAL_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
@@ -143,7 +143,7 @@ impl Inputs<'_> {
 /// Scratch memory of attention of up to `pass` over contexts of any length, in bytes.
 pub(crate) fn scratch_bytes(pass: &PassShape) -> usize {
     // With more rows, no context is divided.
-    let rows = pass.max_num_tokens.min(MIN_WORKGROUPS);
+    let rows = pass.max_num_tokens.min(MIN_UNDIVIDED_ROWS);
     let results = pass.attention.iter().map(|layout| {
         let heads = layout.num_heads.saturating_mul(partial_bytes(layout.value_dim()));
         rows.saturating_mul(heads)
@@ -199,11 +199,14 @@ pub(crate) fn paged_attention(
     let max_parts = max_parts(batch, params.mask);
     let longest = batch.longest_chunk();
     let num_rows = inputs.num_rows();
-    let may_split = max_parts > MAX_SERIAL_PARTS && num_rows < MIN_WORKGROUPS;
+    let may_split = max_parts > MAX_SERIAL_PARTS && num_rows < MIN_UNDIVIDED_ROWS;
     let parts = if may_split { max_parts } else { 1 };
     let tile = heads.tile(longest, num_rows * parts, memory);
     let (_, num_tiles) = batch.tiles(tile.rows);
-    if may_split && num_tiles as usize * heads.head_tiles(tile) < BUSY_WORKGROUPS {
+    // Parts are merged from the first one of each row on, which limited ranges of several rows do not share.
+    let has_common_start = tile.rows == 1 || params.mask.max_len().is_none();
+    let num_workgroups = num_tiles as usize * heads.head_tiles(tile);
+    if may_split && has_common_start && num_workgroups < BUSY_WORKGROUPS {
         return inputs.attend_in_parts(pass, (tile, max_parts), out);
     }
     // Limited ranges of several rows can begin in different parts.

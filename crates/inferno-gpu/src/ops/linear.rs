@@ -8,9 +8,9 @@ use crate::memory::buffer::GpuBuffer;
 use crate::memory::weight::GpuWeight;
 use crate::pass::GpuPass;
 
-/// Bytes of the rows of the largest product after a norm, or as halves.
+/// Bytes of the rows of the largest product after a norm, or as halves. Those with experts are neither.
 pub(crate) fn scratch_bytes(pass: &PassShape, has_matrices: bool) -> usize {
-    let products = pass.products.iter();
+    let products = pass.products.iter().filter(|product| product.num_experts == 1);
     let bytes = |&ProductShape { max_num_rows: rows, cols, .. }: &ProductShape| {
         let normed = |rows: usize| rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
         match has_matrices {

@@ -189,7 +189,8 @@ impl Product<'_> {
         let stored = pass.tuning().stored(&class, &candidates);
         // The experts of a routing are not known before it is computed.
         let is_measured = pass.tuning().is_enabled && matches!(self.tiles, Tiles::Rows(_));
-        let out_bytes = self.tiles.input_rows() * weight.rows * size_of::<f32>();
+        let out_cols = if self.gate.is_some() { weight.rows / 2 } else { weight.rows };
+        let out_bytes = self.tiles.input_rows() * out_cols * size_of::<f32>();
         let allocate = || pass.backend.allocate(out_bytes, "measurement").ok();
         let Some(out) = (is_measured && stored.is_none()).then(allocate).flatten() else {
             let algorithm = stored.unwrap_or(default);

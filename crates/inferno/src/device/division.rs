@@ -71,7 +71,9 @@ impl Division {
             Some(stage) => {
                 stage.check_support(gpu, options.requantize, kv_dtype)?;
                 let part = Part { checkpoint, spec: &spec, options: &options };
-                Ok(part.footprint(gpu, &stage)?.device_bytes())
+                let head = part.prediction_head_footprint(gpu)?;
+                let footprint = part.footprint(gpu, &stage)?;
+                Ok(head.map_or(footprint, |head| footprint.plus(head)).device_bytes())
             }
         };
         let usable_bytes = usable_bytes.unwrap_or(usize::MAX);
@@ -79,7 +81,8 @@ impl Division {
         for split in splits(&spec, &options) {
             let bytes = gpu_bytes(split);
             let fits = matches!(bytes, Ok(bytes) if bytes <= usable_bytes);
-            if let (Err(error), None) = (&bytes, &obstacle) {
+            // Where less of the model is on the GPU, it was too large before.
+            if let (Err(error), None) = (&bytes, &chosen) {
                 obstacle = Some(error.to_string());
             }
             chosen = Some((split, bytes));

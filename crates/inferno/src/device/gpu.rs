@@ -49,15 +49,18 @@ struct Loaded {
 }
 
 impl GpuDevice {
-    /// Opens the GPU that `options` choose: any adapter that they name, else the preferred one.
+    /// Opens the GPU that `options` choose: any adapter that they name, else the first preferred one whose memory holds the
+    /// model, else the first preferred one.
     ///
     /// **Errors**: an adapter that does not exist or cannot be opened.
-    pub(super) fn open(options: &LoadOptions) -> Result<Self, Error> {
-        let adapter = match options.gpu {
-            Some(index) => GpuAdapter::at(index)?,
-            None => GpuAdapter::preferred().ok_or(Error::NoGpu)?,
-        };
-        Self::on(adapter)
+    pub(super) fn open(checkpoint: &Gguf, options: &LoadOptions) -> Result<Self, Error> {
+        if let Some(index) = options.gpu {
+            return Self::on(GpuAdapter::at(index)?);
+        }
+        match Self::open_if_it_holds(checkpoint, options) {
+            Ok(Some(device)) => Ok(device),
+            _ => Self::on(GpuAdapter::preferred().ok_or(Error::NoGpu)?),
+        }
     }
 
     fn on(adapter: &GpuAdapter) -> Result<Self, Error> {
@@ -67,18 +70,31 @@ impl GpuDevice {
 
     /// Opens the first preferred GPU whose memory holds the model, except perhaps experts; `None` if there is none.
     ///
-    /// **Errors**: a GPU that cannot be opened or does not support the model.
+    /// **Errors**: a GPU that cannot be opened or does not support the model, if no other one holds it.
     pub(super) fn open_if_it_holds(
         checkpoint: &Gguf,
         options: &LoadOptions,
     ) -> Result<Option<Self>, Error> {
+        let mut failure = None;
         for adapter in GpuAdapter::all_preferred() {
-            let device = Self::on(adapter)?;
-            if device.division(checkpoint, options, None)?.has_all_layers_on_gpu() {
-                return Ok(Some(device));
+            let opened = Self::on(adapter).and_then(|device| {
+                let division = device.division(checkpoint, options, None)?;
+                Ok(Some(device).filter(|_| division.has_all_layers_on_gpu()))
+            });
+            match opened {
+                Ok(Some(device)) => return Ok(Some(device)),
+                Ok(None) => {}
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
-        Ok(None)
+        failure.map_or(Ok(None), Err)
+    }
+
+    /// Compares a few results with those of the reference.
+    ///
+    /// **Errors**: [`BackendError::WrongResults`]; a device that fails.
+    pub(super) fn verify(&self) -> Result<(), Error> {
+        Ok(self.gpu.verify()?)
     }
 
     /// The GPU.
@@ -151,14 +167,17 @@ impl GpuDevice {
                     return Ok(self.record(division.gpu_bytes, reason, loaded?));
                 }
             };
-            let is_lost = self.gpu.check().is_err();
-            if !is_automatic && (is_lost || attempt == MAX_ATTEMPTS) {
+            let is_last =
+                attempt == MAX_ATTEMPTS || !is_smaller_with_fewer_layers(&error) || self.gpu.check().is_err();
+            if !is_automatic && is_last {
                 return Err(error);
             }
             reason.get_or_insert(error);
+            // The next attempt needs the memory of this one.
+            self.gpu.release_dropped();
             let usable_bytes = (division.gpu_bytes as f64 * RETRY_SHARE) as usize;
             division = Division::new(checkpoint, options, &self.gpu, Some(usable_bytes))?;
-            if is_automatic && (is_lost || !division.has_all_layers_on_gpu()) {
+            if is_automatic && (is_last || !division.has_all_layers_on_gpu()) {
                 break;
             }
         }
@@ -225,6 +244,7 @@ impl GpuDevice {
             head = prediction_head(&model, checkpoint, options, on_progress)?;
             runner = runner.with_stage(model)?;
         }
+        self.gpu.check_uploads()?;
         let runner = runner.with_pooled_head(PooledHead::load(checkpoint, spec)?);
         let mut runner = runner.with_watch(checkpoint.watch()).with_prediction_head(head);
         if options.warm_up && self.gpu.is_tuning() {
@@ -266,7 +286,11 @@ impl GpuDevice {
         let part = Part { checkpoint, spec: &spec, options: &options };
         let mut estimate = part.estimate(&*self.gpu)?;
         let on_gpu = parts.gpu.map(|stage| part.footprint(&*self.gpu, &stage)).transpose()?;
-        let on_gpu = on_gpu.unwrap_or_default();
+        let has_head = on_gpu.is_some();
+        let mut on_gpu = on_gpu.unwrap_or_default();
+        if has_head && let Some(head) = part.prediction_head_footprint(&*self.gpu)? {
+            on_gpu = on_gpu.plus(head);
+        }
         estimate.choice = BackendChoice::Gpu;
         // Tables for lookups are read in main memory.
         let Footprint { mapped_bytes, .. } = on_gpu;
@@ -274,6 +298,9 @@ impl GpuDevice {
         if let Some(stage) = parts.cpu {
             let cpu = self.cpu(&options)?;
             estimate.footprint = part.footprint(&**cpu, &stage)?;
+            if !has_head && let Some(head) = part.prediction_head_footprint(&**cpu)? {
+                estimate.footprint = estimate.footprint.plus(head);
+            }
             estimate.token_cost =
                 TokenCost::estimate(&spec, &**cpu, options.requantize, estimate.cache.kv.dtype)?;
             estimate.use_cpu(cpu);
@@ -346,26 +373,41 @@ impl LoadEstimate {
     }
 }
 
-/// Whether a load failed because of the GPU or its memory.
-fn is_gpu_failure(error: &Error) -> bool {
-    let cause = match error {
-        Error::Backend(cause) => cause,
+/// What failed in a backend while a model was loaded.
+fn backend_cause(error: &Error) -> Option<&BackendError> {
+    match error {
+        Error::Backend(cause) => Some(cause),
         Error::Model(error) => match &**error {
-            ModelError::Backend(cause) => cause,
-            _ => return false,
+            ModelError::Backend(cause) => Some(cause),
+            _ => None,
         },
         Error::Engine(error) => match &**error {
-            EngineError::Backend(cause) | EngineError::Model(ModelError::Backend(cause)) => cause,
-            _ => return false,
+            EngineError::Backend(cause) | EngineError::Model(ModelError::Backend(cause)) => {
+                Some(cause)
+            }
+            _ => None,
         },
-        _ => return false,
+        _ => None,
+    }
+}
+
+/// Whether a load failed because of the GPU or its memory.
+fn is_gpu_failure(error: &Error) -> bool {
+    let is_too_large_or_broken = |cause: &BackendError| {
+        matches!(cause, BackendError::BufferTooLarge { .. } | BackendError::Kernel { .. })
     };
-    matches!(
-        cause,
-        BackendError::OutOfMemory { .. }
-            | BackendError::BufferTooLarge { .. }
-            | BackendError::Kernel { .. }
-            | BackendError::Device { .. }
-            | BackendError::DeviceLost { .. }
-    )
+    is_smaller_with_fewer_layers(error) || backend_cause(error).is_some_and(is_too_large_or_broken)
+}
+
+/// Whether the GPU may be able to load fewer layers. The size of buffers and the kernels are the same for any number of them.
+fn is_smaller_with_fewer_layers(error: &Error) -> bool {
+    let is_smaller = |cause: &BackendError| {
+        matches!(
+            cause,
+            BackendError::OutOfMemory { .. }
+                | BackendError::Device { .. }
+                | BackendError::DeviceLost { .. }
+        )
+    };
+    backend_cause(error).is_some_and(is_smaller)
 }

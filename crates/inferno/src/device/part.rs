@@ -45,7 +45,9 @@ impl Part<'_> {
     }
 
     /// Estimates the memory of its prediction head, if the options request it.
-    fn prediction_head_footprint<B: Backend>(
+    ///
+    /// **Errors**: a head that the backend does not support.
+    pub(super) fn prediction_head_footprint<B: Backend>(
         self,
         backend: &B,
     ) -> Result<Option<Footprint>, Error> {
@@ -56,6 +58,8 @@ impl Part<'_> {
         let Some(head) = ModelSpec::prediction_head(checkpoint)? else { return Ok(None) };
         let whole = context_length(spec, options)?;
         let options = options.of_draft(whole, head.context_length);
+        let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
+        head.check_support(backend, options.requantize, kv_dtype)?;
         let part = Part { checkpoint, spec: &head, options: &options };
         let footprint = part.footprint(backend, &head)?;
         // The hidden states of the model and of the head.

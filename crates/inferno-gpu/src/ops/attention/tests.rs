@@ -61,6 +61,30 @@ fn rows_of_a_tile_whose_windows_begin_in_different_parts_are_computed() {
 }
 
 #[test]
+fn long_windows_of_few_rows_are_computed_like_those_of_many() {
+    let Some(adapter) = adapter::for_tests() else { return };
+    let backend = GpuBackend::new(adapter).expect("a device that can be opened");
+    let windows = [
+        AttentionWindow::Sliding(4 * PART),
+        AttentionWindow::Sliding(5 * PART + 3),
+        AttentionWindow::Chunked(4 * PART + 10),
+    ];
+    for window in windows {
+        // Two heads, so that tiles of several rows are less than what keeps a device busy.
+        let mask = AttentionMask::Causal(Some(window));
+        let shape = Shape { mask, num_heads: 2, num_kv_heads: 1, tokens: 6 * PART, ..SHAPE };
+        let (qkv, blocks) = (inputs(&shape, 18), shape.blocks());
+        let whole = bits(&attend(&backend, &shape, &qkv, &blocks, &[shape.tokens]));
+        for size in [1, 7, 12] {
+            let starts = (0..shape.tokens).step_by(size);
+            let chunks: Vec<_> = starts.map(|at| size.min(shape.tokens - at)).collect();
+            let found = bits(&attend(&backend, &shape, &qkv, &blocks, &chunks));
+            assert!(found == whole, "{window:?} in chunks of {size}");
+        }
+    }
+}
+
+#[test]
 fn workgroups_of_every_size_compute_the_same_bits() {
     let Some(adapter) = adapter::for_tests() else { return };
     let open = |memory: u32| {

@@ -12,7 +12,7 @@ from .kinds import chats
 from .thoughts import thought_about
 
 #: The share of chats among documents, by stage of training: mostly stories at first, then mostly chats.
-CHAT_SHARES = {"language": 0.35, "conversation": 0.8}
+CHAT_SHARES = {"language": 0.35, "conversation": 0.65}
 #: The share of chats with reasoning before the last answer.
 THOUGHT_SHARE = 0.06
 
@@ -37,8 +37,8 @@ def chat_document(draw: Draw) -> Document:
     return Document(made.kind, segments(made, thought))
 
 
-def text_document(draw: Draw) -> Document:
-    """Returns a text, of which the opening, if it has one, is not predicted."""
-    made = texts.text(draw)
+def text_document(draw: Draw, family: str | None = None) -> Document:
+    """Returns a text of any family or of one, of which the opening, if it has one, is not predicted."""
+    made = texts.text(draw, family)
     opening = [Segment(made.opening, False)] if made.opening else []
     return Document(made.kind, [*opening, Segment(made.rest, True)])

@@ -12,8 +12,8 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the way of drawing is chosen first)
 
-COLORS = {"train": "#c8c8c8", "stories": "#d1495b", "chats": "#2e7d8c"}
-LABELS = {"train": "training", "stories": "held-out stories", "chats": "held-out chats"}
+COLORS = {"train": "#c8c8c8", "stories": "#d1495b", "chats": "#2e7d8c", "short_stories": "#edae49"}
+LABELS = {"train": "training", "stories": "held-out stories", "chats": "held-out chats", "short_stories": "held-out short stories"}
 
 
 def read(log: Path) -> dict[str, list[tuple[int, float]]]:
@@ -22,7 +22,7 @@ def read(log: Path) -> dict[str, list[tuple[int, float]]]:
     with log.open() as file:
         for line in csv.DictReader(file):
             for kind, values in losses.items():
-                if line[kind]:
+                if line.get(kind):
                     values[int(line["step"])] = float(line[kind])
     return {kind: sorted(values.items()) for kind, values in losses.items()}
 

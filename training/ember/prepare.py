@@ -30,6 +30,12 @@ ROW_LENGTHS = (256, 512)
 #: Documents of a shard.
 SHARD_DOCUMENTS = 16_000
 HELD_OUT_DOCUMENTS = 6_000
+#: What is held out, by name.
+HELD_OUT = {
+    "chats": documents.chat_document,
+    "stories": documents.text_document,
+    "short_stories": partial(documents.text_document, family="short stories"),
+}
 VOCABULARY_DOCUMENTS = 60_000
 
 
@@ -115,10 +121,11 @@ def make_shard(out: Path, stage: str, number: int) -> None:
 
 
 def make_held_out(tokenizer: Tokenizer, out: Path) -> None:
-    """Writes documents of held-out words, wordings and kinds: `held-out-stories.npz` and `held-out-chats.npz`."""
-    for name, chat_share in (("stories", 0.0), ("chats", 1.0)):
+    """Writes documents of held-out words, wordings, stories and kinds: `held-out-chats.npz` and so on."""
+    for name, document in HELD_OUT.items():
         rng = Random(f"held out {name}")
-        found = drawn(Draw(rng, Split.HELD_OUT), chat_share, HELD_OUT_DOCUMENTS)
+        draw = Draw(rng, Split.HELD_OUT)
+        found = (document(draw) for _ in range(HELD_OUT_DOCUMENTS))
         np.savez(out / f"held-out-{name}.npz", **rows_of(tokenizer, found, rng))
 
 

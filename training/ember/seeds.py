@@ -144,9 +144,20 @@ def poem_frames() -> tuple[str, ...]:
 
 @cache
 def stories() -> tuple[Story, ...]:
-    """Returns all stories. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
+    """Returns the stories of many voices, of which some were written as completions of their first words."""
+    return _stories([*sorted((FOLDER / "stories").glob("*.txt")), *sorted((FOLDER / "continuing").glob("completions-*.txt"))])
+
+
+@cache
+def short_stories() -> tuple[Story, ...]:
+    """Returns the short stories in simple words, each of which stays with its first sentence."""
+    return _stories(sorted((FOLDER / "short_stories").glob("*.txt")))
+
+
+def _stories(paths: list[Path]) -> tuple[Story, ...]:
+    """Returns the stories of files. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
     found = []
-    for path in [*sorted((FOLDER / "stories").glob("*.txt")), *sorted((FOLDER / "continuing").glob("completions-*.txt"))]:
+    for path in paths:
         for block in _blocks(path):
             tag, _, text = block.partition("\n")
             tags = dict(part.split(":", 1) for part in tag.lstrip("# ").split("|") if ":" in part)

@@ -44,10 +44,20 @@ def short_kind(kind: str) -> str:
 @cache
 def known(split: Split) -> list[seeds.Story]:
     """Returns the seeds of a split: some kinds are held out, and one in twelve of the others."""
+    return _of_split(seeds.stories(), split)
+
+
+@cache
+def known_short(split: Split) -> list[seeds.Story]:
+    """Returns the short stories of a split."""
+    return _of_split(seeds.short_stories(), split)
+
+
+def _of_split(found: tuple[seeds.Story, ...], split: Split) -> list[seeds.Story]:
     def held_out(one: seeds.Story) -> bool:
         return f"stories/{short_kind(one.kind)}" in HELD_OUT_KINDS or split_of(one.text[:60]) is Split.HELD_OUT
 
-    return [one for one in seeds.stories() if held_out(one) is (split is Split.HELD_OUT)]
+    return [one for one in found if held_out(one) is (split is Split.HELD_OUT)]
 
 
 def from_seed(draw: Draw) -> Told:
@@ -55,6 +65,13 @@ def from_seed(draw: Draw) -> Told:
     one = draw.choice(known(draw.split))
     text, names = swapped(draw, one)
     return Told(f"stories/{short_kind(one.kind)}", text, names, one.completion)
+
+
+def short_story(draw: Draw) -> Told:
+    """Returns a short story with other names and things."""
+    one = draw.choice(known_short(draw.split))
+    text, names = swapped(draw, one)
+    return Told(f"short stories/{short_kind(one.kind)}", text, names)
 
 
 @cache

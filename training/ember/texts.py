@@ -44,6 +44,22 @@ def opened_text(draw: Draw) -> Text:
     return _typed(draw, told.kind, opening, between, rest)
 
 
+def short_story_text(draw: Draw) -> Text:
+    """Returns a short story, mostly after its first sentence or after some of its first words."""
+    told = stories.short_story(draw)
+    if draw.chance(_WHOLE_SHARE):
+        return Text(told.kind, "", told.text)
+    if draw.chance(_BROKEN_OFF_SHARE):
+        opening, rest = continuing.after_words(told.text, draw.number(1, 12))
+    else:
+        opening, rest = stories.cut(draw, told.text)
+    return _typed(draw, told.kind, opening, told.text[len(opening) : -len(rest)], rest)
+
+
+#: The share of short stories without an opening, and of openings that break off after one to twelve words among the others.
+_WHOLE_SHARE, _BROKEN_OFF_SHARE = 0.15, 0.45
+
+
 def continued_text(draw: Draw) -> Text:
     """Returns an opening of any kind, and a continuation that keeps what it mentions."""
     opening, rest, told = continuing.continued(draw)
@@ -103,12 +119,13 @@ _SENTENCES = [
 
 #: Generators and shares by name.
 FAMILIES = {
-    "seeds": (seed_text, 22),
-    "frames": (frame_text, 30),
-    "openings": (opened_text, 30),
-    "continued": (continued_text, 54),
-    "short": (short_text, 4),
-    "written": (written_text, 3),
+    "short stories": (short_story_text, 170),
+    "seeds": (seed_text, 10),
+    "frames": (frame_text, 8),
+    "openings": (opened_text, 12),
+    "continued": (continued_text, 34),
+    "short": (short_text, 3),
+    "written": (written_text, 4),
     # Few: a model that often saw whole texts twice loops.
     "repeated": (repeated_text, 1),
 }

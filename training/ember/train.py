@@ -27,6 +27,7 @@ from . import released
 from .documents import CHAT_SHARES
 from .model import Config, Ember, OutputLoss
 from .muon import Muon
+from .prepare import HELD_OUT
 
 #: Tokens of a step by default.
 BATCH_TOKENS = 8_192
@@ -258,7 +259,7 @@ def run(trainer: Trainer, num_steps: int | None, num_seconds: float | None, cool
     saved_at = clock = time.monotonic()
     recent: list[Tensor] = []
     with (trainer.out / "log.csv").open("a" if resumed else "w", newline="") as file:
-        log = csv.DictWriter(file, ["step", "seconds", "train", "chats", "stories"])
+        log = csv.DictWriter(file, ["step", "seconds", "train", *HELD_OUT])
         if not resumed:
             log.writeheader()
         for batch in steps():

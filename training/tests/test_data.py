@@ -14,7 +14,7 @@ from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember.draw import Draw  # noqa: E402
 from ember.fill import fill  # noqa: E402
 from ember.grammar import article, listed, number_word, plural, verdict  # noqa: E402
-from ember.kinds import chats, plain, sums, tool_chats, tool_specs, word_tasks  # noqa: E402
+from ember.kinds import chats, plain, short_story_chats, sums, tool_chats, tool_specs, word_tasks  # noqa: E402
 from ember.noise import misspelled_word, noisy  # noqa: E402
 from ember.split import HELD_OUT_KINDS, Split  # noqa: E402
 
@@ -29,7 +29,7 @@ def drawn(number: int, split: Split = Split.TRAIN, seed: int = 0, family: str | 
 
 class Seeds(unittest.TestCase):
     def test_there_is_as_much_as_was_asked_for(self):
-        self.assertGreaterEqual(len(seeds.dialogues()), 400)
+        self.assertGreaterEqual(len(seeds.dialogues()), 8000)
         self.assertGreaterEqual(len(seeds.facts("capitals")), 120)
         self.assertGreaterEqual(len(seeds.facts("opposites")), 200)
         self.assertGreaterEqual(len(seeds.facts("comparisons")), 150)
@@ -44,6 +44,16 @@ class Seeds(unittest.TestCase):
             columns = lines[0].count("\t")
             for line in lines:
                 self.assertEqual(line.count("\t"), columns, f"{path.name}: {line}")
+
+    def test_short_stories_are_many_and_whole(self):
+        found = seeds.short_stories()
+        self.assertGreaterEqual(len(found), 8000)
+        beginnings = [" ".join(one.text.split()[:8]) for one in found]
+        self.assertGreater(len(set(beginnings)), 0.99 * len(beginnings))
+        for one in found:
+            self.assertTrue(one.text.isascii() and one.kind and one.setting, one)
+            self.assertEqual(one.text.count('"') % 2, 0, one)
+            self.assertTrue(20 <= len(one.text.split()) <= 190, one)
 
     def test_every_turn_is_answered(self):
         for dialogue in seeds.dialogues():
@@ -99,6 +109,21 @@ class Drawing(unittest.TestCase):
         self.assertEqual(mentioned.named_in("The taxi driver turned around."), {"job": "taxi driver"})
         self.assertEqual(mentioned.named_in("The sun is a huge ball of hot gas."), {})
         self.assertEqual(mentioned.named_in("Oranges."), {"foods": "oranges"})
+
+    def test_a_short_story_is_about_what_was_asked_for(self):
+        draw = Draw(Random(4))
+        for _ in range(500):
+            turn, = short_story_chats.about(draw)
+            self.assertTrue(turn.protected or turn.names)
+            for word in (*turn.protected, *turn.names):
+                self.assertRegex(turn.answer, rf"\b{word}")
+
+    def test_an_opened_short_story_is_whole(self):
+        draw = Draw(Random(5))
+        for _ in range(500):
+            made = texts.short_story_text(draw)
+            self.assertTrue(made.rest.strip())
+            self.assertRegex(made.rest[-1], r"[.!?\"'\w]")
 
     def test_bodies_are_enough_and_whole(self):
         bodies = continuing.bodies()

@@ -12,10 +12,10 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
-    "written": (written.dialogue, 18),
+    "written": (written.dialogue, 300),
     "intents": (written.intent_turns, 80),
-    "declining": (declining.chat, 22),
-    "languages": (lambda draw: ("languages", languages.foreign(draw)), 18),
+    "declining": (declining.chat, 12),
+    "languages": (lambda draw: ("languages", languages.foreign(draw)), 10),
     "introductions": (introductions.chat, 20),
     "sums": (sums.chat, 44),
     "facts": (facts.chat, 84),
@@ -26,7 +26,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "json": (json_chats.chat, 42),
     "memory": (lambda draw: memory.chat(draw, conversation.part), 20),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 24),
+    "story chats": (story_chats.chat, 36),
     "conversation": (conversation.chat, 24),
     "copying": (copying.chat, 26),
     "plain": (plain.chat, 52),

@@ -7,7 +7,7 @@ from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
 from ..grammar import capitalized, with_article
-from . import story_frames
+from . import short_story_chats, story_frames
 from .facts_asking import asked
 from .story_plans import given_words, planned, sentence
 
@@ -205,5 +205,5 @@ def first_lines(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"planned": (planned, 70), "frames": (story_frames.story, 110), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 12),
+_MAKERS = {"planned": (planned, 70), "frames": (story_frames.story, 110), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 6), "short, about": (short_story_chats.about, 110), "short, going on": (short_story_chats.from_first_sentence, 16),
     "of kind": (of_kind, 8), "first lines": (first_lines, 4), "shortened": (shortened, 10)}

@@ -16,7 +16,7 @@ _TALK_SHARE = 0.5
 _COMBINED_SHARE = 0.1
 _CREATING_SHARE = 0.25
 #: The share of talks of several steps among dialogues.
-_STEPS_SHARE = 0.6
+_STEPS_SHARE = 0.12
 #: Wordings that belong at the start or at the end of a chat.
 _STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
 _ENDING = {"bye", "good night"}

@@ -38,7 +38,9 @@ pub(crate) struct GpuDevice {
     /// Opened when it is first needed.
     cpu: OnceLock<Arc<CpuBackend>>,
     /// A model that is loaded several times is divided in the same way each time.
-    loaded: Arc<OnceLock<Loaded>>,
+    model: Arc<OnceLock<Loaded>>,
+    /// Its draft model.
+    draft: Arc<OnceLock<Loaded>>,
 }
 
 /// What was loaded on a GPU.
@@ -65,7 +67,7 @@ impl GpuDevice {
 
     fn on(adapter: &GpuAdapter) -> Result<Self, Error> {
         let gpu = Arc::new(GpuBackend::new(adapter)?);
-        Ok(Self { gpu, cpu: OnceLock::new(), loaded: Arc::default() })
+        Ok(Self { gpu, cpu: OnceLock::new(), model: Arc::default(), draft: Arc::default() })
     }
 
     /// Opens the first preferred GPU whose memory holds the model, except perhaps experts; `None` if there is none.
@@ -102,14 +104,15 @@ impl GpuDevice {
         Arc::clone(&self.gpu)
     }
 
-    /// Why less of the model is on the GPU than was planned, once it is loaded.
+    /// Why less of the model or of its draft model is on the GPU than was planned, once they are loaded.
     pub(super) fn fallback(&self) -> Option<&str> {
-        self.loaded.get()?.fallback.as_deref()
+        let loaded = [&self.model, &self.draft].into_iter();
+        loaded.filter_map(|loaded| loaded.get()?.fallback.as_deref()).next()
     }
 
-    /// The memory of the GPU that the loaded model occupies, in bytes.
+    /// The memory of the GPU that the loaded model and its draft model occupy, in bytes.
     pub(super) fn gpu_bytes(&self) -> usize {
-        self.loaded.get().map_or(0, |loaded| loaded.gpu_bytes)
+        gpu_bytes(&self.model) + gpu_bytes(&self.draft)
     }
 
     /// Loads the weights and allocates the KV cache and buffers, and leaves room for a `draft` model. If the memory of a GPU
@@ -124,7 +127,7 @@ impl GpuDevice {
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
         let division = self.division(checkpoint, options, draft)?;
-        self.divided_runner(division, checkpoint, options, on_progress)
+        self.divided_runner(&self.model, division, checkpoint, options, on_progress)
     }
 
     /// Loads a draft model as [`runner`](Self::runner) does, in the memory that the model leaves.
@@ -135,12 +138,14 @@ impl GpuDevice {
         draft: DraftFile<'_>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
-        let division = self.draft_division(draft, self.gpu_bytes())?;
-        self.divided_runner(division, draft.checkpoint, &draft.options, on_progress)
+        let division = self.draft_division(draft, gpu_bytes(&self.model))?;
+        self.divided_runner(&self.draft, division, draft.checkpoint, &draft.options, on_progress)
     }
 
+    /// Loads a model as divided, or less of it onto the GPU, and records in `place` how.
     fn divided_runner(
         &self,
+        place: &OnceLock<Loaded>,
         mut division: Division,
         checkpoint: &Gguf,
         options: &LoadOptions,
@@ -152,7 +157,7 @@ impl GpuDevice {
             && let Err(error) = self.gpu.verify()
         {
             return match is_automatic && !is_chosen {
-                true => self.on_cpu(Some(error.into()), checkpoint, options, on_progress),
+                true => self.on_cpu(place, Some(error.into()), checkpoint, options, on_progress),
                 false => Err(error.into()),
             };
         }
@@ -164,11 +169,12 @@ impl GpuDevice {
                 }
                 loaded => {
                     let reason = reason.map(Fallback::Failed).or(division.fallback());
-                    return Ok(self.record(division.gpu_bytes, reason, loaded?));
+                    return Ok(recorded(place, division.gpu_bytes, reason, loaded?));
                 }
             };
-            let is_last =
-                attempt == MAX_ATTEMPTS || !is_smaller_with_fewer_layers(&error) || self.gpu.check().is_err();
+            let is_last = attempt == MAX_ATTEMPTS
+                || !is_smaller_with_fewer_layers(&error)
+                || self.gpu.check().is_err();
             if !is_automatic && is_last {
                 return Err(error);
             }
@@ -181,12 +187,13 @@ impl GpuDevice {
                 break;
             }
         }
-        self.on_cpu(reason, checkpoint, options, on_progress)
+        self.on_cpu(place, reason, checkpoint, options, on_progress)
     }
 
     /// Loads the whole model on the CPU, for a `reason`.
     fn on_cpu(
         &self,
+        place: &OnceLock<Loaded>,
         reason: Option<Error>,
         checkpoint: &Gguf,
         options: &LoadOptions,
@@ -194,19 +201,7 @@ impl GpuDevice {
     ) -> Result<Box<dyn Runner>, Error> {
         let cpu = Arc::clone(self.cpu(options)?);
         let runner = runner_on(cpu, checkpoint, options, on_progress)?;
-        Ok(self.record(0, reason.map(Fallback::Failed), runner))
-    }
-
-    /// Records how much of a model is on the GPU, and why less than planned.
-    fn record(
-        &self,
-        gpu_bytes: usize,
-        reason: Option<Fallback>,
-        runner: Box<dyn Runner>,
-    ) -> Box<dyn Runner> {
-        let describe = |reason| format!("{reason}; running on {}", runner.devices().join(", "));
-        self.loaded.get_or_init(|| Loaded { gpu_bytes, fallback: reason.map(describe) });
-        runner
+        Ok(recorded(place, 0, reason.map(Fallback::Failed), runner))
     }
 
     fn load(
@@ -371,6 +366,22 @@ impl LoadEstimate {
         self.isa = Some(cpu.isa());
         self.num_threads = cpu.num_threads();
     }
+}
+
+/// Records in `place` how much of a model is on the GPU, and why less than planned.
+fn recorded(
+    place: &OnceLock<Loaded>,
+    gpu_bytes: usize,
+    reason: Option<Fallback>,
+    runner: Box<dyn Runner>,
+) -> Box<dyn Runner> {
+    let describe = |reason| format!("{reason}; running on {}", runner.devices().join(", "));
+    place.get_or_init(|| Loaded { gpu_bytes, fallback: reason.map(describe) });
+    runner
+}
+
+fn gpu_bytes(place: &OnceLock<Loaded>) -> usize {
+    place.get().map_or(0, |loaded| loaded.gpu_bytes)
 }
 
 /// What failed in a backend while a model was loaded.

@@ -91,6 +91,9 @@ fn a_draft_model_is_loaded_on_a_gpu_next_to_a_model_on_either_device() {
         assert_eq!(!runner.devices()[0].starts_with("cpu"), is_on_gpu);
         let draft = device.draft_runner(file, &mut |_| ()).expect("room for it");
         assert!(draft.devices().iter().all(|device| !device.starts_with("cpu")));
+        let model_bytes = gpu_bytes(&device.model);
+        assert_eq!(model_bytes > 0, is_on_gpu);
+        assert!(device.gpu_bytes() > model_bytes, "the memory of the draft model counts");
     }
 }
 

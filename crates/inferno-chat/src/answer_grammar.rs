@@ -193,9 +193,9 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// A string literal in a grammar. Lark's escapes are JSON's.
-fn literal(text: &str) -> String {
-    Value::from(text).to_string()
+/// A string literal in a grammar. Lark's escapes are JSON's; it has no control characters.
+pub(crate) fn literal(text: &str) -> String {
+    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 /// Whitespace in JSON: a space, or a line end and indentation. It is bounded, since a model could otherwise write whitespace
@@ -207,7 +207,7 @@ fn json(schema: &Value, strict: bool) -> String {
     let mut schema = closed(schema);
     if let Some(fields) = schema.as_object_mut() {
         let options = json!({"whitespace_pattern": WHITESPACE, "lenient": !strict});
-        fields.entry("x-guidance").or_insert(options);
+        fields.insert("x-guidance".to_owned(), options);
     }
     format!("%json {schema}")
 }

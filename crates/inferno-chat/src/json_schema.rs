@@ -67,6 +67,7 @@ impl Reduction<'_> {
             return Value::Bool(schema.as_bool().unwrap_or(true));
         };
         let mut reduced = Map::new();
+        let mut dropped = Vec::new();
         for (name, value) in keywords {
             let kept = match rules::repair(name, value, &self.declarations, self.enforcement) {
                 Repair::Keep => value.clone(),
@@ -76,6 +77,7 @@ impl Reduction<'_> {
                         self.unknown_type.get_or_insert_with(|| unknown_type(value, path));
                     }
                     self.ignore(&format!("\"{name}\""), path);
+                    dropped.push(name.as_str());
                     continue;
                 }
                 Repair::DropSilently => continue,
@@ -88,7 +90,41 @@ impl Reduction<'_> {
             reduced.insert(name.clone(), kept);
         }
         self.drop_undeclared(&mut reduced, path);
+        self.drop_counts(&mut reduced, path);
+        self.open(&mut reduced, &dropped, path);
         Value::Object(reduced)
+    }
+
+    /// Allows further properties where a keyword that may declare them was left out.
+    fn open(&mut self, keywords: &mut Map<String, Value>, dropped: &[&str], path: &str) {
+        const OPEN: &str = "additionalProperties";
+        let is_given = keywords.contains_key(OPEN);
+        if dropped.contains(&"patternProperties") && is_given {
+            self.ignore(&format!("\"{OPEN}\""), path);
+            keywords.insert(OPEN.to_owned(), Value::Bool(true));
+        }
+        let declares = |name: &&str| rules::DECLARING.contains(name);
+        if !is_given && keywords.contains_key("properties") && dropped.iter().any(declares) {
+            keywords.insert(OPEN.to_owned(), Value::Bool(true));
+        }
+    }
+
+    /// Removes numbers of properties where some are optional: a grammar counts only those that have no name.
+    fn drop_counts(&mut self, keywords: &mut Map<String, Value>, path: &str) {
+        let Some(properties) = keywords.get("properties").and_then(Value::as_object) else {
+            return;
+        };
+        let required = keywords.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &String| required.is_some_and(|names| names.iter().any(|it| it == name));
+        if properties.keys().all(is_required) {
+            return;
+        }
+        for name in ["minProperties", "maxProperties"] {
+            if keywords.remove(name).is_some() {
+                self.ignore(&format!("\"{name}\""), path);
+            }
+        }
     }
 
     /// Reduces the schemas in the value of a keyword.

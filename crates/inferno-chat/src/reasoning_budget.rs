@@ -39,6 +39,16 @@ enum Place {
     After,
 }
 
+impl Place {
+    /// The place after the opening delimiter.
+    fn begun(budget: usize) -> Self {
+        match budget {
+            0 => Self::Closing(0),
+            left => Self::Reasoning { left, closed: 0 },
+        }
+    }
+}
+
 impl ReasoningBudget {
     /// Creates a budget; `is_open` if the prompt ends with the opening delimiter.
     pub(crate) fn new(
@@ -47,10 +57,7 @@ impl ReasoningBudget {
         is_open: bool,
         inner: Option<Box<dyn TokenConstraint>>,
     ) -> Self {
-        let place = match is_open {
-            true => Place::Reasoning { left: budget, closed: 0 },
-            false => Place::Opening(0),
-        };
+        let place = if is_open { Place::begun(budget) } else { Place::Opening(0) };
         Self { delimiters, place, budget, inner }
     }
 
@@ -102,7 +109,7 @@ impl TokenConstraint for ReasoningBudget {
         self.place = match self.place {
             Place::Opening(index) if self.delimiters.open.get(index) == Some(&token) => {
                 match index + 1 == self.delimiters.open.len() {
-                    true => Place::Reasoning { left: self.budget, closed: 0 },
+                    true => Place::begun(self.budget),
                     false => Place::Opening(index + 1),
                 }
             }
@@ -146,5 +153,11 @@ mod tests {
         assert_eq!(place_after(&[9, 9, 9], true), Place::Closing(0));
         assert_eq!(place_after(&[9, 9, 3], true), Place::Closing(1));
         assert_eq!(place_after(&[9, 9, 3, 4, 5], true), Place::After);
+    }
+
+    #[test]
+    fn without_a_budget_reasoning_ends_at_once() {
+        assert_eq!(Place::begun(0), Place::Closing(0));
+        assert_eq!(Place::begun(1), Place::Reasoning { left: 1, closed: 0 });
     }
 }

@@ -20,6 +20,44 @@ pub(crate) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
+static NULL: Value = Value::Null;
+
+/// The values that a schema lists, also in alternatives; `None` if it allows others, or if they are too many.
+pub(crate) fn constants<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a Value>> {
+    let mut found = Vec::new();
+    add_constants(schema, root, 0, &mut found).then_some(found)
+}
+
+fn add_constants<'a>(
+    schema: &'a Value,
+    root: &'a Value,
+    depth: usize,
+    found: &mut Vec<&'a Value>,
+) -> bool {
+    let schema = resolved(schema, root);
+    if depth > MAX_DEPTH || found.len() > MAX_SCHEMAS {
+        return false;
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        found.extend(values);
+    } else if let Some(value) = schema.get("const") {
+        found.push(value);
+    } else if schema["type"] == "null" {
+        found.push(&NULL);
+    } else if let Some(options) = alternatives(schema) {
+        return options.iter().all(|option| add_constants(option, root, depth + 1, found));
+    } else {
+        return false;
+    }
+    true
+}
+
+/// The schemas one of which must match, if there is nothing else to match.
+fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
+    let only_one = schema["allOf"].as_array().filter(|schemas| schemas.len() == 1);
+    schema["anyOf"].as_array().or(schema["oneOf"].as_array()).or(only_one)
+}
+
 /// The types that a schema allows, each once; `None` if any, or if the schema is too complex.
 pub(crate) fn types<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a str>> {
     let mut types = Types { root, names: Vec::new(), num_left: MAX_SCHEMAS };
@@ -53,7 +91,7 @@ impl<'a> Types<'a> {
         if let Some(value) = schema.get("const") {
             return self.push(type_of(value));
         }
-        match schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        match alternatives(schema) {
             Some(options) => options.iter().all(|schema| self.add(schema, depth + 1)),
             None => false,
         }
@@ -97,6 +135,22 @@ mod tests {
         let schema = json!({"anyOf": [{"$ref": "#/$defs/text"}, {"type": ["string", "null"]}]});
         assert_eq!(types_of(&schema).as_deref(), Some("string null"));
         assert_eq!(types_of(&json!({"anyOf": [{"type": "string"}, {}]})), None);
+    }
+
+    #[test]
+    fn values_are_found_behind_references_and_in_alternatives() {
+        let root = json!({"$defs": {"color": {"type": "string", "enum": ["red", "blue"]}}});
+        let of = |schema: &Value| constants(schema, &root).map(|values| json!(values));
+        let reference = json!({"$ref": "#/$defs/color"});
+        let optional = json!({"anyOf": [reference, {"type": "null"}]});
+        assert_eq!(of(&reference), Some(json!(["red", "blue"])));
+        assert_eq!(of(&optional), Some(json!(["red", "blue", null])));
+        assert_eq!(
+            of(&json!({"allOf": [reference], "default": "red"})),
+            Some(json!(["red", "blue"]))
+        );
+        assert_eq!(of(&json!({"anyOf": [reference, {"type": "string"}]})), None);
+        assert_eq!(of(&json!({"type": "string"})), None);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl AnswerParser {
         if scanner.is_named() {
             let index = self.num_calls.saturating_sub(1);
             push_arguments(index, scanner.take_arguments(), deltas);
-        } else if at_end {
+        } else if at_end && !self.form.has_channels {
             return self.give_up();
         }
         false

@@ -15,7 +15,12 @@ impl AnswerParser {
         let is_header =
             ["<|", "to="].iter().any(|start| text.starts_with(start) || start.starts_with(text));
         let Some(end) = self.pending.find(MESSAGE).filter(|_| is_header) else {
-            return (at_end || !is_header) && !text.is_empty() && self.go(State::Plain);
+            if at_end && ["<|", "to="].iter().any(|start| text.starts_with(start)) {
+                // The answer was cut off in a header.
+                self.pending.clear();
+            }
+            let is_over = at_end || !is_header;
+            return is_over && !self.pending.trim_start().is_empty() && self.go(State::Plain);
         };
         let rest = self.pending.split_off(end + MESSAGE.len());
         let header = std::mem::replace(&mut self.pending, rest);

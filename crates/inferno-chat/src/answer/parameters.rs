@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::call::CallEvent;
 use super::literal::{LiteralScanner, parse_literal};
 use crate::form::{KEY, ParameterForm, compact};
-use crate::schema::types;
+use crate::schema::{resolved, types};
 
 /// Longest key, in bytes.
 const MAX_KEY_LEN: usize = 1024;
@@ -159,8 +159,8 @@ impl ParameterReader {
 
     /// The schema of the current parameter.
     fn property(&self) -> Value {
-        let properties = &self.schema["properties"];
-        let additional = &self.schema["additionalProperties"];
+        let schema = resolved(&self.schema, &self.schema);
+        let (properties, additional) = (&schema["properties"], &schema["additionalProperties"]);
         properties.get(&self.key).unwrap_or(additional).clone()
     }
 

@@ -89,6 +89,20 @@ fn a_delimiter_after_the_beginning_is_content() {
 }
 
 #[test]
+fn headers_that_are_cut_off_are_no_content() {
+    let form = AnswerForm { has_channels: true, ..AnswerForm::default() };
+    let thought = "<|channel|>analysis<|message|>Hm<|end|>";
+    for rest in [
+        "<|start|>",
+        "<|start|>assistant<|channel|>",
+        "<|start|>assistant<|channel|>commentary to=functions.a <|constrain|>json<|message|>",
+    ] {
+        check(Some(&form), false, &format!("{thought}{rest}"), &[reasoning("Hm")]);
+    }
+    check(Some(&form), false, "Hello.", &[content("Hello.")]);
+}
+
+#[test]
 fn hermes_calls_are_read() {
     let text = "Wait.\n<tool_call>\n{\"name\": \"a\", \"arguments\": {\"x\": \"}é\\\"\"}}\n</tool_call>\n\
                 <tool_call>\n{\"arguments\": {}, \"name\": \"b\"}\n</tool_call>";

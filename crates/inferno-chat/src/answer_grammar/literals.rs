@@ -81,9 +81,15 @@ impl Rules<'_> {
             let rule = json_rule(&string, tool.strict);
             return self.named("string", &rule);
         }
+        let quote = self.marked(&form.quote);
         let terminal = self.raw_string(schema);
+        if terminal == "TEXT" && form.quote == "'" {
+            // As the reader of answers does, it takes an escaped quotation mark for a part of the text.
+            let text = self.named("string", r"/([^'\\]|\\(.|\n))*'/");
+            return format!("{quote} {text}");
+        }
         let text = self.up_to("string", &terminal, &form.quote);
-        format!("{} {text}", self.marked(&form.quote))
+        format!("{quote} {text}")
     }
 
     fn literal_list(

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Rules, json, literal, regex_literal};
 use crate::Tool;
 use crate::form::{KEY, ParameterForm};
-use crate::schema::types;
+use crate::schema::{constants, resolved, types};
 
 /// Longest strings whose length is enforced: the states of the lexer grow with it.
 const MAX_LENGTH: u64 = 1000;
@@ -22,7 +22,7 @@ pub(super) struct Item {
 impl Rules<'_> {
     /// Adds the rules of a tool's parameters, and returns the name of the rule.
     pub(super) fn parameters(&mut self, form: &ParameterForm, tool: &Tool) -> String {
-        let schema = &tool.parameters;
+        let schema = resolved(&tool.parameters, &tool.parameters);
         let [open, separator, close] =
             [&form.open, &form.separator, &form.close].map(|text| self.marked(text));
         let list = match schema["properties"].as_object() {
@@ -123,8 +123,8 @@ impl Rules<'_> {
         is_typed: bool,
     ) -> [Option<String>; 2] {
         let end = self.marked(after);
-        let values = schema["enum"].as_array().cloned();
-        if let Some(values) = values.or_else(|| Some(vec![schema.get("const")?.clone()])) {
+        let schema = resolved(schema, &tool.parameters);
+        if let Some(values) = constants(schema, &tool.parameters) {
             return [true, false].map(|is_string| {
                 let texts = values.iter().filter(|value| value.is_string() == is_string);
                 let texts: Vec<_> = texts
@@ -156,7 +156,9 @@ impl Rules<'_> {
     /// The terminal of a string of any text, within the bounds of its schema.
     pub(super) fn raw_string(&mut self, schema: &Value) -> String {
         let mut parts = Vec::new();
-        if let Some(pattern) = schema["pattern"].as_str().filter(|text| !text.contains("(?")) {
+        // Groups that capture nothing are all that is supported of what begins so.
+        let is_plain = |pattern: &&str| pattern.split("(?").skip(1).all(|it| it.starts_with(':'));
+        if let Some(pattern) = schema["pattern"].as_str().filter(is_plain) {
             let start = if pattern.starts_with('^') { "" } else { r"(.|\n)*" };
             let inner = pattern.strip_prefix('^').unwrap_or(pattern);
             let (inner, end) = match without_end_anchor(inner) {

@@ -1,9 +1,8 @@
 //! Writes a parsed grammar in llguidance's dialect of Lark.
 
-use serde_json::Value;
-
 use super::lexemes::Lexemes;
 use super::{CharacterClass, Expression, Rule};
+use crate::answer_grammar::literal;
 
 /// Writes the rules, of which the first is the start.
 ///
@@ -71,8 +70,8 @@ impl Writer {
                 format!("r{index}")
             }
             Expression::Literal(text) if !is_lexeme => {
-                let characters = text.chars().map(|character| Value::from(character.to_string()));
-                characters.map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
+                let characters = text.chars().map(|character| literal(&character.to_string()));
+                characters.collect::<Vec<_>>().join(" ")
             }
             Expression::Rule(_)
             | Expression::Literal(_)
@@ -97,7 +96,7 @@ impl Writer {
 /// An expression inside a terminal.
 fn terminal(expression: &Expression) -> String {
     match expression {
-        Expression::Literal(text) => Value::from(text.as_str()).to_string(),
+        Expression::Literal(text) => literal(text),
         Expression::Class(class) => format!("/{}/", regex(class)),
         Expression::Any => "/(?s:.)/".to_owned(),
         Expression::Token(id) => format!("<[{id}]>"),

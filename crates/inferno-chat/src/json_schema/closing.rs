@@ -11,15 +11,24 @@ use super::rules::{SUBSCHEMAS, Subschemas};
 
 /// Keywords that combine a schema with others.
 const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "$ref"];
+/// Links in a chain of references between combined schemas that are followed.
+const MAX_LINKS: usize = 64;
+/// Objects in schemas that are closed: as many as a grammar may have.
+const MAX_OBJECTS: usize = 8000;
 /// Keywords that allow further properties, or decide it together with others.
 const DECISIONS: [&str; 3] = ["additionalProperties", "patternProperties", "unevaluatedProperties"];
 
 /// The schema with `additionalProperties: false` in the objects that declare properties and do not mention others.
 ///
-/// Objects that are combined with further schemas remain open: each of them declares only a part.
+/// Objects that are combined with further schemas remain open: each of them declares only a part. So do all objects of a
+/// schema that is too complex.
 pub(crate) fn closed(schema: &Value) -> Value {
     let mut combined = BTreeSet::new();
-    loop {
+    let mut num_left = MAX_OBJECTS;
+    if exceeds(schema, &mut num_left) {
+        return schema.clone();
+    }
+    for _ in 0..MAX_LINKS {
         let mut walk = Walk { combined: &combined, found: BTreeSet::new() };
         let closed = walk.schema(schema, &mut "#".to_owned(), false);
         if walk.found.is_subset(&combined) {
@@ -28,8 +37,24 @@ pub(crate) fn closed(schema: &Value) -> Value {
         combined.append(&mut walk.found);
         // Only references to definitions by their place are followed.
         if combined.iter().any(|reference| *reference != "#" && !reference.starts_with("#/")) {
-            return schema.clone();
+            break;
         }
+    }
+    schema.clone()
+}
+
+/// Whether a schema has more than `num_left` objects. JSON has at most 128 levels, so this recursion is bounded.
+fn exceeds(schema: &Value, num_left: &mut usize) -> bool {
+    match schema {
+        Value::Object(fields) => match num_left.checked_sub(1) {
+            Some(left) => {
+                *num_left = left;
+                fields.values().any(|value| exceeds(value, num_left))
+            }
+            None => true,
+        },
+        Value::Array(values) => values.iter().any(|value| exceeds(value, num_left)),
+        _ => false,
     }
 }
 
@@ -152,6 +177,23 @@ mod tests {
         ] {
             assert_eq!(closed(&schema), schema);
         }
+    }
+
+    #[test]
+    fn long_chains_of_references_take_little_time() {
+        let link = |index: usize| json!({"anyOf": [{"$ref": format!("#/$defs/a{}", index + 1)}]});
+        let chain = |num_links: usize| {
+            let mut definitions: Map<_, _> =
+                (0..num_links).map(|index| (format!("a{index}"), link(index))).collect();
+            definitions.insert(format!("a{num_links}"), json!({"properties": {"x": {}}}));
+            json!({"allOf": [{"$ref": "#/$defs/a0"}, {}], "$defs": definitions})
+        };
+        let started = std::time::Instant::now();
+        for num_links in [10, 3000, 100_000] {
+            let schema = chain(num_links);
+            assert_eq!(closed(&schema), schema);
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
 
     #[test]

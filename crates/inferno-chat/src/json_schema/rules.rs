@@ -47,7 +47,8 @@ pub(super) const SUBSCHEMAS: &[(&str, Subschemas)] = &[
 /// Keywords about structure, and the checks of their values.
 const STRUCTURE: &[(&str, CheckFn)] = &[
     ("type", check_type),
-    ("enum", check_list),
+    ("enum", check_values),
+    ("const", check_constant),
     ("properties", check_object),
     ("$defs", check_object),
     ("definitions", check_object),
@@ -101,6 +102,19 @@ const UNSUPPORTED: &[&str] = &[
     "$dynamicRef",
     "$recursiveRef",
     "contentSchema",
+];
+
+/// Keywords that may declare properties of the object that they are in.
+pub(super) const DECLARING: &[&str] = &[
+    "patternProperties",
+    "if",
+    "then",
+    "else",
+    "dependencies",
+    "dependentSchemas",
+    "unevaluatedProperties",
+    "$dynamicRef",
+    "$recursiveRef",
 ];
 
 /// Names of types in other languages, and what they mean.
@@ -213,6 +227,28 @@ fn check_list(value: &Value, _: &Declarations<'_>) -> Repair {
     keep_if(value.as_array().is_some_and(|values| !values.is_empty()))
 }
 
+/// Values of which the grammar keeps every digit.
+fn check_values(value: &Value, _: &Declarations<'_>) -> Repair {
+    keep_if(value.as_array().is_some_and(|values| !values.is_empty()) && is_exact(value))
+}
+
+fn check_constant(value: &Value, _: &Declarations<'_>) -> Repair {
+    keep_if(is_exact(value))
+}
+
+/// Whether all integers in a value are numbers in double precision, as which grammars write them.
+fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+            integer.is_none_or(|integer| integer as f64 as i128 == integer)
+        }
+        Value::Array(values) => values.iter().all(is_exact),
+        Value::Object(fields) => fields.values().all(is_exact),
+        _ => true,
+    }
+}
+
 fn check_schema(value: &Value, _: &Declarations<'_>) -> Repair {
     keep_if(value.is_object() || value.is_boolean())
 }
@@ -257,11 +293,16 @@ fn check_count(value: &Value, _: &Declarations<'_>) -> Repair {
 }
 
 fn check_number(value: &Value, _: &Declarations<'_>) -> Repair {
-    keep_if(value.is_number())
+    /// A grammar compares bounds as integers of 64 bits.
+    const MAX_BOUND: f64 = 9e18;
+    keep_if(value.as_f64().is_some_and(|bound| bound.abs() < MAX_BOUND))
 }
 
-fn check_number_or_boolean(value: &Value, _: &Declarations<'_>) -> Repair {
-    keep_if(value.is_number() || value.is_boolean())
+fn check_number_or_boolean(value: &Value, declarations: &Declarations<'_>) -> Repair {
+    match value.is_boolean() {
+        true => Repair::Keep,
+        false => check_number(value, declarations),
+    }
 }
 
 /// A divisor of few digits: the number of states is that of remainders.

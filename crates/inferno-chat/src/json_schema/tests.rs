@@ -148,6 +148,44 @@ fn structure_alone_has_no_bounds() {
 }
 
 #[test]
+fn objects_are_open_where_a_keyword_that_declares_properties_is_ignored() {
+    let named = json!({"type": "object", "patternProperties": {"^(?!_)a$": {"type": "integer"}}, "additionalProperties": false});
+    let ignored = ["\"additionalProperties\"", "\"patternProperties\""];
+    check(&named, &ignored, &["{}", "{\"a\":1}"], &["1"]);
+    let condition = json!({
+        "type": "object", "properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"],
+        "if": {"properties": {"kind": {"const": "a"}}}, "then": {"required": ["size"]},
+    });
+    let (left, _) = reduced(&condition);
+    assert_eq!(closed(&left)["additionalProperties"], true);
+}
+
+#[test]
+fn numbers_of_properties_are_enforced_if_no_declared_one_is_optional() {
+    let optional = json!({"type": "object", "properties": {"a": {}, "b": {}}, "maxProperties": 1});
+    check(&optional, &["\"maxProperties\""], &["{}", "{\"a\":1,\"b\":2}"], &["1"]);
+    let any =
+        json!({"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1});
+    check(&any, &[], &["{\"x\":1}"], &["{}"]);
+    let required = json!({
+        "type": "object", "properties": {"a": {}}, "required": ["a"], "maxProperties": 2,
+        "additionalProperties": {"type": "integer"},
+    });
+    check(&required, &[], &["{\"a\":1,\"b\":2}"], &["{\"a\":1,\"b\":2,\"c\":3}"]);
+}
+
+#[test]
+fn numbers_that_a_grammar_would_change_are_ignored() {
+    let id = 1_234_567_890_123_456_789_u64;
+    check(&json!({"enum": [id]}), &["\"enum\""], &["1234567890123456789"], &["x"]);
+    check(&json!({"const": [id]}), &["\"const\""], &["[1234567890123456789]"], &["x"]);
+    let exact = 1_u64 << 53;
+    check(&json!({"enum": [exact, 0.1]}), &[], &["9007199254740992", "0.1"], &["1"]);
+    let bounds = json!({"type": "integer", "minimum": i64::MIN, "maximum": 10});
+    check(&bounds, &["\"minimum\""], &["5", "-5"], &["11"]);
+}
+
+#[test]
 fn the_documentation_lists_every_keyword() {
     let page = include_str!("../../../../docs/json-schema.md");
     for keyword in rules::keywords().filter(|keyword| !["$schema", "$id"].contains(keyword)) {

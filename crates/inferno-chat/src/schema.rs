@@ -20,6 +20,12 @@ pub(crate) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
+/// The values in `enum` or `const`.
+pub(crate) fn listed(schema: &Value) -> Option<&[Value]> {
+    let constant = || schema.get("const").map(std::slice::from_ref);
+    schema["enum"].as_array().map(Vec::as_slice).or_else(constant)
+}
+
 static NULL: Value = Value::Null;
 
 /// The values that a schema lists, also in alternatives; `None` if it allows others, or if they are too many.
@@ -38,10 +44,8 @@ fn add_constants<'a>(
     if depth > MAX_DEPTH || found.len() > MAX_SCHEMAS {
         return false;
     }
-    if let Some(values) = schema["enum"].as_array() {
+    if let Some(values) = listed(schema) {
         found.extend(values);
-    } else if let Some(value) = schema.get("const") {
-        found.push(value);
     } else if schema["type"] == "null" {
         found.push(&NULL);
     } else if let Some(options) = alternatives(schema) {
@@ -85,11 +89,8 @@ impl<'a> Types<'a> {
             }
             _ => {}
         }
-        if let Some(values) = schema["enum"].as_array() {
+        if let Some(values) = listed(schema) {
             return values.iter().all(|value| self.push(type_of(value)));
-        }
-        if let Some(value) = schema.get("const") {
-            return self.push(type_of(value));
         }
         match alternatives(schema) {
             Some(options) => options.iter().all(|schema| self.add(schema, depth + 1)),

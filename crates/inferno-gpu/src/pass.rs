@@ -313,13 +313,10 @@ impl<'a> GpuPass<'a> {
 }
 
 impl GpuBackend {
-    /// Releases the memory of buffers that were dropped, as the next pass would. What was recorded and not started is
+    /// Releases the memory of buffers that were dropped, as a pass does when it begins. What was recorded and not started is
     /// discarded.
     pub fn release_dropped(&self) {
-        let mut memory = self.pass_memory();
-        memory.clear();
-        memory.pipelines.evict(&self.registry.take_dropped());
-        drop(memory);
+        drop(GpuPass::new(self));
         self.wait();
     }
 }

@@ -5,6 +5,8 @@ use super::{AnswerParser, State};
 
 /// Ends the header of a message.
 const MESSAGE: &str = "<|message|>";
+/// Begin the header of a message, or a part of it.
+const HEADER_STARTS: [&str; 2] = ["<|", "to="];
 /// End messages.
 pub(super) const MESSAGE_ENDS: [&str; 3] = ["<|end|>", "<|return|>", "<|call|>"];
 
@@ -12,15 +14,14 @@ impl AnswerParser {
     /// Reads the header of a message: its channel, and the tool that it is for.
     pub(super) fn header(&mut self, at_end: bool) -> bool {
         let text = self.pending.trim_start();
-        let is_header =
-            ["<|", "to="].iter().any(|start| text.starts_with(start) || start.starts_with(text));
+        let has_begun = HEADER_STARTS.iter().any(|start| text.starts_with(start));
+        let is_header = has_begun || HEADER_STARTS.iter().any(|start| start.starts_with(text));
         let Some(end) = self.pending.find(MESSAGE).filter(|_| is_header) else {
-            if at_end && ["<|", "to="].iter().any(|start| text.starts_with(start)) {
+            if at_end && has_begun {
                 // The answer was cut off in a header.
-                self.pending.clear();
+                return self.go(State::Dropping);
             }
-            let is_over = at_end || !is_header;
-            return is_over && !self.pending.trim_start().is_empty() && self.go(State::Plain);
+            return (at_end || !is_header) && !text.is_empty() && self.go(State::Plain);
         };
         let rest = self.pending.split_off(end + MESSAGE.len());
         let header = std::mem::replace(&mut self.pending, rest);

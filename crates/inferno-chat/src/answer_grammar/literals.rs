@@ -6,7 +6,7 @@ use super::parameters::{Item, is_required};
 use super::{Rules, json as json_rule, literal};
 use crate::Tool;
 use crate::form::LiteralForm;
-use crate::schema::{resolved, types};
+use crate::schema::{listed, resolved, types};
 
 /// Levels of values in values whose schemas are enforced.
 const MAX_DEPTH: usize = 8;
@@ -32,8 +32,7 @@ impl Rules<'_> {
         if depth > MAX_DEPTH || self.num_values > MAX_VALUES {
             return self.any_literal(form, tool);
         }
-        let constants = schema["enum"].as_array().cloned();
-        if let Some(values) = constants.or_else(|| Some(vec![schema.get("const")?.clone()])) {
+        if let Some(values) = listed(schema) {
             let texts = values.iter().map(|value| self.marked(&form.write(value)));
             return format!("({})", texts.collect::<Vec<_>>().join(" | "));
         }

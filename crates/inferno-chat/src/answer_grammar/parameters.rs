@@ -156,7 +156,7 @@ impl Rules<'_> {
     /// The terminal of a string of any text, within the bounds of its schema.
     pub(super) fn raw_string(&mut self, schema: &Value) -> String {
         let mut parts = Vec::new();
-        // Groups that capture nothing are all that is supported of what begins so.
+        // Of the constructs that begin with `(?`, only groups without a capture are supported.
         let is_plain = |pattern: &&str| pattern.split("(?").skip(1).all(|it| it.starts_with(':'));
         if let Some(pattern) = schema["pattern"].as_str().filter(is_plain) {
             let start = if pattern.starts_with('^') { "" } else { r"(.|\n)*" };

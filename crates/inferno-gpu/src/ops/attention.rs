@@ -26,7 +26,7 @@ use tile::{BUSY_WORKGROUPS, Heads, Tile, merge_variant};
 /// merged.
 const MAX_SERIAL_PARTS: usize = 3;
 
-/// Contexts are not divided among workgroups if there are so many rows: they have enough of them.
+/// From this number of rows on, contexts are not divided among workgroups: the rows alone occupy the device.
 const MIN_UNDIVIDED_ROWS: usize = if cfg!(test) { 16 } else { 512 };
 
 /// Maximum size of the results of parts, in bytes, which are merged in rounds if there are more.

@@ -71,9 +71,7 @@ impl Division {
             Some(stage) => {
                 stage.check_support(gpu, options.requantize, kv_dtype)?;
                 let part = Part { checkpoint, spec: &spec, options: &options };
-                let head = part.prediction_head_footprint(gpu)?;
-                let footprint = part.footprint(gpu, &stage)?;
-                Ok(head.map_or(footprint, |head| footprint.plus(head)).device_bytes())
+                Ok(part.footprint(gpu, &stage)?.device_bytes())
             }
         };
         let usable_bytes = usable_bytes.unwrap_or(usize::MAX);

@@ -281,11 +281,7 @@ impl GpuDevice {
         let part = Part { checkpoint, spec: &spec, options: &options };
         let mut estimate = part.estimate(&*self.gpu)?;
         let on_gpu = parts.gpu.map(|stage| part.footprint(&*self.gpu, &stage)).transpose()?;
-        let has_head = on_gpu.is_some();
-        let mut on_gpu = on_gpu.unwrap_or_default();
-        if has_head && let Some(head) = part.prediction_head_footprint(&*self.gpu)? {
-            on_gpu = on_gpu.plus(head);
-        }
+        let on_gpu = on_gpu.unwrap_or_default();
         estimate.choice = BackendChoice::Gpu;
         // Tables for lookups are read in main memory.
         let Footprint { mapped_bytes, .. } = on_gpu;
@@ -293,9 +289,6 @@ impl GpuDevice {
         if let Some(stage) = parts.cpu {
             let cpu = self.cpu(&options)?;
             estimate.footprint = part.footprint(&**cpu, &stage)?;
-            if !has_head && let Some(head) = part.prediction_head_footprint(&**cpu)? {
-                estimate.footprint = estimate.footprint.plus(head);
-            }
             estimate.token_cost =
                 TokenCost::estimate(&spec, &**cpu, options.requantize, estimate.cache.kv.dtype)?;
             estimate.use_cpu(cpu);

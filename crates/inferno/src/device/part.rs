@@ -22,10 +22,7 @@ impl Part<'_> {
         let context_length = context_length(spec, options)?;
         let cache_use = options.runner(context_length).cache_use(context_length);
         let cache = spec.cache_layout(cache_use);
-        let mut footprint = self.footprint(backend, spec)?;
-        if let Some(head) = self.prediction_head_footprint(backend)? {
-            footprint = footprint.plus(head);
-        }
+        let footprint = self.footprint(backend, spec)?;
         let token_cost = TokenCost::estimate(spec, backend, options.requantize, cache.kv.dtype)?;
         Ok(LoadEstimate {
             footprint,
@@ -47,7 +44,7 @@ impl Part<'_> {
     /// Estimates the memory of its prediction head, if the options request it.
     ///
     /// **Errors**: a head that the backend does not support.
-    pub(super) fn prediction_head_footprint<B: Backend>(
+    fn prediction_head_footprint<B: Backend>(
         self,
         backend: &B,
     ) -> Result<Option<Footprint>, Error> {
@@ -61,7 +58,7 @@ impl Part<'_> {
         let kv_dtype = options.kv_dtype.unwrap_or_else(|| spec.default_kv_dtype());
         head.check_support(backend, options.requantize, kv_dtype)?;
         let part = Part { checkpoint, spec: &head, options: &options };
-        let footprint = part.footprint(backend, &head)?;
+        let footprint = part.stage_footprint(backend, &head)?;
         // The hidden states of the model and of the head.
         let row_bytes = spec.hidden_size.saturating_mul(size_of::<f32>());
         let hidden_bytes = row_bytes.saturating_mul(2 * options.limits.max_num_tokens);
@@ -73,8 +70,23 @@ impl Part<'_> {
         }))
     }
 
-    /// Estimates the memory of a stage of it.
+    /// Estimates the memory of a stage of it, and of its prediction head, which is next to the output.
+    ///
+    /// **Errors**: as [`prediction_head_footprint`](Self::prediction_head_footprint).
     pub(super) fn footprint<B: Backend>(
+        self,
+        backend: &B,
+        stage: &ModelSpec,
+    ) -> Result<Footprint, Error> {
+        let footprint = self.stage_footprint(backend, stage)?;
+        let head = match stage.has_output() {
+            true => self.prediction_head_footprint(backend)?,
+            false => None,
+        };
+        Ok(head.map_or(footprint, |head| footprint.plus(head)))
+    }
+
+    fn stage_footprint<B: Backend>(
         self,
         backend: &B,
         stage: &ModelSpec,

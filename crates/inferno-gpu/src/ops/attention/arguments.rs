@@ -1,4 +1,4 @@
-//! What attention tells its kernels: arguments, and the positions that rows attend to.
+//! The arguments of the kernels of attention, and the positions that rows attend to.
 
 use std::ops::Range;
 

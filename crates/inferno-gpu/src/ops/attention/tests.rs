@@ -8,6 +8,11 @@ use super::tile::PART;
 use super::*;
 use crate::adapter;
 
+/// Chunks of `size` tokens, of which the last may have fewer.
+fn chunks(tokens: usize, size: usize) -> Vec<usize> {
+    (0..tokens).step_by(size).map(|at| size.min(tokens - at)).collect()
+}
+
 #[test]
 fn divided_caches_and_rounds_of_parts_compute_the_same_bits() {
     let Some(adapter) = adapter::for_tests() else { return };
@@ -22,8 +27,7 @@ fn divided_caches_and_rounds_of_parts_compute_the_same_bits() {
         // In one pass, each workgroup computes all parts; in small ones, a part per round.
         let whole = bits(&attend(&backend, &shape, &qkv, &blocks, &[tokens]));
         for backend in [&backend, &limited] {
-            let chunks: Vec<_> = (0..tokens).step_by(8).map(|at| 8.min(tokens - at)).collect();
-            let found = attend(backend, &shape, &qkv, &blocks, &chunks);
+            let found = attend(backend, &shape, &qkv, &blocks, &chunks(tokens, 8));
             assert_eq!(bits(&found), whole, "{dtype}");
         }
     }
@@ -76,8 +80,7 @@ fn long_windows_of_few_rows_are_computed_like_those_of_many() {
         let (qkv, blocks) = (inputs(&shape, 18), shape.blocks());
         let whole = bits(&attend(&backend, &shape, &qkv, &blocks, &[shape.tokens]));
         for size in [1, 7, 12] {
-            let starts = (0..shape.tokens).step_by(size);
-            let chunks: Vec<_> = starts.map(|at| size.min(shape.tokens - at)).collect();
+            let chunks = chunks(shape.tokens, size);
             let found = bits(&attend(&backend, &shape, &qkv, &blocks, &chunks));
             assert!(found == whole, "{window:?} in chunks of {size}");
         }
@@ -103,12 +106,8 @@ fn workgroups_of_every_size_compute_the_same_bits() {
     ] {
         let (qkv, blocks) = (inputs(&shape, 17), shape.blocks());
         let whole = bits(&attend(&backends[0], &shape, &qkv, &blocks, &[shape.tokens]));
-        let chunks = |size: usize| {
-            let starts = (0..shape.tokens).step_by(size);
-            starts.map(|at| size.min(shape.tokens - at)).collect::<Vec<_>>()
-        };
         for (backend, size) in backends.iter().zip([20, 1, 90]) {
-            for chunks in [vec![shape.tokens], chunks(size)] {
+            for chunks in [vec![shape.tokens], chunks(shape.tokens, size)] {
                 let found = attend(backend, &shape, &qkv, &blocks, &chunks);
                 assert_eq!(bits(&found), whole, "{shape:?} {size}");
             }

@@ -62,16 +62,18 @@ def _of_split(found: tuple[seeds.Story, ...], split: Split) -> list[seeds.Story]
 
 def from_seed(draw: Draw) -> Told:
     """Returns a hand-written story with other names and things."""
-    one = draw.choice(known(draw.split))
-    text, names = swapped(draw, one)
-    return Told(f"stories/{short_kind(one.kind)}", text, names, one.completion)
+    return _retold(draw, "stories", known(draw.split))
 
 
 def short_story(draw: Draw) -> Told:
     """Returns a short story with other names and things."""
-    one = draw.choice(known_short(draw.split))
+    return _retold(draw, "short stories", known_short(draw.split))
+
+
+def _retold(draw: Draw, family: str, found: list[seeds.Story]) -> Told:
+    one = draw.choice(found)
     text, names = swapped(draw, one)
-    return Told(f"short stories/{short_kind(one.kind)}", text, names)
+    return Told(f"{family}/{short_kind(one.kind)}", text, names, one.completion)
 
 
 @cache

@@ -40,8 +40,7 @@ def opened_text(draw: Draw) -> Text:
     """Returns a story after an opening that may lack capitals or punctuation."""
     told = stories.story(draw)
     opening, rest = stories.cut(draw, told.text, told.completion)
-    between = told.text[len(opening) : told.text.index(rest, len(opening))]
-    return _typed(draw, told.kind, opening, between, rest)
+    return _typed(draw, told.kind, opening, _between(told.text, opening, rest), rest)
 
 
 def short_story_text(draw: Draw) -> Text:
@@ -53,7 +52,7 @@ def short_story_text(draw: Draw) -> Text:
         opening, rest = continuing.after_words(told.text, draw.number(1, 12))
     else:
         opening, rest = stories.cut(draw, told.text)
-    return _typed(draw, told.kind, opening, told.text[len(opening) : -len(rest)], rest)
+    return _typed(draw, told.kind, opening, _between(told.text, opening, rest), rest)
 
 
 #: The share of short stories without an opening, and of openings that break off after one to twelve words among the others.
@@ -64,11 +63,16 @@ def continued_text(draw: Draw) -> Text:
     """Returns an opening of any kind, and a continuation that keeps what it mentions."""
     opening, rest, told = continuing.continued(draw)
     if told.completion:
-        between = told.text[len(opening) : -len(rest)]
+        between = _between(told.text, opening, rest)
     else:
         # No line ends within a sentence.
         between = " " if rest[0].islower() else draw.choice((" ", " ", "\n"))
     return _typed(draw, told.kind, opening, between, rest)
+
+
+def _between(text: str, opening: str, rest: str) -> str:
+    """Returns the space between the opening of a text and its rest."""
+    return text[len(opening) : len(text) - len(rest)]
 
 
 def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text:

@@ -1,4 +1,4 @@
-"""Short stories on request: about a thing, an animal or a person that occurs in them, and from their first sentence on."""
+"""Short stories on request, about a thing, an animal or a person that occurs in them."""
 
 import re
 from functools import cache
@@ -11,15 +11,13 @@ from ..split import Split
 from ..swapping import swapped
 from .facts_asking import asked
 
-_ABOUT = [
+#: Requests for a story about something.
+ABOUT = [
     "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please", "Tell me a story about {t}.",
     "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}", "Write a short story about {t}.",
     "a short story with {t} in it", "tell a story with {t}", "a short story: {t}", "Please write a story about {t}.", "{t} story",
     "Can you tell me a short story about {t}?", "tell me something about {t}, a story", "invent a story with {t}",
-]
-_GO_ON = [
-    "continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}",
-    "{t} what happens next", "Write a story that begins like this: {t}", "a story that starts with: {t}", "Continue: {t}",
+    "a bedtime story about {t}", "Tell me a bedtime story about {t}.", "story with {t}",
 ]
 
 
@@ -34,17 +32,11 @@ def about(draw: Draw) -> list[Turn]:
         name = draw.choice(named)
         both = subjects and draw.chance(0.5)
         wanted = f"{name} and {with_article(draw.choice(subjects))}" if both else name
-        return [Turn(asked(draw, _ABOUT, t=wanted), text, (), (name,))]
+        return [Turn(asked(draw, ABOUT, t=wanted), text, (), (name,))]
     if not subjects:
         return about(draw)
     chosen = draw.some(subjects, 2 if len(subjects) > 1 and draw.chance(0.4) else 1)
-    return [Turn(asked(draw, _ABOUT, t=" and ".join(map(with_article, chosen))), text, tuple(chosen))]
-
-
-def from_first_sentence(draw: Draw) -> list[Turn]:
-    """A given opening and its continuation."""
-    opening, rest = stories.cut(draw, stories.short_story(draw).text)
-    return [Turn(asked(draw, _GO_ON, t=opening), rest)]
+    return [Turn(asked(draw, ABOUT, t=" and ".join(map(with_article, chosen))), text, tuple(chosen))]
 
 
 @cache

@@ -9,6 +9,7 @@ from ..fill import fill
 from ..grammar import capitalized, with_article
 from . import short_story_chats, story_frames
 from .facts_asking import asked
+from .short_story_chats import ABOUT
 from .story_plans import given_words, planned, sentence
 
 
@@ -28,13 +29,6 @@ _ANY = [
     "write a short story", "make up a story", "i want to hear a story", "tell a story", "write me a story", "short story please",
     "do you know a story",
     "tell me something long", "entertain me with a story", "a bedtime story please", "read me a story",
-]
-_ABOUT = [
-    "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please",
-    "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}",
-    "a short story with {t} in it", "Write a short story about {t}.",
-    "tell me something about {t}, a story", "tell a story with {t}", "a bedtime story about {t}", "Tell me a bedtime story about {t}.",
-    "a short story: {t}", "story with {t}",
 ]
 
 
@@ -61,12 +55,12 @@ def about(draw: Draw) -> list[Turn]:
     if slot == "a":
         name = draw.word(draw.choice(("woman", "man")))
         told = stories.from_frame(draw, {"a": name}, needs="a")
-        turns = [Turn(asked(draw, _ABOUT, t=name), told.text, (), (name,))]
+        turns = [Turn(asked(draw, ABOUT, t=name), told.text, (), (name,))]
     else:
         word = draw.word(slot)
         told = stories.from_frame(draw, {slot: word}, needs=slot)
         text, subject = _described(draw, told.text, word, slot) if draw.chance(0.4) else (told.text, word)
-        turns = [Turn(asked(draw, _ABOUT, t=with_article(subject)), text, (subject,))]
+        turns = [Turn(asked(draw, ABOUT, t=with_article(subject)), text, (subject,))]
     if draw.chance(0.3) and told.values["a"] in told.text:
         turns.append(_question(draw, told))
     return turns
@@ -162,12 +156,19 @@ def _question(draw: Draw, told: stories.Told) -> Turn:
 
 def going_on(draw: Draw) -> list[Turn]:
     """A given opening and its continuation."""
-    if draw.chance(0.5):
+    if draw.chance(_GOING_ON_SHORT_SHARE):
+        opening, rest = stories.cut(draw, stories.short_story(draw).text)
+    elif draw.chance(0.5):
         opening, rest, _ = continuing.continued(draw)
     else:
         opening, rest = stories.cut(draw, _short(draw).text)
     return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}",
-        "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), rest)]
+        "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next",
+        "Write a story that begins like this: {t}", "a story that starts with: {t}", "Continue: {t}"], t=opening), rest)]
+
+
+#: The share of short stories among openings that are continued on request.
+_GOING_ON_SHORT_SHARE = 0.7
 
 
 def of_kind(draw: Draw) -> list[Turn]:
@@ -189,7 +190,7 @@ def shortened(draw: Draw) -> list[Turn]:
     word = draw.word("object")
     told = stories.from_frame(draw, {"object": word}, needs="object")
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", told.text.replace("\n", " "))
-    return [Turn(asked(draw, _ABOUT, t=with_article(word)), told.text, (word,)),
+    return [Turn(asked(draw, ABOUT, t=with_article(word)), told.text, (word,)),
         Turn(asked(draw, ["shorter", "make it shorter", "a shorter version", "shorter please", "can you make that shorter",
             "the same in two sentences", "too long, shorter please"]), " ".join(sentences[:2]))]
 
@@ -205,5 +206,5 @@ def first_lines(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"planned": (planned, 70), "frames": (story_frames.story, 110), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 6), "short, about": (short_story_chats.about, 110), "short, going on": (short_story_chats.from_first_sentence, 16),
+_MAKERS = {"planned": (planned, 70), "frames": (story_frames.story, 110), "given words": (given_words, 24), "sentence": (sentence, 24), "any": (any_story, 14), "about": (about, 40), "two things": (two_things, 8), "two people": (two_people, 10), "going on": (going_on, 22), "short, about": (short_story_chats.about, 110),
     "of kind": (of_kind, 8), "first lines": (first_lines, 4), "shortened": (shortened, 10)}

@@ -16,8 +16,18 @@ use crate::value::Value;
 /// The replacement fields of one `str.format` call.
 struct Fields<'a> {
     arguments: &'a Arguments,
-    /// The index of the next field without a name.
-    next: usize,
+    numbering: Option<Numbering>,
+}
+
+/// How the fields of a format string that have no names are numbered: one string has one way.
+enum Numbering {
+    /// `{}`: the fields are counted.
+    Automatic {
+        /// The index of the next field.
+        next: usize,
+    },
+    /// `{0}`
+    Manual,
 }
 
 impl Runtime {
@@ -25,7 +35,7 @@ impl Runtime {
     ///
     /// **Errors**: a malformed format string, a missing argument, an unsuitable format specification.
     pub(crate) fn format(&mut self, format: &str, arguments: &Arguments) -> Result<Value> {
-        let mut fields = Fields { arguments, next: 0 };
+        let mut fields = Fields { arguments, numbering: None };
         let text = fields.format(self, format, true)?;
         text.finish(&mut self.budget)
     }
@@ -92,15 +102,39 @@ impl Fields<'_> {
         write_value(runtime, &value, &spec, text)
     }
 
+    /// The position of a field that has neither a name nor a number.
+    fn next_position(&mut self) -> Result<usize> {
+        let position = match self.numbering {
+            None => 0,
+            Some(Numbering::Automatic { next }) => next,
+            Some(Numbering::Manual) => {
+                return Err(Error::failed(
+                    "cannot switch from manual field specification to automatic field numbering",
+                ));
+            }
+        };
+        self.numbering = Some(Numbering::Automatic { next: position + 1 });
+        Ok(position)
+    }
+
+    /// The position that a field names: a number; `None` for a name.
+    fn named_position(&mut self, first: &str) -> Result<Option<usize>> {
+        let Ok(position) = first.parse() else { return Ok(None) };
+        if let Some(Numbering::Automatic { .. }) = self.numbering {
+            return Err(Error::failed(
+                "cannot switch from automatic field numbering to manual field specification",
+            ));
+        }
+        self.numbering = Some(Numbering::Manual);
+        Ok(Some(position))
+    }
+
     /// The value that a field names: `0`, `name`, `name[key]`, `name.attribute`.
     fn look_up(&mut self, runtime: &mut Runtime, name: &str) -> Result<Value> {
         let (first, mut path) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
         let position = match first {
-            "" => {
-                self.next += 1;
-                Some(self.next - 1)
-            }
-            _ => first.parse().ok(),
+            "" => Some(self.next_position()?),
+            _ => self.named_position(first)?,
         };
         let found = match position {
             Some(at) => self.arguments.positional.get(at),
@@ -117,15 +151,19 @@ impl Fields<'_> {
             None => Error::failed(quoted(first)),
         })?;
         while !path.is_empty() {
-            let (key, after) = match path.strip_prefix('[') {
-                Some(inner) => inner
+            let (key, after) = if let Some(inner) = path.strip_prefix('[') {
+                inner
                     .split_once(']')
-                    .ok_or_else(|| Error::failed("Missing ']' in format string"))?,
-                None => {
-                    let inner = &path[1..];
-                    inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
-                }
+                    .ok_or_else(|| Error::failed("Missing ']' in format string"))?
+            } else if let Some(inner) = path.strip_prefix('.') {
+                inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
+            } else {
+                let message = "Only '.' or '[' may follow ']' in format field specifier";
+                return Err(Error::failed(message));
             };
+            if key.is_empty() {
+                return Err(Error::failed("Empty attribute in format string"));
+            }
             path = after;
             let key = match key.parse() {
                 Ok(index) => Value::Int(index),

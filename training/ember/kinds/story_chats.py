@@ -61,8 +61,8 @@ def about(draw: Draw) -> list[Turn]:
         told = stories.from_frame(draw, {slot: word}, needs=slot)
         text, subject = _described(draw, told.text, word, slot) if draw.chance(0.4) else (told.text, word)
         turns = [Turn(asked(draw, ABOUT, t=with_article(subject)), text, (subject,))]
-    if draw.chance(0.3) and told.values["a"] in told.text:
-        turns.append(_question(draw, told))
+    if draw.chance(0.3) and (names := _names_in(told)):
+        turns.append(_question(draw, names))
     return turns
 
 
@@ -144,9 +144,13 @@ def two_people(draw: Draw) -> list[Turn]:
         "write a story with {a} and {c}", "story: {a} and {c}"], a=first, c=second), told.text, (), (first, second))]
 
 
-def _question(draw: Draw, told: stories.Told) -> Turn:
+def _names_in(told: stories.Told) -> list[str]:
+    """The people of a frame who are named in its story."""
+    return [told.values[slot] for slot in ("a", "b") if re.search(rf"\b{told.values[slot]}\b", told.text)]
+
+
+def _question(draw: Draw, names: list[str]) -> Turn:
     """Who was in the story?"""
-    names = [told.values[slot] for slot in ("a", "b") if re.search(rf"\b{told.values[slot]}\b", told.text)]
     if len(names) == 2:
         return Turn(asked(draw, ["who was in the story", "what were the names", "which names were in it?",
             "name the people in the story"]), f"The people in the story were {names[0]} and {names[1]}.")

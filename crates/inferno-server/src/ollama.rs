@@ -20,5 +20,9 @@ use crate::state::App;
 ///
 /// **Errors**: as [`App::model_named`].
 fn model_named(app: &App, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
-    app.model_named(name.map(|name| name.strip_suffix(":latest").unwrap_or(name)))
+    let untagged = name.and_then(|name| name.strip_suffix(":latest"));
+    app.model_named(name).or_else(|error| match untagged {
+        Some(untagged) => app.model_named(Some(untagged)),
+        None => Err(error),
+    })
 }

@@ -7,6 +7,7 @@ mod tls;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,6 +135,8 @@ impl Server {
         let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
 
         let mut publishing = JoinSet::new();
+        // One future for both waits: a signal between them would be lost.
+        let mut stopped = pin!(stop());
         tokio::select! {
             result = load_model(load)? => {
                 let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
@@ -145,13 +148,13 @@ impl Server {
                 }
                 app.publish(model);
             }
-            () = stop() => {
+            () = &mut stopped => {
                 tracing::info!("stopped while loading");
                 return Ok(());
             }
         }
 
-        stop().await;
+        stopped.await;
         drain(app, self.options.drain_timeout, stop()).await;
         let _ = closing.send(true);
         connections.closed(CLOSING_TIMEOUT).await;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
 use inferno_engine::EngineError;
 use tokio::sync::watch;
@@ -25,6 +26,8 @@ pub(crate) struct App {
     pub ignored_fields: IgnoredFields,
     pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
+    /// The API description, which is made when it is first requested.
+    pub description: OnceLock<Bytes>,
     is_draining: AtomicBool,
     /// HTTP requests that wait or run in the engine.
     num_in_flight: watch::Sender<usize>,
@@ -51,6 +54,7 @@ impl App {
             ignored_fields: IgnoredFields::default(),
             responses: Arc::new(ResponseStore::new(options.limits.max_stored_bytes)),
             preparation: Arc::new(PreparationStage::new(&options.limits)),
+            description: OnceLock::new(),
             is_draining: AtomicBool::new(false),
             num_in_flight: watch::Sender::new(0),
             options,

@@ -19,6 +19,7 @@ use std::{env, io};
 
 use hf_hub::api::sync::{Api, ApiBuilder, ApiError};
 use hf_hub::{Cache, Repo, RepoType};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::Agent;
 
 use crate::Error;
@@ -96,12 +97,11 @@ impl Pulled {
 }
 
 impl Hub {
-    /// Creates a client from the Hugging Face environment variables: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_CACHE`,
-    /// `HF_HOME` and `HF_HUB_OFFLINE`.
+    /// Creates a client from the Hugging Face environment variables: `HF_ENDPOINT`, `HF_TOKEN`, `HF_TOKEN_PATH`,
+    /// `HF_HUB_CACHE`, `HF_HOME` and `HF_HUB_OFFLINE`.
     ///
     /// **Errors**: [`HubError::NoHome`] if the location of the cache is unknown; [`HubError::Request`].
     pub fn from_env() -> Result<Self, Error> {
-        let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let folder = match (set("HF_HUB_CACHE"), set("HF_HOME")) {
             (Some(cache), _) => PathBuf::from(cache),
             (None, Some(home)) => PathBuf::from(home).join("hub"),
@@ -114,7 +114,7 @@ impl Hub {
         let cache = Cache::new(folder);
         let endpoint = set("HF_ENDPOINT").unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
         let endpoint = endpoint.trim_end_matches('/').to_owned();
-        let token = set("HF_TOKEN").or_else(|| cache.token());
+        let token = set("HF_TOKEN").or_else(login).or_else(|| cache.token());
         let api = ApiBuilder::from_cache(cache.clone())
             .with_endpoint(endpoint.clone())
             .with_token(token.clone())
@@ -180,16 +180,22 @@ impl Hub {
         }
         let repo = self.api.repo(repo(reference));
         let info = repo.info().map_err(|error| self.request_error(reference, error))?;
+        let commit = checked("commit", &info.sha)?;
         let files: Vec<String> =
             info.siblings.into_iter().map(|sibling| sibling.rfilename).collect();
         let mut fetched = Vec::new();
+        // All files are those of one commit, whatever is published in the meantime.
         for file in select(reference, &files)? {
-            fetched.push(self.fetch(reference, &file, on_progress)?);
+            fetched.push(self.fetch(reference, commit, &file, on_progress)?);
         }
         // Only now, since an earlier snapshot may contain the whole model.
-        let (path, commit) = fetched.swap_remove(0);
+        let path = fetched.swap_remove(0);
         let cache = self.cache.repo(self::repo(reference));
-        cache.create_ref(&commit).map_err(|error| Error::io(&path, error))?;
+        let folder = self.cache.path().join(self::repo(reference).folder_name());
+        let current = fs::read_to_string(folder.join("refs").join(REVISION)).unwrap_or_default();
+        if current.trim() != commit {
+            cache.create_ref(commit).map_err(|error| Error::io(&path, error))?;
+        }
         Ok(path)
     }
 
@@ -209,38 +215,33 @@ impl Hub {
         failure.map_or(Ok(None), |error| Err(error.into()))
     }
 
-    /// Downloads one file of a repository into the cache, unless it is up to date. Returns its path and its commit.
+    /// Downloads one file of a repository at a commit into the cache, unless it is there. Returns its path.
     fn fetch(
         &self,
         reference: &HubReference,
+        commit: &str,
         file: &str,
         on_progress: OnDownload<'_>,
-    ) -> Result<(PathBuf, String), Error> {
-        let metadata = self
-            .api
-            .metadata(&self.api.repo(repo(reference)).url(file))
-            .map_err(|error| self.request_error(reference, error))?;
-        let (etag, commit) = (metadata.etag(), metadata.commit_hash());
-        for (what, value) in [("etag", etag), ("commit", commit)] {
-            if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(HubError::Response { what, found: value.to_owned() }.into());
-            }
-        }
+    ) -> Result<PathBuf, Error> {
+        let name = reference.repo().to_owned();
+        let at_commit = Repo::with_revision(name, RepoType::Model, commit.to_owned());
+        let url = self.api.repo(at_commit).url(&encoded(file));
+        let metadata = self.api.metadata(&url);
+        let metadata = metadata.map_err(|error| self.request_error(reference, error))?;
+        let etag = checked("etag", metadata.etag())?;
         let cache = self.cache.repo(repo(reference));
         let size = metadata.size() as u64;
         let blob = cache.blob_path(etag);
         let pointer = cache.pointer_path(commit).join(file);
+        if file_bytes(&blob) == Some(size) && file_bytes(&pointer) == Some(size) {
+            return Ok(pointer);
+        }
 
         // Only one process downloads a file at a time.
         let _lock = lock(&blob)?;
         if file_bytes(&blob) != Some(size) {
             let part = blob.with_extension("part");
-            let at_commit = Repo::with_revision(
-                reference.repo().to_owned(),
-                RepoType::Model,
-                commit.to_owned(),
-            );
-            let remote = RemoteFile { name: file, url: &self.api.repo(at_commit).url(file), size };
+            let remote = RemoteFile { name: file, url: &url, size };
             self.download(&remote, &part, on_progress)?;
             if let Err(error) = verify(&part, file, etag, size, on_progress) {
                 // The next attempt starts from the beginning. Failing to remove the file does not change the error.
@@ -252,7 +253,7 @@ impl Hub {
         if file_bytes(&pointer) != Some(size) {
             link(&blob, &pointer).map_err(|error| Error::io(&pointer, error))?;
         }
-        Ok((pointer, commit.to_owned()))
+        Ok(pointer)
     }
 
     /// Converts an error of the client: access denied, or a failed connection.
@@ -272,12 +273,43 @@ impl Hub {
     }
 }
 
+/// The value of an environment variable that is not empty.
+fn set(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The token that a login stored.
+fn login() -> Option<String> {
+    let home = set("HF_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(dirs::home_dir()?.join(".cache").join("huggingface")));
+    let file = set("HF_TOKEN_PATH").map(PathBuf::from).or_else(|| Some(home?.join("token")))?;
+    let token = fs::read_to_string(file).ok()?;
+    Some(token.trim().to_owned()).filter(|token| !token.is_empty())
+}
+
 fn hub_error(endpoint: &str, error: ApiError) -> Error {
     HubError::Request { endpoint: endpoint.to_owned(), source: Box::new(error) }.into()
 }
 
 fn repo(reference: &HubReference) -> Repo {
     Repo::model(reference.repo().to_owned())
+}
+
+/// Returns a value of the hub that becomes part of a path.
+///
+/// **Errors**: [`HubError::Response`] if it has other characters than letters, digits and hyphens, or none.
+fn checked<'v>(what: &'static str, value: &'v str) -> Result<&'v str, HubError> {
+    match !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        true => Ok(value),
+        false => Err(HubError::Response { what, found: value.to_owned() }),
+    }
+}
+
+/// Returns the path of a file in its repository as a part of a URL.
+fn encoded(file: &str) -> String {
+    const KEPT: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(file, KEPT).to_string()
 }
 
 /// Returns the size of a file; `None` if it does not exist.
@@ -295,13 +327,17 @@ fn lock(blob: &Path) -> Result<File, Error> {
             fs::create_dir_all(folder)?;
         }
         let file = File::create(&path)?;
-        file.lock()?;
-        Ok(file)
+        match file.lock() {
+            // Some network file systems have no locks.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+            _ => Ok(file),
+        }
     };
     locked().map_err(|error| Error::io(&path, error))
 }
 
-/// Creates or replaces the link `pointer` to a blob. Both are in the same cache, so a hard link is possible.
+/// Creates or replaces the link `pointer` to a blob. Both are in the same cache, so a hard link is possible, unless the file
+/// system has none.
 fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
     if let Some(folder) = pointer.parent() {
         fs::create_dir_all(folder)?;
@@ -311,6 +347,6 @@ fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::hard_link(blob, &temporary)?;
+    fs::hard_link(blob, &temporary).or_else(|_| fs::copy(blob, &temporary).map(drop))?;
     fs::rename(&temporary, pointer)
 }

@@ -22,7 +22,9 @@ impl Rules<'_> {
             ["<|channel|>", "<|message|>", "<|end|>"].map(|tag| self.marked(tag));
         let next = self.marked("<|start|>assistant");
         let text = self.up_to("message", "TEXT", "<|end|>");
-        self.add(&format!("remark: {channel} (\"analysis\" | \"commentary\") {message} {text}"));
+        // Remarks are content, which must have the format.
+        let remarks = if formatted.is_some() { "" } else { " | \"commentary\"" };
+        self.add(&format!("remark: {channel} (\"analysis\"{remarks}) {message} {text}"));
         self.needs_text = true;
         let content = formatted.unwrap_or_else(|| "TEXT".to_owned());
         let content = format!("{channel} \"final\" {message} {content} ({end})?");

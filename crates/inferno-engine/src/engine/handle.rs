@@ -22,9 +22,6 @@ use crate::{
     SamplingParams, StopParams,
 };
 
-/// Maximum number of choices of one request.
-const MAX_NUM_CHOICES: usize = 128;
-
 /// Submits requests to an engine, from any thread.
 #[derive(Clone)]
 pub struct EngineHandle {
@@ -69,6 +66,9 @@ impl From<EngineError> for SubmitError {
 }
 
 impl EngineHandle {
+    /// Maximum number of choices of one request.
+    pub const MAX_NUM_CHOICES: usize = 128;
+
     /// Submits a request. Never waits for a forward pass.
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
@@ -77,10 +77,12 @@ impl EngineHandle {
     /// [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn submit(&self, request: Request) -> Result<EventStream, SubmitError> {
         self.info().check_logits()?;
-        self.info().check_prompt(&request.prompt, 1)?;
+        // A prompt that is only scored needs no room for an answer.
+        let room = usize::from(!request.only_scores_prompt());
+        self.info().check_prompt(&request.prompt, room)?;
         let num_choices = request.num_choices;
-        if !(1..=MAX_NUM_CHOICES).contains(&num_choices) {
-            let limit = MAX_NUM_CHOICES;
+        if !(1..=Self::MAX_NUM_CHOICES).contains(&num_choices) {
+            let limit = Self::MAX_NUM_CHOICES;
             return Err(EngineError::NumChoices { asked_for: num_choices, limit }.into());
         }
         let (events, receiver) = mpsc::unbounded_channel();
@@ -352,8 +354,7 @@ impl EngineHandle {
         let detokenizer = info.detokenizer(prompt, generation.skip_special_tokens)?;
         let num_speculative_tokens = self.shared.options.num_speculative_tokens;
         let mut params = GenerationParams { num_speculative_tokens, ..generation.clone() };
-        let only_scores_prompt =
-            request.prompt_logprobs.is_some() && params.stop.max_tokens == Some(0);
+        let only_scores_prompt = request.only_scores_prompt();
         if only_scores_prompt {
             params.stop = StopParams::default();
         }

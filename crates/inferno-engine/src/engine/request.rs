@@ -65,6 +65,11 @@ impl EmbeddingRequest {
 }
 
 impl Request {
+    /// Whether only the log-probabilities of the prompt are requested, and nothing is generated.
+    pub(super) fn only_scores_prompt(&self) -> bool {
+        self.prompt_logprobs.is_some() && self.generation.stop.max_tokens == Some(0)
+    }
+
     /// Creates a request for one choice, without a deadline or a constraint.
     pub fn new(prompt: Vec<u32>, generation: GenerationParams) -> Self {
         Self {

@@ -6,9 +6,9 @@
 pub(super) fn apply(bias: &[(u32, f32)], logits: &mut [f32]) {
     for &(token, bias) in bias {
         let logit = &mut logits[token as usize];
-        *logit = match bias {
-            f32::NEG_INFINITY => bias,
-            bias => (*logit + bias).clamp(f32::MIN, f32::MAX),
+        *logit = match (bias, *logit) {
+            (f32::NEG_INFINITY, _) | (_, f32::NEG_INFINITY) => f32::NEG_INFINITY,
+            (bias, logit) => (logit + bias).clamp(f32::MIN, f32::MAX),
         };
     }
 }

@@ -33,6 +33,10 @@ impl SeenTokens {
             let Some(logit) = logits.get_mut(token as usize) else {
                 continue;
             };
+            if *logit == f32::NEG_INFINITY {
+                // It is excluded, and stays so.
+                continue;
+            }
             let repeated = if *logit > 0.0 {
                 *logit / params.repetition_penalty
             } else {

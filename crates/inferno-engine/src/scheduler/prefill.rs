@@ -1,6 +1,6 @@
 //! How the tokens of a step are shared by prompts.
 //!
-//! The first prompt in the order gets at least three quarters of them. The rest is for the others, the shortest
+//! The first prompt in the order gets at least three quarters of them, and of the rows of logits. The rest is for the others, the shortest
 //! first, and for new sequences: a short prompt does not wait until a long one is computed. The remainder returns to
 //! the first prompt.
 
@@ -29,8 +29,12 @@ impl Scheduler {
         if let Some((&first, scheduled)) = prompts.first().copied() {
             let others = prompts.len() > 1 || self.waiting.values().any(|it| !it.is_held);
             let others = others && !self.limits.whole_prompts;
-            let reserved = if others { room / OTHERS_DIVISOR } else { 0 };
-            plan.push(first, scheduled, room - reserved, &self.limits);
+            if others {
+                let share = room - room / OTHERS_DIVISOR;
+                plan.push(first, scheduled, share, &self.limits_of_first(plan));
+            } else {
+                plan.push(first, scheduled, room, &self.limits);
+            }
             prompts.remove(0);
         }
         prompts.sort_by_key(|(_, scheduled)| scheduled.num_left());
@@ -46,6 +50,16 @@ impl Scheduler {
             let scheduled = &self.running[&plan.chunks[place].id];
             plan.grow(place, scheduled, num_left, &self.limits);
         }
+    }
+}
+
+impl Scheduler {
+    /// The limits for the first prompt, which leaves rows of logits for the others: without any, none is admitted.
+    fn limits_of_first(&self, plan: &Plan) -> SchedulerLimits {
+        let num_left = self.limits.max_num_logit_rows - plan.num_logit_rows();
+        let reserved = (num_left / OTHERS_DIVISOR).max(1).min(num_left.saturating_sub(1));
+        let max_num_logit_rows = self.limits.max_num_logit_rows - reserved;
+        SchedulerLimits { max_num_logit_rows, ..self.limits }
     }
 }
 

@@ -211,12 +211,12 @@ impl Shared {
             if connections.len() >= MAX_CONNECTIONS {
                 continue;
             }
-            let shared = Arc::clone(self);
+            connections.insert(id, handle);
+            drop(connections);
             let thread = thread::Builder::new().name("inferno-stage-lane".to_owned());
-            let registered = Registered { shared, id };
-            if thread.spawn(move || registered.serve(stream)).is_ok() {
-                connections.insert(id, handle);
-            }
+            let registered = Registered { shared: Arc::clone(self), id };
+            // Without a thread, the connection leaves the list with the work that is dropped.
+            let _ = thread.spawn(move || registered.serve(stream));
         }
     }
 

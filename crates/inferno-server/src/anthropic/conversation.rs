@@ -123,11 +123,11 @@ impl ConversationFields {
         if self.messages.is_empty() {
             return Err(ApiError::invalid("messages", "messages must not be empty"));
         }
-        let continues_last =
-            self.messages.last().is_some_and(|message| message.role == "assistant");
         for (index, message) in self.messages.iter().enumerate() {
             message.read(&format!("messages.{index}"), unknown, &mut messages)?;
         }
+        // A message of the assistant without text or calls is omitted.
+        let continues_last = messages.last().is_some_and(|message| message["role"] == "assistant");
         let last_text = messages.last().and_then(|message| message["content"].as_str());
         if continues_last && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {
             let param = format!("messages.{}.content", self.messages.len() - 1);

@@ -1,19 +1,18 @@
 //! A running chat request.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use inferno_chat::{AnswerDelta, AnswerParser};
 use inferno_engine::SampledToken;
 
-use super::ChatJob;
+use super::{Answer, ChatJob};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{
     Finish, GenerationEvent, Job, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
 };
 use crate::request::Preparation;
-use crate::state::{App, InFlight};
+use crate::state::App;
 
 /// A running chat request with one or more choices; dropping it aborts the request.
 pub(crate) struct ChatRun {
@@ -51,24 +50,6 @@ pub(crate) struct FinishedChoice {
     pub num_calls: usize,
 }
 
-/// A whole answer.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Answer {
-    pub reasoning: String,
-    pub content: String,
-    pub calls: Vec<ToolCall>,
-    pub tokens: Vec<SampledToken>,
-}
-
-/// A call of a tool.
-#[derive(Debug, Clone)]
-pub(crate) struct ToolCall {
-    pub id: String,
-    pub name: String,
-    /// JSON, as the model generated it.
-    pub arguments: String,
-}
-
 impl ChatRun {
     /// Renders the conversation, compiles its grammar and submits it to the engine.
     ///
@@ -79,19 +60,17 @@ impl ChatRun {
         preparation: Preparation,
         job: ChatJob,
     ) -> Result<Self, ApiError> {
-        let shared = Arc::clone(model);
-        let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
-        preparation.unknown.report_unenforced(&prepared.answers.unenforced);
-        let params = job.params(&prepared.answers);
-        let script = app.options.scripted.as_ref();
-        let script = script.map(|script| script.constraint(&job, model.tokenizer()));
-        let parsers = (0..job.num_choices).map(|_| Some(prepared.answers.parser())).collect();
-        let prompt = prepared.tokens.as_slice().into();
-        let running = RunningRequest::submit(
-            &app.begin_request(),
-            model,
-            preparation.arrived(),
-            Job {
+        let (app, model) = (Arc::clone(app), Arc::clone(model));
+        let (arrived, unknown) = (preparation.arrived(), preparation.unknown.clone());
+        let begun = preparation.run(move || {
+            let prepared = job.prepare(&model)?;
+            unknown.report_unenforced(&prepared.answers.unenforced);
+            let params = job.params(&prepared.answers);
+            let script = app.options.scripted.as_ref();
+            let script = script.map(|script| script.constraint(&job, model.tokenizer()));
+            let parsers = (0..job.num_choices).map(|_| Some(prepared.answers.parser())).collect();
+            let prompt = prepared.tokens.as_slice().into();
+            let job = Job {
                 prompt: prepared.tokens,
                 params,
                 prompt_logprobs: None,
@@ -99,25 +78,31 @@ impl ChatRun {
                 num_choices: job.num_choices,
                 priority: job.priority,
                 constraint: script.or(prepared.answers.constraint),
-            },
-        )?;
-        Ok(Self { running, prompt, parsers })
+            };
+            let running = RunningRequest::submit(&app.begin_request(), &model, arrived, job)?;
+            Ok(Self { running, prompt, parsers })
+        });
+        begun.await
     }
 
-    /// Submits a prompt of a request that arrived at `started`, and that no template renders: its answers are text, without
-    /// reasoning or tool calls.
+    /// Submits prompts that no template renders: their answers are text, without reasoning or tool calls.
     ///
-    /// **Errors**: what the engine rejects.
-    pub fn begin_text(
-        in_flight: &InFlight,
+    /// **Errors**: what the engine rejects; then none is computed.
+    pub async fn begin_texts(
+        app: &Arc<App>,
         model: &Arc<ServedModel>,
-        started: Instant,
-        job: Job,
-    ) -> Result<Self, ApiError> {
-        let parsers = (0..job.num_choices).map(|_| None).collect();
-        let prompt = job.prompt.as_slice().into();
-        let running = RunningRequest::submit(in_flight, model, started, job)?;
-        Ok(Self { running, prompt, parsers })
+        preparation: Preparation,
+        jobs: Vec<Job>,
+    ) -> Result<Vec<Self>, ApiError> {
+        let (in_flight, model) = (app.begin_request(), Arc::clone(model));
+        let arrived = preparation.arrived();
+        let begin = move |job: Job| {
+            let parsers = (0..job.num_choices).map(|_| None).collect();
+            let prompt = job.prompt.as_slice().into();
+            let running = RunningRequest::submit(&in_flight, &model, arrived, job)?;
+            Ok(Self { running, prompt, parsers })
+        };
+        preparation.run(move || jobs.into_iter().map(begin).collect()).await
     }
 
     pub fn model(&self) -> &ServedModel {
@@ -214,24 +199,5 @@ impl ChatRun {
 fn push_text(text: String, deltas: &mut Vec<AnswerDelta>) {
     if !text.is_empty() {
         deltas.push(AnswerDelta::Content(text));
-    }
-}
-
-impl Answer {
-    fn take(&mut self, deltas: Vec<AnswerDelta>) {
-        for delta in deltas {
-            match delta {
-                AnswerDelta::Reasoning(text) => self.reasoning.push_str(&text),
-                AnswerDelta::Content(text) => self.content.push_str(&text),
-                AnswerDelta::ToolCall { id, name, .. } => {
-                    self.calls.push(ToolCall { id, name, arguments: String::new() });
-                }
-                AnswerDelta::Arguments { index, text } => {
-                    if let Some(call) = self.calls.get_mut(index) {
-                        call.arguments.push_str(&text);
-                    }
-                }
-            }
-        }
     }
 }

@@ -99,10 +99,7 @@ pub(super) async fn complete(
         Ok((prompts.are_many, jobs, format))
     });
     let (are_many, jobs, format) = prepared.await?;
-    let (in_flight, started) = (app.begin_request(), preparation.arrived());
-    let runs = jobs.into_iter().map(|job| ChatRun::begin_text(&in_flight, model, started, job));
-    let runs = runs.collect::<Result<Vec<_>, ApiError>>()?;
-    drop(preparation);
+    let runs = ChatRun::begin_texts(app, model, preparation, jobs).await?;
     if is_streamed {
         let keep_alive = app.options.limits.keep_alive;
         return Ok(sse::respond(CompletionStream::new(runs, format), keep_alive));

@@ -25,7 +25,8 @@ use crate::state::App;
 pub(crate) struct OllamaEmbedRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
-    input: PromptField,
+    /// Without inputs, the answer has no embeddings.
+    input: Option<PromptField>,
     /// Cuts inputs that exceed the context (default: true); otherwise, they are an error.
     truncate: Option<bool>,
     /// Number of the first values of each embedding to return, normalized again (default: all).
@@ -52,7 +53,8 @@ pub(crate) struct OllamaEmbeddings {
 pub(crate) struct OllamaEmbeddingRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
-    prompt: String,
+    /// Without a prompt, the embedding is empty.
+    prompt: Option<String>,
 }
 
 /// The embedding of a prompt.
@@ -83,14 +85,14 @@ async fn embed(
     app: &Arc<App>,
     model: &Arc<ServedModel>,
     preparation: Preparation,
-    input: PromptField,
+    input: Option<PromptField>,
     field: &'static str,
     (truncates, dimensions): (bool, Option<usize>),
 ) -> Result<(Vec<Vec<f32>>, usize), ApiError> {
     // Clients of Ollama load a model by a request without input.
-    if input.is_empty() {
+    let Some(input) = input.filter(|input| !input.is_empty()) else {
         return Ok((Vec::new(), 0));
-    }
+    };
     let started = preparation.arrived();
     let reader = Arc::clone(model);
     let inputs = preparation.run(move || {
@@ -144,7 +146,7 @@ pub(crate) async fn create_one(
 ) -> Result<Json<OllamaEmbedding>, ApiError> {
     let model = model_named(&app, request.model.as_deref())?;
     check_dimensions(None, &model)?;
-    let prompt = PromptField::Text(request.prompt);
+    let prompt = request.prompt.map(PromptField::Text);
     let (mut embeddings, _) =
         embed(&app, &model, preparation, prompt, "prompt", (true, None)).await?;
     Ok(Json(OllamaEmbedding { embedding: embeddings.pop().unwrap_or_default() }))

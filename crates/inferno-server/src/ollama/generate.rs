@@ -19,7 +19,7 @@ use crate::chat::{ChatJob, ChatRun};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable, UnknownFields};
 use crate::fill_in_the_middle::fill_in_the_middle;
-use crate::generation::Job;
+use crate::generation::{Job, engine_stopped};
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
@@ -134,7 +134,8 @@ pub(crate) async fn create(
     let run = match preparation.run(move || request.job(&reader, &unknown)).await? {
         GenerateJob::Chat(job) => ChatRun::begin(&app, &model, preparation, *job).await?,
         GenerateJob::Text(job) => {
-            ChatRun::begin_text(&app.begin_request(), &model, preparation.arrived(), *job)?
+            let mut runs = ChatRun::begin_texts(&app, &model, preparation, vec![*job]).await?;
+            runs.pop().ok_or_else(engine_stopped)?
         }
     };
     respond(run, name, is_streamed, generate_line).await

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::chat::{Answer, ChatRun, FinishedChoice, Part, PartEvents, ToolCall};
+use crate::chat::{Answer, AnswerByKind, ChatRun, FinishedChoice, Part, PartEvents, ToolCall};
 use crate::errors::ApiError;
 use crate::generation::StopCause;
 use crate::sse::SseEvent;
@@ -177,7 +177,7 @@ impl AnswerPart {
 
 /// The parts and the end of a whole answer.
 pub(super) fn whole(answer: Answer, end: &FinishedChoice) -> (AnswerPart, AnswerEnd) {
-    let Answer { reasoning, content, calls, .. } = answer;
+    let AnswerByKind { reasoning, content, calls, .. } = answer.by_kind();
     let thinking = (!reasoning.is_empty()).then_some(reasoning);
     let mut part = AnswerPart { thinking, content, tool_calls: Vec::new() };
     for ToolCall { id, name, arguments } in calls {

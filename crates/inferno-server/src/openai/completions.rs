@@ -203,6 +203,9 @@ pub(crate) async fn create(
     if request.sampling.reports_progress() {
         unknown.report("return_progress");
     }
+    if request.sampling.has_timings() {
+        unknown.report("timings_per_token");
+    }
     let streaming = request.sampling.streaming()?;
     let returned = request.returned();
     if streaming.is_some() {
@@ -218,7 +221,7 @@ pub(crate) async fn create(
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let jobs = preparation.run(move || request.jobs(&reader_app, &reader_model, &unknown)).await?;
-    let run = TextRun::begin(&app, &model, preparation, jobs, returned)?;
+    let run = TextRun::begin(&app, &model, preparation, jobs, returned).await?;
     let id = fresh_id("cmpl-");
     match streaming {
         Some(streaming) => {

@@ -178,11 +178,12 @@ impl ResponsesRequest {
         let why = "this server does not store responses; start it with --response-store BYTES";
         ApiError::reject_given([("store", self.fields.store == Some(true) && !is_open, why)])?;
         let is_stored = is_open && self.fields.store != Some(false);
-        Ok(is_stored.then(|| {
-            let mut items = earlier;
-            items.extend(input_items::listed(&self.fields.input));
-            PendingResponse::new(&app.responses, items)
-        }))
+        if !is_stored {
+            return Ok(None);
+        }
+        let mut items = earlier;
+        items.extend(input_items::listed(&self.fields.input));
+        Ok(Some(PendingResponse::new(&app.responses, &items)?))
     }
 
     fn job(
@@ -239,6 +240,9 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
+    if streaming.is_none() && request.sampling.has_timings() {
+        unknown.report("timings_per_token");
+    }
     ApiError::reject_given([(
         "stream_options.continuous_usage_stats",
         streaming.is_some_and(|streaming| streaming.continuous_usage),
@@ -250,7 +254,7 @@ pub(crate) async fn create(
         let earlier = stored.resolve(&mut request.fields.input)?;
         let (job, origins) = request.job(&reader_app, &reader_model, &earlier, &unknown)?;
         let pending = request.pending(&reader_app, earlier)?;
-        let outline = Outline::new(&request, &reader_model, &job.params, origins, pending);
+        let outline = Outline::new(&request, &reader_model, &job.params, origins, pending)?;
         Ok((job, outline))
     });
     let (job, mut outline) = read.await?;

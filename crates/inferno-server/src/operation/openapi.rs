@@ -4,9 +4,10 @@ mod request_fields;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::json;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
@@ -168,8 +169,11 @@ fn add(operation: &mut Operation, (status, description): &(&str, &str), schema: 
 }
 
 /// Returns the API description in OpenAPI 3.1.
-pub(crate) async fn description(State(app): State<Arc<App>>) -> Json<Value> {
-    let mut description = json!(Api::openapi());
-    request_fields::describe(&mut description, app.options.strict_fields);
-    Json(description)
+pub(crate) async fn description(State(app): State<Arc<App>>) -> impl IntoResponse {
+    let description = app.description.get_or_init(|| {
+        let mut description = json!(Api::openapi());
+        request_fields::describe(&mut description, app.options.strict_fields);
+        description.to_string().into()
+    });
+    ([(header::CONTENT_TYPE, "application/json")], description.clone())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use subtle::{Choice, ConstantTimeEq};
@@ -19,12 +19,13 @@ pub(crate) async fn require_api_key(
 ) -> Result<Response, ApiError> {
     let keys = &app.options.api_keys;
     if !keys.is_empty() {
-        let key = sent_key(request.headers()).ok_or_else(|| {
-            unauthorized(
+        let mut sent = sent_keys(request.headers()).peekable();
+        if sent.peek().is_none() {
+            return Err(unauthorized(
                 "missing API key; send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"",
-            )
-        })?;
-        if !is_one_of(key, keys) {
+            ));
+        }
+        if !sent.any(|key| is_one_of(key, keys)) {
             return Err(unauthorized("invalid API key"));
         }
     }
@@ -35,13 +36,16 @@ fn unauthorized(message: &str) -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, message).with_code("invalid_api_key")
 }
 
-fn sent_key(headers: &HeaderMap) -> Option<&[u8]> {
+/// The keys of both headers: some clients send one of another server along.
+fn sent_keys(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let key = headers.get("x-api-key").map(HeaderValue::as_bytes);
+    key.into_iter().chain(headers.get(header::AUTHORIZATION).and_then(bearer))
+}
+
+/// The token of `Bearer TOKEN`.
+fn bearer(value: &HeaderValue) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"bearer ";
-    if let Some(value) = headers.get("x-api-key") {
-        return Some(value.as_bytes());
-    }
-    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
-    let (scheme, key) = value.split_at_checked(SCHEME.len())?;
+    let (scheme, key) = value.as_bytes().split_at_checked(SCHEME.len())?;
     scheme.eq_ignore_ascii_case(SCHEME).then(|| key.trim_ascii())
 }
 

@@ -41,6 +41,11 @@ impl RequestOrigin {
     pub async fn scope<F: Future>(self, processing: F) -> F::Output {
         ORIGIN.scope(self, processing).await
     }
+
+    /// Runs a part of the processing on this thread.
+    pub fn sync_scope<T>(self, work: impl FnOnce() -> T) -> T {
+        ORIGIN.sync_scope(self, work)
+    }
 }
 
 impl TraceParent {

@@ -22,6 +22,7 @@ use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tracing::Span;
 
+use super::origin::RequestOrigin;
 use crate::Limits;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
@@ -99,14 +100,14 @@ impl Preparation {
             ApiError::overloaded("too many requests are being prepared; try again in a moment")
         })?;
         let threads = Arc::clone(&self.stage.threads);
-        // Log lines of the work contain the id of the request.
-        let span = Span::current();
+        // Log lines of the work contain the id of the request, and so do the spans of what it submits.
+        let (span, origin) = (Span::current(), RequestOrigin::current());
         let done = async {
             let thread = threads.acquire_owned().await;
             // Abandoned work occupies its place and its thread until it ends.
             let done = tokio::task::spawn_blocking(move || {
                 let _held = (place, thread);
-                span.in_scope(work)
+                origin.sync_scope(|| span.in_scope(work))
             });
             done.await.map_err(|error| ApiError::internal(error.to_string()))?
         };

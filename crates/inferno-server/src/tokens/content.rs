@@ -1,6 +1,5 @@
 //! Encoding in the format of llama-server, whose requests have `content`.
 
-use inferno_tokenizer::EncodeOptions;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -32,15 +31,13 @@ pub(crate) enum Piece {
     Bytes(Vec<u8>),
 }
 
-/// Encodes text, and returns the text of each token along with its id if `with_pieces` is set.
+/// Returns the text of each token along with its id if `with_pieces` is set.
 pub(super) fn content_tokens(
-    text: &str,
-    options: EncodeOptions,
+    tokens: Vec<u32>,
     with_pieces: bool,
     model: &ServedModel,
 ) -> ContentTokens {
-    let tokens = model.tokenizer().encode(text, options).into_iter();
-    let tokens = tokens.map(|id| match with_pieces {
+    let tokens = tokens.into_iter().map(|id| match with_pieces {
         true => ContentToken::WithPiece { id, piece: Piece::of(id, model) },
         false => ContentToken::Id(id),
     });

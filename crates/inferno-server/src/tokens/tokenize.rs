@@ -70,6 +70,21 @@ pub(crate) enum TokenizeAnswer {
     Content(ContentTokens),
 }
 
+/// Maximum number of tokens whose texts are returned: each takes many times as much memory as its id.
+const MAX_TEXTS: usize = 1_000_000;
+
+/// **Errors**: more tokens than their texts are returned for.
+fn check_texts(returns_texts: bool, tokens: &[u32], field: &str) -> Result<(), ApiError> {
+    if !returns_texts || tokens.len() <= MAX_TEXTS {
+        return Ok(());
+    }
+    let message = format!(
+        "there are {} tokens, but the texts of at most {MAX_TEXTS} are returned; send a shorter text, or omit {field}",
+        tokens.len()
+    );
+    Err(ApiError::invalid(field, message))
+}
+
 impl RequestBody for TokenizeRequest {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -92,8 +107,10 @@ impl TokenizeRequest {
             add_special: self.add_special == Some(true),
             parse_special: self.parse_special.unwrap_or(true),
         };
+        let tokens = model.tokenizer().encode(text, options);
         let with_pieces = self.with_pieces == Some(true);
-        Ok(Some(content_tokens(text, options, with_pieces, model)))
+        check_texts(with_pieces, &tokens, "with_pieces")?;
+        Ok(Some(content_tokens(tokens, with_pieces, model)))
     }
 
     fn tokens(self, model: &ServedModel, unknown: &UnknownFields) -> Result<Vec<u32>, ApiError> {
@@ -149,6 +166,7 @@ pub(crate) async fn tokenize(
             return Ok(TokenizeAnswer::Content(encoded));
         }
         let tokens = request.tokens(&model, &unknown)?;
+        check_texts(returns_texts, &tokens, "return_token_strs")?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()

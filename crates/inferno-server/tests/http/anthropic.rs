@@ -152,6 +152,12 @@ fn a_prefilled_answer_is_continued() {
     ]);
     let answer = post(shared(), PATH, &request).ok();
     assert_eq!(answer["content"][0]["text"], " Paris.");
+    // Nothing is left of this message, so the question is answered.
+    let redacted = json!([{"type": "redacted_thinking", "data": "x"}]);
+    request["messages"][1]["content"] = redacted;
+    let answer = post(shared(), PATH, &request).ok();
+    request["messages"].as_array_mut().unwrap().pop();
+    assert_eq!(answer["content"], post(shared(), PATH, &request).ok()["content"]);
 }
 
 #[test]

@@ -324,6 +324,9 @@ fn requests_need_the_api_key_if_one_is_set() {
     ask(CHAT, &[("authorization", "Bearer first")]).ok();
     ask(CHAT, &[("authorization", "bearer second")]).ok();
     ask("/v1/messages", &[("x-api-key", "second")]).ok();
+    // Some clients also send the key of another server.
+    ask("/v1/messages", &[("x-api-key", "other"), ("authorization", "Bearer first")]).ok();
+    ask("/v1/messages", &[("x-api-key", "other"), ("authorization", "Bearer wrong")]).error(401);
     let refused = ask("/v1/messages", &[]);
     assert_eq!(refused.status, 401);
     assert_eq!(refused.json()["error"]["type"], "authentication_error");

@@ -280,12 +280,14 @@ fn embeddings_are_those_of_openai_s_endpoint() {
     let long = "word ".repeat(3000);
     post(shared(), "/api/embed", &json!({"input": long})).ok();
     // Ollama loads a model at such requests.
-    for input in [json!(""), json!([])] {
-        let loaded = post(shared(), "/api/embed", &json!({"input": input})).ok();
+    for body in [json!({"input": ""}), json!({"input": []}), json!({"input": null}), json!({})] {
+        let loaded = post(shared(), "/api/embed", &body).ok();
         assert_eq!(loaded["embeddings"], json!([]));
     }
-    let loaded = post(shared(), "/api/embeddings", &json!({"prompt": ""})).ok();
-    assert_eq!(loaded["embedding"], json!([]));
+    for body in [json!({"prompt": ""}), json!({})] {
+        let loaded = post(shared(), "/api/embeddings", &body).ok();
+        assert_eq!(loaded["embedding"], json!([]));
+    }
     let refused = post(shared(), "/api/embed", &json!({"input": long, "truncate": false}));
     assert!(error(&refused, 400).contains("maximum context length"));
 }

@@ -55,7 +55,7 @@ impl Failure {
                 EXIT_USAGE
             }
             Self::Config(error) => {
-                print_note(&format!("error: {error}"));
+                print_note(&printable_lines(&format!("error: {error}")));
                 EXIT_USAGE
             }
             Self::Command(error) => {
@@ -93,7 +93,8 @@ impl<E: Into<Error>> From<E> for Failure {
     }
 }
 
-fn is_broken_pipe(error: &Error) -> bool {
+/// Whether the reader of standard output closed it.
+pub(super) fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
 }
 

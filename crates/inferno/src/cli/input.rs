@@ -33,6 +33,14 @@ pub(super) fn read_stdin() -> Result<String, Error> {
     into_text(bytes, STDIN)
 }
 
+/// Reads all of standard input, without a line break at its end, if it is not a terminal.
+pub(super) fn piped_input() -> Result<Option<String>, Error> {
+    match io::stdin().is_terminal() {
+        true => Ok(None),
+        false => Ok(Some(without_line_break(&read_stdin()?).to_owned())),
+    }
+}
+
 /// Returns `prompt`, followed by a blank line and standard input if that is not a terminal and not empty. One line
 /// break at the end of the input is removed. If standard input is open but sends nothing for [`PATIENCE`], it is omitted
 /// with a note.
@@ -62,13 +70,18 @@ pub(super) fn with_stdin(prompt: String) -> Result<String, Error> {
     // The sender is dropped without a result only if the thread panics.
     let input =
         receiver.recv().unwrap_or_else(|error| Err(Error::Stdin(io::Error::other(error))))?;
-    let input = input.strip_suffix('\n').unwrap_or(&input);
-    let input = input.strip_suffix('\r').unwrap_or(input);
+    let input = without_line_break(&input);
     Ok(match (prompt.is_empty(), input.is_empty()) {
         (_, true) => prompt,
         (true, false) => input.to_owned(),
         (false, false) => format!("{prompt}\n\n{input}"),
     })
+}
+
+/// Removes one line break at the end.
+fn without_line_break(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
 }
 
 /// Reads a whole file; `-` reads standard input.

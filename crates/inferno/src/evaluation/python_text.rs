@@ -10,11 +10,29 @@ pub(super) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// `str.capitalize`: the first character in upper case, all others in lower case.
+/// `str.capitalize`: the first character in title case, all others in lower case.
 pub(super) fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    let first = chars.next().into_iter().flat_map(title_case);
     first.chain(chars.as_str().to_lowercase().chars()).collect()
+}
+
+/// A character in title case: its upper case, of which only the first character is large if there are several. (Not so `ŉ`, and
+/// Greek letters with an iota below, which are left out here.)
+fn title_case(c: char) -> impl Iterator<Item = char> {
+    let digraph = match c {
+        'Ǆ' | 'ǅ' | 'ǆ' => Some('ǅ'),
+        'Ǉ' | 'ǈ' | 'ǉ' => Some('ǈ'),
+        'Ǌ' | 'ǋ' | 'ǌ' => Some('ǋ'),
+        'Ǳ' | 'ǲ' | 'ǳ' => Some('ǲ'),
+        // Georgian letters are not capitalized.
+        '\u{10d0}'..='\u{10ff}' => Some(c),
+        _ => None,
+    };
+    let mut upper = c.to_uppercase();
+    let first = digraph.or_else(|| upper.next());
+    let rest = upper.flat_map(char::to_lowercase).filter(move |_| digraph.is_none());
+    first.into_iter().chain(rest)
 }
 
 /// `len(re.split(r"\s+", text))`: the number of words, with an empty one before or after spaces at an end.
@@ -62,7 +80,10 @@ mod tests {
             assert_eq!(num_words(text), expected, "{text:?}");
         }
         assert_eq!(capitalize("hELLO World"), "Hello world");
-        assert_eq!(capitalize("ßA"), "SSa");
+        for (text, expected) in [("ßA", "Ssa"), ("ﬁX", "Fix"), ("ǆX", "ǅx"), ("აA", "აa"), ("", "")]
+        {
+            assert_eq!(capitalize(text), expected);
+        }
         assert_eq!(strip("\u{1f} a \u{3000}"), "a");
         for (text, expected) in
             [("a [b] c", "a  c"), ("[[a]b]", "b]"), ("[a\nb] [c]", "[a\nb] "), ("a] [b", "a] [b")]

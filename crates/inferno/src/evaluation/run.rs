@@ -36,16 +36,18 @@ pub fn evaluate(
     let engine = model.engine(options)?;
     let encoder = Encoder::new(model.tokenizer(), engine.handle().context_length())?;
     let num_samples = tasks.iter().map(|task| task.samples.len()).sum();
+    // A sample that cannot be scored is found before hours of work, not after them.
+    for task in tasks {
+        for number in 0..task.samples.len() {
+            encoded(task, number, &encoder)?;
+        }
+    }
     let mut run = Run::new(&engine, num_samples, on_progress);
     let mut results = Vec::with_capacity(tasks.len());
     for task in tasks {
         let mut num_truncated = 0;
-        for (index, sample) in task.samples.iter().enumerate() {
-            let failed = |reason| {
-                let (task, sample) = (task.name.clone(), index + 1);
-                Error::Evaluation(EvaluationError::SampleNotScored { task, sample, reason })
-            };
-            let (requests, is_truncated) = requests(sample, &encoder).map_err(failed)?;
+        for (number, sample) in task.samples.iter().enumerate() {
+            let (requests, is_truncated) = encoded(task, number, &encoder)?;
             num_truncated += usize::from(is_truncated);
             run.add(sample, requests)?;
         }
@@ -53,6 +55,20 @@ pub fn evaluate(
         results.push(TaskResult { name: task.name.clone(), samples, num_truncated });
     }
     Ok(results)
+}
+
+/// The [`requests`] of one sample of a task.
+///
+/// **Errors**: [`EvaluationError::SampleNotScored`].
+fn encoded(
+    task: &Task,
+    number: usize,
+    encoder: &Encoder<'_>,
+) -> Result<(Vec<ScoringRequest>, bool), Error> {
+    requests(&task.samples[number], encoder).map_err(|reason| {
+        let (task, sample) = (task.name.clone(), number + 1);
+        Error::Evaluation(EvaluationError::SampleNotScored { task, sample, reason })
+    })
 }
 
 /// The continuations of a sample, and whether a context lost its beginning.

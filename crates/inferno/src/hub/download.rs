@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use hf_hub::api::sync::ApiError;
 use ureq::Agent;
@@ -27,11 +28,19 @@ pub(super) struct RemoteFile<'a> {
     pub(super) size: u64,
 }
 
+/// Time limits of a request. A download that takes longer goes on with another request, unless nothing was received.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+const BODY_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// Returns the HTTP client. The token is not sent to other hosts on redirects.
 pub(super) fn agent() -> Agent {
     Agent::config_builder()
         .user_agent(concat!("inferno/", env!("CARGO_PKG_VERSION")))
         .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+        .timeout_connect(Some(CONNECT_TIMEOUT))
+        .timeout_recv_response(Some(RESPONSE_TIMEOUT))
+        .timeout_recv_body(Some(BODY_TIMEOUT))
         .build()
         .new_agent()
 }

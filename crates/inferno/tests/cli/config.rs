@@ -169,6 +169,9 @@ fn an_invalid_environment_variable_is_reported_by_its_name() {
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
     assert_eq!(run("INFERNO_GREEDY", "").success().stderr, "");
+    let serve = Run::inferno().args(["serve", "--dry-run", "-m", &model()]);
+    let refused = serve.current_dir(folder.path()).env("INFERNO_API_KEY", "").failure(2);
+    assert!(refused.stderr.contains("an API key is empty"), "{}", refused.stderr);
     run("INFERNO_MAX_TOKENS", "many").args(["-n", "3"]).success();
     for (name, advice) in [
         ("INFERNO_MAX_TOKEN", "; did you mean INFERNO_MAX_TOKENS?\n"),

@@ -1,7 +1,7 @@
 //! `inferno generate` and `model-generate`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::{Run, expected, model, oracle};
 
@@ -506,6 +506,13 @@ mod unix {
 
         symlink(model(), &to_model).unwrap();
         greedy("2").args(["--stats-json"]).args([&to_model]).args([PROMPT]).failure(2);
+        let prompt = folder.path().join("prompt.txt");
+        fs::write(&prompt, PROMPT).unwrap();
+        greedy("2")
+            .args(["--prompt-file"])
+            .args([&prompt, Path::new("--stats-json"), &prompt])
+            .failure(2);
+        assert_eq!(fs::read_to_string(&prompt).unwrap(), PROMPT);
 
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let refused = save(&pipe).failure(1);

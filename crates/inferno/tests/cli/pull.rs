@@ -44,6 +44,15 @@ fn a_model_is_downloaded_once() {
 }
 
 #[test]
+fn a_name_may_contain_spaces() {
+    let bytes = content(3, 1_000);
+    let server = HubServer::start(REPO, &[("my model.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    assert_eq!(pulled(&outcome), bytes);
+}
+
+#[test]
 fn an_interrupted_download_is_resumed() {
     let bytes = content(1, 100_000);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);

@@ -41,6 +41,19 @@ fn prompts_progress_while_sequences_decode() {
 }
 
 #[test]
+fn a_prompt_with_logits_at_all_positions_leaves_rows_for_others() {
+    let mut machine = Machine::new(limits(60));
+    let scored = machine.add_until(&prompt(0, 60), RowRequest::All, 1, 0, None);
+    machine.step();
+    let new = machine.add(&prompt(1, 3), 5, 0);
+    let plan = machine.step();
+    let tokens: Vec<_> = plan.chunks.iter().map(|chunk| (chunk.id, chunk.num_tokens)).collect();
+    assert_eq!(tokens, [(scored, 4), (new, 3)]);
+    machine.run(100);
+    assert_eq!(machine.ended.len(), 2);
+}
+
+#[test]
 fn the_last_sequence_is_preempted_first() {
     let mut machine = Machine::new(limits(8));
     let (first, last) = (machine.add(&prompt(0, 8), 20, 0), machine.add(&prompt(1, 8), 20, 0));

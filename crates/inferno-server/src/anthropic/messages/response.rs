@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::ServedModel;
-use crate::chat::{Answer, FinishedChoice};
+use crate::chat::{Answer, FinishedChoice, FinishedPart};
 use crate::generation::{Finish, StopCause};
 
 /// A message of the model.
@@ -70,22 +70,26 @@ impl MessageUsage {
     }
 }
 
+impl From<FinishedPart> for ContentBlock {
+    fn from(part: FinishedPart) -> Self {
+        match part {
+            FinishedPart::Reasoning(thinking) => {
+                Self::Thinking { thinking, signature: String::new() }
+            }
+            FinishedPart::Content(text) => Self::Text { text },
+            FinishedPart::Call(call) => Self::ToolUse {
+                id: call.id,
+                name: call.name,
+                // Arguments that max_tokens cut off are returned as a string.
+                input: serde_json::from_str(&call.arguments).unwrap_or(Value::from(call.arguments)),
+            },
+        }
+    }
+}
+
 impl Message {
     pub fn new(id: String, model: &ServedModel, answer: Answer, end: &FinishedChoice) -> Self {
-        let mut content = Vec::new();
-        if !answer.reasoning.is_empty() {
-            let signature = String::new();
-            content.push(ContentBlock::Thinking { thinking: answer.reasoning, signature });
-        }
-        if !answer.content.is_empty() {
-            content.push(ContentBlock::Text { text: answer.content });
-        }
-        content.extend(answer.calls.into_iter().map(|call| ContentBlock::ToolUse {
-            id: call.id,
-            name: call.name,
-            // Arguments that max_tokens cut off are returned as a string.
-            input: serde_json::from_str(&call.arguments).unwrap_or(Value::from(call.arguments)),
-        }));
+        let content = answer.parts.into_iter().map(ContentBlock::from).collect();
         Self {
             id,
             kind: "message",
@@ -109,10 +113,10 @@ pub(super) fn stop_reason(end: &FinishedChoice) -> &'static str {
     }
 }
 
-/// The stop sequence that was generated.
+/// The stop sequence that was generated, if it is the reason of the end.
 pub(super) fn stop_sequence(end: &FinishedChoice) -> Option<String> {
     match &end.finish.cause {
-        StopCause::Text(text) => Some(text.clone()),
+        StopCause::Text(text) if end.num_calls == 0 => Some(text.clone()),
         _ => None,
     }
 }

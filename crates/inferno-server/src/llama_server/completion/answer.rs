@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::answer_fields::LlamaAnswerFields;
 use super::probabilities::TokenProbability;
 use crate::ServedModel;
-use crate::chat::{Answer, FinishedChoice};
+use crate::chat::{Answer, AnswerByKind, FinishedChoice};
 use crate::generation::{StopCause, TokenCounts};
 use crate::openai::logprobs::spelled_text;
 use crate::openai::timings::{PromptProgress, RequestTimings};
@@ -70,6 +70,14 @@ pub(crate) struct LlamaCompletionEnd {
     tokens_cached: usize,
 }
 
+/// The fields of a completion that were requested.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum SelectedFields {
+    All(Box<LlamaCompletion>),
+    Some(Map<String, Value>),
+}
+
 /// What the answers to a request have in common.
 pub(super) struct AnswerFormat {
     pub model: Arc<ServedModel>,
@@ -103,15 +111,15 @@ impl AnswerFormat {
     }
 
     /// A complete answer.
-    pub fn whole(&self, index: usize, completed: CompletedPrompt) -> Value {
+    pub fn whole(&self, index: usize, completed: CompletedPrompt) -> SelectedFields {
         let CompletedPrompt { answer, end, counts } = completed;
-        let Answer { content, tokens, .. } = answer;
+        let AnswerByKind { content, tokens, .. } = answer.by_kind();
         let ids = tokens.iter().map(|token| token.id);
         let ids = if self.fields.return_tokens == Some(true) { ids.collect() } else { Vec::new() };
         let probabilities = self.probabilities(&tokens);
         let has_new_line = content.contains('\n');
         let end = self.end(index, has_new_line, &end);
-        self.selected(&LlamaCompletion {
+        self.selected(LlamaCompletion {
             tokens: ids,
             completion_probabilities: probabilities,
             ..part(index, content, RequestTimings::of(&counts), Some(end))
@@ -141,9 +149,9 @@ impl AnswerFormat {
         has_new_line: bool,
         end: &FinishedChoice,
         timings: RequestTimings,
-    ) -> Value {
+    ) -> SelectedFields {
         let end = self.end(index, has_new_line, end);
-        self.selected(&part(index, content, timings, Some(end)))
+        self.selected(part(index, content, timings, Some(end)))
     }
 
     fn end(&self, index: usize, has_new_line: bool, end: &FinishedChoice) -> LlamaCompletionEnd {
@@ -176,17 +184,17 @@ impl AnswerFormat {
     }
 
     /// The requested fields; all if none are named.
-    fn selected(&self, completion: &LlamaCompletion) -> Value {
-        let all = json!(completion);
+    fn selected(&self, completion: LlamaCompletion) -> SelectedFields {
         let Some(names) = self.fields.response_fields.as_ref().filter(|names| !names.is_empty())
         else {
-            return all;
+            return SelectedFields::All(Box::new(completion));
         };
+        let all = json!(completion);
         let found = names.iter().filter_map(|name| {
             let value = all.pointer(&format!("/{}", name.replace('~', "~0")))?;
             Some((name.clone(), value.clone()))
         });
-        Value::Object(found.collect())
+        SelectedFields::Some(found.collect())
     }
 }
 

@@ -18,6 +18,9 @@ use crate::openai::sampling::grammar_format;
 /// Maximum number of alternatives per token.
 const MAX_PROBS: usize = 1000;
 
+/// Maximum number of alternatives of all tokens of an answer that is not streamed, and is built in memory.
+const MAX_PROBS_AT_ONCE: usize = 1_000_000;
+
 /// Limits, constraints and what is returned.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 pub(crate) struct LlamaAnswerFields {
@@ -71,6 +74,7 @@ impl LlamaAnswerFields {
             return Err(ApiError::invalid("prompt", message));
         }
         let params = self.params(sampling, model)?;
+        self.check_probs(prompts.len(), &params, model)?;
         let constraint = self.constraint(model, unknown)?;
         // The engine only reads the prompt if its log-probabilities are requested.
         let prompt_logprobs = (params.stop.max_tokens == Some(0)).then_some(0);
@@ -84,6 +88,26 @@ impl LlamaAnswerFields {
             constraint: constraint.as_ref().map(|constraint| constraint.fork()),
         };
         Ok(prompts.iter().map(job).collect())
+    }
+
+    /// **Errors**: more alternatives than an answer in one piece may have.
+    fn check_probs(
+        &self,
+        num_prompts: usize,
+        params: &GenerationParams,
+        model: &ServedModel,
+    ) -> Result<(), ApiError> {
+        let max_tokens = params.stop.max_tokens.unwrap_or(usize::MAX);
+        let num_tokens = max_tokens.min(model.handle.context_length()) * num_prompts;
+        let num_probs = params.sampling.logprobs.unwrap_or(0).saturating_mul(num_tokens);
+        if self.stream == Some(true) || num_probs <= MAX_PROBS_AT_ONCE {
+            return Ok(());
+        }
+        let message = format!(
+            "an answer of up to {num_tokens} tokens may have {num_probs} alternatives, but at most {MAX_PROBS_AT_ONCE} are \
+             returned at once; set a smaller n_predict or n_probs, or stream"
+        );
+        Err(ApiError::invalid("n_probs", message))
     }
 
     fn params(

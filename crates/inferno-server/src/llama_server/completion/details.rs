@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use inferno_engine::GenerationParams;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::{AnswerFormat, CompletedPrompt};
 use super::answer_fields::LlamaAnswerFields;
@@ -27,6 +27,6 @@ impl AnswerDetails {
         counts: &TokenCounts,
     ) -> Option<Value> {
         let (answer, end) = choices.first().cloned()?;
-        Some(self.0.whole(0, CompletedPrompt { answer, end, counts: counts.clone() }))
+        Some(json!(self.0.whole(0, CompletedPrompt { answer, end, counts: counts.clone() })))
     }
 }

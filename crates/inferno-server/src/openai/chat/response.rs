@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::ServedModel;
-use crate::chat::{Answer, FinishedChoice, ToolCall};
+use crate::chat::{Answer, AnswerByKind, FinishedChoice, ToolCall};
 use crate::generation::{StopCause, TokenCounts};
 use crate::llama_server::completion::LlamaCompletion;
 use crate::openai::logprobs::ChatLogprobs;
@@ -119,19 +119,17 @@ impl ChatCompletion {
 
 impl ChatChoice {
     fn new(index: usize, answer: Answer, end: &FinishedChoice, model: &ServedModel) -> Self {
-        let logprobs = ChatLogprobs::of(&answer.tokens, model.tokenizer());
-        let content =
-            (!answer.content.is_empty() || answer.calls.is_empty()).then_some(answer.content);
+        let AnswerByKind { reasoning, content, calls, tokens } = answer.by_kind();
         Self {
             index,
             message: AnswerMessage {
                 role: "assistant",
-                content,
+                content: (!content.is_empty() || calls.is_empty()).then_some(content),
                 refusal: None,
-                reasoning_content: (!answer.reasoning.is_empty()).then_some(answer.reasoning),
-                tool_calls: answer.calls.into_iter().map(AnswerCall::from).collect(),
+                reasoning_content: (!reasoning.is_empty()).then_some(reasoning),
+                tool_calls: calls.into_iter().map(AnswerCall::from).collect(),
             },
-            logprobs,
+            logprobs: ChatLogprobs::of(&tokens, model.tokenizer()),
             finish_reason: finish_reason(end),
             stop_reason: stop_reason(&end.finish.cause),
         }

@@ -101,21 +101,19 @@ impl TextRun {
     /// Submits all prompts to the engine.
     ///
     /// **Errors**: what the engine rejects; then none is computed.
-    pub fn begin(
+    pub async fn begin(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
         preparation: Preparation,
         jobs: Vec<(EncodedPrompt, Job)>,
         returned: Returned,
     ) -> Result<Self, ApiError> {
-        let (in_flight, started) = (app.begin_request(), preparation.arrived());
-        let (mut running, mut prompts) = (Vec::new(), Vec::new());
-        let mut num_choices = 0;
-        for (prompt, job) in jobs {
-            num_choices = job.num_choices;
-            prompts.push(prompt);
-            running.push(RunningRequest::submit(&in_flight, model, started, job)?);
-        }
+        let num_choices = jobs.first().map_or(0, |(_, job)| job.num_choices);
+        let (prompts, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let (in_flight, arrived) = (app.begin_request(), preparation.arrived());
+        let submitted = Arc::clone(model);
+        let submit = move |job| RunningRequest::submit(&in_flight, &submitted, arrived, job);
+        let running = preparation.run(move || jobs.into_iter().map(submit).collect()).await?;
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));
         // With log-probabilities, the echo is sent together with them.

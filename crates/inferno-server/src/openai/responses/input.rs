@@ -170,7 +170,7 @@ impl ItemReader<'_> {
         let content = text(&item.content, &format!("{path}.content"), self.unknown)?;
         let mut message = json!({"role": role, "content": content});
         match role {
-            "assistant" => self.add_reasoning(&mut message),
+            "assistant" => add_reasoning(&mut message, self.reasoning.take()),
             // Reasoning without an answer belongs to no other message.
             _ => self.reasoning = None,
         }
@@ -182,20 +182,22 @@ impl ItemReader<'_> {
         let function = json!({"name": name, "arguments": arguments});
         let call = json!({"id": id, "type": "function", "function": function});
         // Consecutive calls belong to one message.
-        match self.messages.last_mut() {
-            Some(last) if last["role"] == "assistant" => match last["tool_calls"].as_array_mut() {
+        if self.messages.last().is_none_or(|last| last["role"] != "assistant") {
+            self.messages.push(json!({"role": "assistant", "content": ""}));
+        }
+        let reasoning = self.reasoning.take();
+        if let Some(message) = self.messages.last_mut() {
+            match message["tool_calls"].as_array_mut() {
                 Some(calls) => calls.push(call),
-                None => last["tool_calls"] = json!([call]),
-            },
-            _ => {
-                let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-                self.add_reasoning(&mut message);
-                self.messages.push(message);
+                None => message["tool_calls"] = json!([call]),
             }
+            add_reasoning(message, reasoning);
         }
     }
 
     fn output(&mut self, item: FunctionOutputItem, path: &str) -> Result<(), ApiError> {
+        // Reasoning without an answer belongs to no other message.
+        self.reasoning = None;
         let content = text(&item.output, &format!("{path}.output"), self.unknown)?;
         let message = json!({"role": "tool", "tool_call_id": item.call_id, "content": content});
         self.messages.push(message);
@@ -219,10 +221,12 @@ impl ItemReader<'_> {
         self.reasoning = Some(parts.collect::<Result<Vec<_>, ApiError>>()?.join("\n"));
         Ok(())
     }
+}
 
-    fn add_reasoning(&mut self, message: &mut Value) {
-        if let Some(reasoning) = self.reasoning.take().filter(|text| !text.is_empty()) {
-            message["reasoning_content"] = json!(reasoning);
-        }
+/// Adds reasoning to what a message has of it.
+fn add_reasoning(message: &mut Value, reasoning: Option<String>) {
+    if let Some(reasoning) = reasoning.filter(|text| !text.is_empty()) {
+        let before = message["reasoning_content"].as_str().map(|before| format!("{before}\n"));
+        message["reasoning_content"] = json!(before.unwrap_or_default() + &reasoning);
     }
 }

@@ -2,14 +2,16 @@
 
 use inferno_engine::GenerationParams;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::store::PendingResponse;
+use super::store::{PendingResponse, json_text};
 use super::tools::ToolOrigins;
 use super::{ResponsesRequest, TextFormat};
 use crate::ServedModel;
-use crate::chat::{Answer, FinishedChoice};
+use crate::chat::{Answer, FinishedChoice, FinishedPart};
+use crate::errors::ApiError;
 use crate::generation::StopCause;
 use crate::openai::token_limit::TokenLimit;
 use crate::openai::usage::{CompletionTokensDetails, PromptTokensDetails};
@@ -47,10 +49,11 @@ pub(crate) struct ResponseObject {
     store: bool,
     temperature: f64,
     text: TextOptions,
-    tool_choice: Value,
+    #[schema(value_type = Value)]
+    tool_choice: Box<RawValue>,
     /// As in the request.
     #[schema(value_type = Vec<Object>)]
-    tools: Vec<Value>,
+    tools: Vec<Box<RawValue>>,
     top_p: f64,
     /// Always `disabled`.
     truncation: &'static str,
@@ -116,7 +119,8 @@ pub(crate) struct FormatOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    schema: Option<Map<String, Value>>,
+    #[schema(value_type = Option<Object>)]
+    schema: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
@@ -245,14 +249,18 @@ pub(super) struct Outline {
 }
 
 impl Outline {
+    /// What is returned of the request is kept as text: parsed, it takes many times as much memory.
+    ///
+    /// **Errors**: values without a JSON text, which is an internal error.
     pub fn new(
         request: &ResponsesRequest,
         model: &ServedModel,
         params: &GenerationParams,
         origins: ToolOrigins,
         pending: Option<PendingResponse>,
-    ) -> Self {
+    ) -> Result<Self, ApiError> {
         let ResponsesRequest { fields, sampling } = request;
+        let tools = fields.tools.iter().flatten();
         let response = ResponseObject {
             id: fresh_id("resp_"),
             object: "response",
@@ -277,15 +285,18 @@ impl Outline {
             store: pending.is_some(),
             temperature: shortest(params.sampling.temperature),
             text: TextOptions {
-                format: FormatOptions::of(fields.text.as_ref().and_then(|it| it.format.as_ref())),
+                format: FormatOptions::of(fields.text.as_ref().and_then(|it| it.format.as_ref()))?,
             },
-            tool_choice: fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
-            tools: fields.tools.iter().flatten().map(returned_tool).collect(),
+            tool_choice: match &fields.tool_choice {
+                Some(choice) => json_text(choice)?,
+                None => json_text(&"auto")?,
+            },
+            tools: tools.map(returned_tool).collect::<Result<_, _>>()?,
             top_p: shortest(params.sampling.top_p),
             truncation: "disabled",
             user: sampling.user.clone(),
         };
-        Self { response, origins, pending }
+        Ok(Self { response, origins, pending })
     }
 
     /// The response while it is generated.
@@ -301,19 +312,24 @@ impl Outline {
     /// The items of a complete answer.
     pub fn output(&self, answer: Answer, end: &FinishedChoice) -> Vec<OutputItem> {
         let status = Status::Completed;
-        let mut items = Vec::new();
-        if !answer.reasoning.is_empty() {
-            let content = vec![ContentPart::reasoning(answer.reasoning)];
-            items.push(OutputItem::reasoning(fresh_id("rs_"), content, status));
+        let item = |part| match part {
+            FinishedPart::Reasoning(text) => {
+                let content = vec![ContentPart::reasoning(text)];
+                OutputItem::reasoning(fresh_id("rs_"), content, status)
+            }
+            FinishedPart::Content(text) => {
+                OutputItem::message(fresh_id("msg_"), vec![ContentPart::output(text)], status)
+            }
+            FinishedPart::Call(call) => {
+                let id = self.origins.fresh_item_id(&call.name);
+                self.origins.item(id, call, status)
+            }
+        };
+        let mut items: Vec<_> = answer.parts.into_iter().map(item).collect();
+        // A response has at least one item.
+        if items.is_empty() {
+            items.push(item(FinishedPart::Content(String::new())));
         }
-        if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
-            let content = vec![ContentPart::output(answer.content)];
-            items.push(OutputItem::message(fresh_id("msg_"), content, status));
-        }
-        items.extend(answer.calls.into_iter().map(|call| {
-            let id = self.origins.fresh_item_id(&call.name);
-            self.origins.item(id, call, status)
-        }));
         // Only the last item can be cut off.
         if let Some(last) = items.last_mut() {
             last.set_status(Status::of(end));
@@ -321,7 +337,7 @@ impl Outline {
         items
     }
 
-    /// The finished response, which is also stored if requested.
+    /// The finished response, which is also stored if requested and if it fits.
     pub fn ended(&mut self, output: Vec<OutputItem>, end: &FinishedChoice) -> ResponseObject {
         let status = Status::of(end);
         let response = ResponseObject {
@@ -332,11 +348,12 @@ impl Outline {
             usage: Some(ResponseUsage::of(end)),
             ..self.response.clone()
         };
-        if let Some(pending) = self.pending.take() {
-            let output = response.output.iter().map(|item| json!(item)).collect();
-            pending.store(&response.id, json!(response).to_string(), output);
-        }
-        response
+        let is_stored = self.pending.take().is_some_and(|pending| {
+            let output: Vec<_> = response.output.iter().map(|item| json!(item)).collect();
+            let text = json_text(&response).map(|text| text.get().to_owned());
+            text.and_then(|text| pending.store(&response.id, text, &output)).unwrap_or(false)
+        });
+        ResponseObject { store: is_stored, ..response }
     }
 
     /// The failed response.
@@ -350,22 +367,22 @@ impl Outline {
 }
 
 impl FormatOptions {
-    fn of(asked: Option<&TextFormat>) -> Self {
+    fn of(asked: Option<&TextFormat>) -> Result<Self, ApiError> {
         let kind = asked.map_or_else(|| "text".to_owned(), |asked| asked.kind.clone());
-        let schema = asked.and_then(|asked| asked.schema.clone());
+        let schema = asked.and_then(|asked| asked.schema.as_ref()).map(json_text).transpose()?;
         let name = asked.and_then(|asked| asked.name.clone());
-        Self { kind, name, strict: schema.as_ref().map(|_| true), schema }
+        Ok(Self { kind, name, strict: schema.as_ref().map(|_| true), schema })
     }
 }
 
 /// A tool of the request, with the default that the API documents.
-fn returned_tool(tool: &Value) -> Value {
+fn returned_tool(tool: &Value) -> Result<Box<RawValue>, ApiError> {
     let mut tool = tool.clone();
     if let Some(fields) = tool.as_object_mut().filter(|fields| fields["type"] == "function") {
         let strict = fields.entry("strict").or_insert(Value::Null);
         *strict = json!(strict.as_bool().unwrap_or(true));
     }
-    tool
+    json_text(&tool)
 }
 
 /// The shortest decimal form of a number: 0.7, not 0.699999988079071.

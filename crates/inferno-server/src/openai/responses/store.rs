@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::errors::ApiError;
 use crate::request::parsed_bytes;
@@ -129,8 +131,12 @@ impl ResponseStore {
         arrival.is_some_and(|arrival| stored.remove(arrival))
     }
 
-    /// Stores a response, and evicts the oldest ones to make room.
-    fn insert(&self, response: StoredResponse) {
+    /// Stores a response, and evicts the oldest ones to make room. One that is larger than the store evicts none: the
+    /// result is false.
+    fn insert(&self, response: StoredResponse) -> bool {
+        if response.num_bytes() > self.max_bytes {
+            return false;
+        }
         let mut stored = self.stored();
         let arrival = stored.num_arrived;
         stored.num_arrived += 1;
@@ -146,6 +152,7 @@ impl ResponseStore {
                 break;
             }
         }
+        true
     }
 
     fn stored(&self) -> MutexGuard<'_, Stored> {
@@ -170,30 +177,43 @@ impl Stored {
 /// A response that will be stored when it has finished.
 pub(super) struct PendingResponse {
     responses: Arc<ResponseStore>,
-    /// The conversation before it.
-    items: Vec<Value>,
+    /// The conversation before it, as text: parsed, it takes many times as much memory.
+    items: Vec<Box<RawValue>>,
 }
 
 impl PendingResponse {
-    pub fn new(responses: &Arc<ResponseStore>, items: Vec<Value>) -> Self {
-        Self { responses: Arc::clone(responses), items }
+    /// **Errors**: items without a JSON text, which is an internal error.
+    pub fn new(responses: &Arc<ResponseStore>, items: &[Value]) -> Result<Self, ApiError> {
+        let items = items.iter().map(json_text).collect::<Result<_, _>>()?;
+        Ok(Self { responses: Arc::clone(responses), items })
     }
 
-    /// Stores the finished response, with its output items.
-    pub fn store(mut self, id: &str, response: String, output: Vec<Value>) {
+    /// Stores the finished response, with its output items. Returns false if it is larger than the store.
+    ///
+    /// **Errors**: items without a JSON text, which is an internal error.
+    pub fn store(mut self, id: &str, response: String, output: &[Value]) -> Result<bool, ApiError> {
         let num_input_items = self.items.len();
         let outputs = output.iter().filter_map(StoredItem::new).collect();
-        self.items.extend(output);
-        let items = Value::Array(self.items).to_string();
-        self.responses.insert(StoredResponse {
+        for item in output {
+            self.items.push(json_text(item)?);
+        }
+        let items = json_text(&self.items)?.get().to_owned();
+        Ok(self.responses.insert(StoredResponse {
             id: id.to_owned(),
             response,
             parsed_bytes: parsed_bytes(items.as_bytes()).unwrap_or(usize::MAX),
             items,
             num_input_items,
             outputs,
-        });
+        }))
     }
+}
+
+/// The JSON text of a value.
+///
+/// **Errors**: there is none, which is an internal error.
+pub(super) fn json_text(value: &impl Serialize) -> Result<Box<RawValue>, ApiError> {
+    to_raw_value(value).map_err(|error| ApiError::internal(error.to_string()))
 }
 
 #[cfg(test)]
@@ -217,26 +237,24 @@ mod tests {
     fn the_oldest_are_evicted_and_the_limit_holds() {
         let store = ResponseStore::new(100);
         for id in ["a", "b", "c"] {
-            store.insert(response(id, 40));
+            assert!(store.insert(response(id, 40)));
         }
         assert!(store.get("a").is_none());
         assert_eq!(store.get("b").as_deref(), Some(&response("b", 40)));
-        store.insert(response("d", 90));
+        assert!(store.insert(response("d", 90)));
         assert_eq!(store.stored().num_bytes, 94);
         assert!(store.get("c").is_none());
-        // A response larger than the store is evicted at once.
-        store.insert(response("e", 100));
-        assert!(store.get("e").is_none());
-        let stored = store.stored();
-        assert_eq!((stored.num_bytes, stored.arrivals.len(), stored.responses.len()), (0, 0, 0));
+        // A response larger than the store evicts no other.
+        assert!(!store.insert(response("e", 100)));
+        assert!(store.get("e").is_none() && store.get("d").is_some());
     }
 
     #[test]
     fn deleted_responses_free_their_bytes() {
         let store = ResponseStore::new(100);
-        store.insert(response("a", 80));
+        assert!(store.insert(response("a", 80)));
         assert!(store.remove("a") && !store.remove("a"));
-        store.insert(response("b", 80));
+        assert!(store.insert(response("b", 80)));
         assert!(store.get("b").is_some());
         assert_eq!(store.stored().num_bytes, 84);
     }

@@ -12,7 +12,8 @@ pub(super) fn is_accepted(accept: &str) -> bool {
     })
 }
 
-/// Converts a page: the metadata of a counter has its name without `_total`, and the page has an end.
+/// Converts a page: the metadata of a counter has its name without `_total`, one that has no such name is of unknown type, and
+/// the page has an end.
 pub(super) fn of_prometheus(page: &str) -> String {
     let mut converted = String::with_capacity(page.len() + 8);
     let mut help = None;
@@ -24,6 +25,9 @@ pub(super) fn of_prometheus(page: &str) -> String {
         }
         let counter = line.strip_prefix("# TYPE ").and_then(|rest| rest.strip_suffix(" counter"));
         let family = counter.and_then(|name| Some((name, name.strip_suffix("_total")?)));
+        let unknown = counter.filter(|_| family.is_none());
+        let unknown = unknown.map(|name| format!("# TYPE {name} unknown"));
+        let line = unknown.as_deref().unwrap_or(line);
         for line in help.take().into_iter().chain([line]) {
             match family {
                 Some((name, family)) => converted.push_str(&line.replacen(name, family, 1)),
@@ -43,9 +47,11 @@ mod tests {
     #[test]
     fn counters_lose_their_suffix_and_nothing_else_does() {
         let page = "# HELP a_total A.\n# TYPE a_total counter\na_total{b=\"c\"} 1\n\
-                    # HELP d_total D.\n# TYPE d_total histogram\nd_total_sum 2\n";
+                    # HELP d_total D.\n# TYPE d_total histogram\nd_total_sum 2\n\
+                    # HELP e E.\n# TYPE e counter\ne 3\n";
         let expected = "# HELP a A.\n# TYPE a counter\na_total{b=\"c\"} 1\n\
-                        # HELP d_total D.\n# TYPE d_total histogram\nd_total_sum 2\n# EOF\n";
+                        # HELP d_total D.\n# TYPE d_total histogram\nd_total_sum 2\n\
+                        # HELP e E.\n# TYPE e unknown\ne 3\n# EOF\n";
         assert_eq!(of_prometheus(page), expected);
     }
 

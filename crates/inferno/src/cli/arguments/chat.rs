@@ -23,7 +23,7 @@ pub(crate) struct ChatArgs {
     #[arg(long, conflicts_with_all = ["no_special", "load_session"])]
     pub(crate) chat: bool,
     /// Read the conversation from a JSON file instead of the prompt (see inferno template); - reads standard input. Requires --chat
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "system"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_option", "prompt_file", "system"])]
     pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     setup: ChatSetupArgs,

@@ -22,7 +22,7 @@ use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
-use crate::cli::input::with_stdin;
+use crate::cli::input::{piped_input, with_stdin};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::settings;
 use crate::{LoadOptions, Model, ModelSource};
@@ -129,7 +129,10 @@ impl RunArgs {
         if options.compute.dry_run {
             return options.start(&source).map(drop);
         }
-        let message = with_stdin(options.first_message(words)?.unwrap_or_default())?;
+        let message = match options.first_message(words)? {
+            Some(message) => with_stdin(message)?,
+            None => piped_input()?.unwrap_or_default(),
+        };
         if message.is_empty() {
             return ChatCommandArgs { source, message: Vec::new(), options }.run();
         }

@@ -122,12 +122,15 @@ impl EvalArgs {
             (Some(_), None) => {
                 print_samples(&results)?;
                 print_note(self.output.text(&report, || report.json()).trim_end());
-                return Ok(());
+                Ok(())
             }
-            (_, Some(path)) => write_samples(path, &results)?,
-            (None, None) => {}
+            // The results are printed first: they remain if the samples cannot be written.
+            (_, Some(path)) => {
+                self.output.print(&report, || report.json())?;
+                Ok(write_samples(path, &results)?)
+            }
+            (None, None) => Ok(self.output.print(&report, || report.json())?),
         }
-        Ok(self.output.print(&report, || report.json())?)
     }
 
     /// Returns the file for the results of samples, if they are written to one.

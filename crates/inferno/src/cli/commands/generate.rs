@@ -19,14 +19,14 @@ use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::arguments::values::unescape;
 use crate::cli::dry_run;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, is_broken_pipe};
 use crate::cli::input::conversation::{ChatInput, RenderedConversation};
 use crate::cli::input::{STDIN_PATH, read_file, read_stdin, with_stdin};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::prompt_bar;
-use crate::output_file::{ensure_creatable, ensure_not_input, ensure_writable};
+use crate::output_file::{ensure_creatable, ensure_not_input, ensure_not_read, ensure_writable};
 use crate::{Error, LoadOptions, Model};
 use answer::Answer;
 
@@ -241,9 +241,12 @@ impl GenerateArgs {
         let max_context_length = model.spec()?.context_length;
         let finish_reason = self
             .generate(&mut session, &prompt, &params, answer, &interrupt)
-            .map_err(|error| error.at_maximum(max_context_length))?;
-        self.finish(&session)?;
-        match finish_reason {
+            .map_err(|error| error.at_maximum(max_context_length));
+        // What was generated is kept, also if nobody reads it.
+        if !matches!(&finish_reason, Err(error) if !is_broken_pipe(error)) {
+            self.finish(&session)?;
+        }
+        match finish_reason? {
             FinishReason::Cancelled => Err(Failure::Interrupted),
             _ => Ok(()),
         }
@@ -292,8 +295,14 @@ impl GenerateArgs {
 
     /// Rejects output files that cannot or must not be written, before anything is computed.
     fn check_outputs(&self, model: &Model) -> Result<(), Error> {
-        for path in self.save_session.iter().chain(&self.stats_json) {
+        let outputs = self.save_session.iter().chain(&self.stats_json);
+        for path in outputs {
             ensure_not_input(model.checkpoint(), path)?;
+            // A session may be continued in its own file.
+            ensure_not_read(self.prompt_file.iter().chain(self.chat.input.as_ref()), path)?;
+        }
+        if let Some(path) = &self.stats_json {
+            ensure_not_read(self.load_session.iter().chain(&self.save_session), path)?;
         }
         if let Some(path) = &self.save_session {
             ensure_creatable(path)?;

@@ -122,7 +122,7 @@ fn downloaded() -> Result<(Value, Rows), Error> {
             "name": short_name(reference),
             "bytes": num_bytes,
             "downloaded": seconds.map(|duration| duration.as_secs()),
-            "path": files[0],
+            "path": files[0].display().to_string(),
         }));
         rows.push([title(reference), DecimalBytes(*num_bytes).to_string(), age(*downloaded)]);
     }

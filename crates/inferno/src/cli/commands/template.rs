@@ -48,7 +48,7 @@ impl TemplateArgs {
         };
         let text = ChatInput::read(input, false)?.render(template)?.text;
         let mut output = Output::new();
-        output.write(text)?;
+        output.model_text(&text)?;
         output.flush()?;
         Ok(())
     }

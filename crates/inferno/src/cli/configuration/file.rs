@@ -310,7 +310,8 @@ impl ValueType {
 
 /// Options, with their commands, that have another meaning than those of the same name in other commands. They are set by
 /// the command line and the table of their command only.
-const OWN_OPTIONS: [(&str, &str); 1] = [("perplexity", "context")];
+const OWN_OPTIONS: [(&str, &str); 3] =
+    [("perplexity", "context"), ("imatrix", "context"), ("imatrix", "output")];
 
 /// Returns whether an option of a command is independent of the options of the same name.
 pub(super) fn is_own(command: &str, arg: &Arg) -> bool {

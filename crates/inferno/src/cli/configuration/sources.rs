@@ -139,7 +139,7 @@ Every option can also be set in the environment as INFERNO_<OPTION>, with '_'
 for '-', or in inferno.toml. See 'inferno help'.";
 
 /// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it. An empty
-/// variable is the same as none.
+/// variable is the same as none, except for the keys of a server: a missing secret must not open it to everybody.
 fn with_environment(command: Command) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.after_help(format!("{examples}\n\n{ENVIRONMENT_HELP}"));
@@ -148,7 +148,9 @@ fn with_environment(command: Command) -> Command {
         let Some(variable) = variable(&arg).filter(|_| !file::is_own(&name, &arg)) else {
             return arg;
         };
-        let is_empty = std::env::var_os(&variable).is_some_and(|value| value.is_empty());
+        let is_secret = arg.get_id() == "api_key" && matches!(arg.get_action(), ArgAction::Append);
+        let is_empty =
+            !is_secret && std::env::var_os(&variable).is_some_and(|value| value.is_empty());
         let arg = if is_empty { arg } else { arg.env(variable).hide_env(true) };
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),

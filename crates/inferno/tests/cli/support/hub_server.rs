@@ -144,7 +144,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Request> {
 
 /// The response, and whether the connection is closed in the middle of it.
 fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bool) {
-    let path = &request.path;
+    let path = &request.path.replace("%20", " ");
     let is_allowed = match &state.token {
         Some(token) => request.authorization.as_deref() == Some(&format!("Bearer {token}")),
         None => true,
@@ -167,7 +167,8 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
             return (status("404 Not Found"), false);
         };
         let headers = format!(
-            "Location: {endpoint}/cdn/{name}\r\nX-Repo-Commit: {COMMIT}\r\nX-Linked-Size: {}\r\nX-Linked-ETag: \"{}\"\r\n",
+            "Location: {endpoint}/cdn/{}\r\nX-Repo-Commit: {COMMIT}\r\nX-Linked-Size: {}\r\nX-Linked-ETag: \"{}\"\r\n",
+            name.replace(' ', "%20"),
             bytes.len(),
             etag.unwrap_or_else(|| sha256(bytes))
         );

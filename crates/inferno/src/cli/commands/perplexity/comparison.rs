@@ -1,6 +1,6 @@
 //! The divergence of a model from a base: a model, or stored log-probabilities.
 
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use inferno_engine::{
@@ -18,6 +18,7 @@ use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
+use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::progress::DelayedBar;
 use crate::evaluation::EvaluationError;
 use crate::free_memory::free_bytes;
@@ -26,6 +27,25 @@ use crate::output_file::{
     temporary_next_to,
 };
 use crate::{Error, Model, ModelSource};
+
+/// A file whose writes fail once an interrupt was requested, so that it is removed.
+struct UntilInterrupt<'a, W> {
+    file: W,
+    interrupt: &'a Interrupt,
+}
+
+impl<W: Write> Write for UntilInterrupt<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.interrupt.is_requested() {
+            true => Err(io::Error::other("interrupted")),
+            false => self.file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// A comparison with a base, or the preparation of one.
 pub(super) struct Comparison<'a> {
@@ -56,11 +76,15 @@ impl<'a> Comparison<'a> {
         let text = self.windows(&tokenizer, &text, window);
         let mut runner = with_loading_bar(&model, |on_progress| model.runner(on_progress))?;
         let bar = DelayedBar::steps("scoring");
-        let mut output = BufWriter::new(&file);
+        let interrupt = Interrupt::watch();
+        let mut output = BufWriter::new(UntilInterrupt { file: &file, interrupt: &interrupt });
         let result = store_logits(&mut *runner, &text, &mut output, &mut |so_far| {
             bar.show(so_far.num_windows as u64, so_far.total_windows as u64);
         });
         drop((bar, output));
+        if interrupt.is_requested() {
+            return Err(Failure::Interrupted);
+        }
         let result = result?;
         file.persist(&path).map_err(|error| Error::io(&path, error.error))?;
         Ok(self.args.print(&result, window)?)

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use inferno_engine::EngineHandle;
 use inferno_server::{CacheEventOptions, Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
 use super::access::{host_of, origin_of};
@@ -59,7 +60,7 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_CONNECTIONS), default_value_t = Limits::default().max_num_connections)]
     max_connections: usize,
     /// Maximum number of choices (n) per request
-    #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_choices)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=EngineHandle::MAX_NUM_CHOICES), default_value_t = Limits::default().max_num_choices)]
     max_choices: usize,
     /// Memory for stored responses of /v1/responses, in bytes; the oldest are evicted first, and 0 disables storage
     #[arg(long, value_name = "BYTES", value_parser = whole::<usize>, default_value_t = Limits::default().max_stored_bytes)]
@@ -157,7 +158,8 @@ impl ServerArgs {
             }
         }
         if api_keys.iter().any(String::is_empty) {
-            return Err(Failure::Usage("--api-key must not be empty".to_owned()));
+            let message = "an API key is empty; set --api-key or INFERNO_API_KEY to a key, or omit it to accept all requests";
+            return Err(Failure::Usage(message.to_owned()));
         }
         let seconds = |number: usize| Duration::from_secs(number as u64);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());

@@ -5,7 +5,12 @@ use super::{Entry, GENERATING};
 
 pub(super) const OPTIONS: &[Entry] = &[
     (&["--verbose"], GENERATING, SameAs("--stats")),
-    (&["--think=false", "--hidethinking"], GENERATING, SameAs("--no-think")),
+    (&["--think=false"], GENERATING, SameAs("--no-think")),
+    (
+        &["--hidethinking"],
+        GENERATING,
+        Advice("reasoning is printed as a part of the answer; --no-think disables it"),
+    ),
     (
         &["--think", "--think=true"],
         GENERATING,

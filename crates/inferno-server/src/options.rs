@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use inferno_engine::EngineHandle;
+
 use crate::{CacheEventOptions, ScriptedAnswers};
 
 /// Options of a server, without its model.
@@ -99,7 +101,7 @@ impl Default for Limits {
         Self {
             max_body_bytes: 16 << 20,
             max_num_connections: 1024,
-            max_num_choices: 128,
+            max_num_choices: EngineHandle::MAX_NUM_CHOICES,
             max_stored_bytes: 64 << 20,
             read_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(60),

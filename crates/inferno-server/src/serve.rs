@@ -135,7 +135,7 @@ impl Server {
         let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
 
         let mut publishing = JoinSet::new();
-        // One future for both waits: a signal between them would be lost.
+        // One future for both waits: between two, a signal would be lost.
         let mut stopped = pin!(stop());
         tokio::select! {
             result = load_model(load)? => {

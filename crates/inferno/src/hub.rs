@@ -336,6 +336,11 @@ fn lock(blob: &Path) -> Result<File, Error> {
     locked().map_err(|error| Error::io(&path, error))
 }
 
+/// Whether a hard link failed because the file system has none.
+fn has_no_links(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
+}
+
 /// Creates or replaces the link `pointer` to a blob. Both are in the same cache, so a hard link is possible, unless the file
 /// system has none.
 fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
@@ -347,6 +352,9 @@ fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::hard_link(blob, &temporary).or_else(|_| fs::copy(blob, &temporary).map(drop))?;
+    match fs::hard_link(blob, &temporary) {
+        Err(error) if has_no_links(&error) => fs::copy(blob, &temporary).map(drop),
+        linked => linked,
+    }?;
     fs::rename(&temporary, pointer)
 }

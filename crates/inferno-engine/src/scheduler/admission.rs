@@ -70,7 +70,7 @@ impl Scheduler {
                 plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
             }
             let share = share_of_one(max_num_tokens - plan.num_tokens(), &self.limits);
-            plan.push(id, &admitted, share, &self.limits);
+            plan.push(id, &admitted, share, &self.limits_of_one(plan));
             self.running.insert(id, admitted);
         }
     }

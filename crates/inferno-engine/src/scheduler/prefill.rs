@@ -1,8 +1,8 @@
 //! How the tokens of a step are shared by prompts.
 //!
-//! The first prompt in the order gets at least three quarters of them, and of the rows of logits. The rest is for the others, the shortest
+//! The first prompt in the order gets at least three quarters of them. The rest is for the others, the shortest
 //! first, and for new sequences: a short prompt does not wait until a long one is computed. The remainder returns to
-//! the first prompt.
+//! the first prompt. Rows of logits are shared in the same way: each prompt leaves a quarter of them, or one.
 
 use super::scheduled::Scheduled;
 use super::{Plan, Scheduler, SchedulerLimits};
@@ -15,6 +15,17 @@ impl Scheduler {
     /// `None` removes the limit.
     pub fn limit_prefill(&mut self, max_num_tokens: Option<usize>) {
         self.max_prefill_tokens = max_num_tokens.unwrap_or(usize::MAX).max(1);
+    }
+
+    /// The limits for a prompt that leaves rows of logits for those after it: without any, none is admitted.
+    pub(super) fn limits_of_one(&self, plan: &Plan) -> SchedulerLimits {
+        if self.limits.whole_prompts {
+            return self.limits;
+        }
+        let num_left = self.limits.max_num_logit_rows - plan.num_logit_rows();
+        let reserved = (num_left / OTHERS_DIVISOR).max(1).min(num_left.saturating_sub(1));
+        let max_num_logit_rows = self.limits.max_num_logit_rows - reserved;
+        SchedulerLimits { max_num_logit_rows, ..self.limits }
     }
 
     /// Plans chunks of the prompts that are being computed and of those that are admitted.
@@ -31,7 +42,7 @@ impl Scheduler {
             let others = others && !self.limits.whole_prompts;
             if others {
                 let share = room - room / OTHERS_DIVISOR;
-                plan.push(first, scheduled, share, &self.limits_of_first(plan));
+                plan.push(first, scheduled, share, &self.limits_of_one(plan));
             } else {
                 plan.push(first, scheduled, room, &self.limits);
             }
@@ -40,7 +51,7 @@ impl Scheduler {
         prompts.sort_by_key(|(_, scheduled)| scheduled.num_left());
         for (&id, scheduled) in prompts {
             let share = share_of_one(end - plan.num_tokens(), &self.limits);
-            plan.push(id, scheduled, share, &self.limits);
+            plan.push(id, scheduled, share, &self.limits_of_one(plan));
         }
         if plan.preempted.is_empty() {
             self.admit(plan, end);
@@ -50,16 +61,6 @@ impl Scheduler {
             let scheduled = &self.running[&plan.chunks[place].id];
             plan.grow(place, scheduled, num_left, &self.limits);
         }
-    }
-}
-
-impl Scheduler {
-    /// The limits for the first prompt, which leaves rows of logits for the others: without any, none is admitted.
-    fn limits_of_first(&self, plan: &Plan) -> SchedulerLimits {
-        let num_left = self.limits.max_num_logit_rows - plan.num_logit_rows();
-        let reserved = (num_left / OTHERS_DIVISOR).max(1).min(num_left.saturating_sub(1));
-        let max_num_logit_rows = self.limits.max_num_logit_rows - reserved;
-        SchedulerLimits { max_num_logit_rows, ..self.limits }
     }
 }
 

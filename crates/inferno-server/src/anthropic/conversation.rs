@@ -126,7 +126,7 @@ impl ConversationFields {
         for (index, message) in self.messages.iter().enumerate() {
             message.read(&format!("messages.{index}"), unknown, &mut messages)?;
         }
-        // A message of the assistant without text or calls is omitted.
+        // A message whose blocks are all left out adds nothing.
         let continues_last = messages.last().is_some_and(|message| message["role"] == "assistant");
         let last_text = messages.last().and_then(|message| message["content"].as_str());
         if continues_last && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {

@@ -243,7 +243,7 @@ fn what_is_unavailable_is_rejected_by_name() {
         ("n_probs", json!(1001)),
     ];
     // As many alternatives are only streamed.
-    let many = json!({"prompt": "Once", "n_probs": 1000, "n_predict": -1});
+    let many = json!({"prompt": "Once", "n_probs": 1000, "n_predict": 1500});
     assert_eq!(post(shared(), PATH, &many).error(400)["param"], "n_probs");
     for (field, value) in fields {
         let request = with(greedy(&json!("Once"), 3), json!({field: value}));

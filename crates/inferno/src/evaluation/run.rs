@@ -38,16 +38,16 @@ pub fn evaluate(
     let num_samples = tasks.iter().map(|task| task.samples.len()).sum();
     // A sample that cannot be scored is found before hours of work, not after them.
     for task in tasks {
-        for number in 0..task.samples.len() {
-            encoded(task, number, &encoder)?;
+        for index in 0..task.samples.len() {
+            encoded(task, index, &encoder)?;
         }
     }
     let mut run = Run::new(&engine, num_samples, on_progress);
     let mut results = Vec::with_capacity(tasks.len());
     for task in tasks {
         let mut num_truncated = 0;
-        for (number, sample) in task.samples.iter().enumerate() {
-            let (requests, is_truncated) = encoded(task, number, &encoder)?;
+        for (index, sample) in task.samples.iter().enumerate() {
+            let (requests, is_truncated) = encoded(task, index, &encoder)?;
             num_truncated += usize::from(is_truncated);
             run.add(sample, requests)?;
         }
@@ -62,11 +62,11 @@ pub fn evaluate(
 /// **Errors**: [`EvaluationError::SampleNotScored`].
 fn encoded(
     task: &Task,
-    number: usize,
+    index: usize,
     encoder: &Encoder<'_>,
 ) -> Result<(Vec<ScoringRequest>, bool), Error> {
-    requests(&task.samples[number], encoder).map_err(|reason| {
-        let (task, sample) = (task.name.clone(), number + 1);
+    requests(&task.samples[index], encoder).map_err(|reason| {
+        let (task, sample) = (task.name.clone(), index + 1);
         Error::Evaluation(EvaluationError::SampleNotScored { task, sample, reason })
     })
 }

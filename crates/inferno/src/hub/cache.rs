@@ -89,13 +89,7 @@ impl Hub {
                 remove_files(&folder.join(place), &is_removed).map_err(failed)?;
             }
         }
-        // Downloads of other models of the repository may be resumed.
-        let has_parts =
-            fs::read_dir(folder.join("blobs")).into_iter().flatten().flatten().any(|file| {
-                let path = file.path();
-                path.extension().is_some_and(|it| it == "part" || it == "incomplete")
-            });
-        if !has_parts && snapshots(&folder).iter().all(|snapshot| snapshot.files.is_empty()) {
+        if snapshots(&folder).iter().all(|snapshot| snapshot.files.is_empty()) {
             fs::remove_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         }
         Ok(())

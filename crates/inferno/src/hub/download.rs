@@ -28,10 +28,10 @@ pub(super) struct RemoteFile<'a> {
     pub(super) size: u64,
 }
 
-/// Time limits of a request. A download that takes longer goes on with another request, unless nothing was received.
+/// Time limits of a request: to connect, until the response begins, and without receiving anything.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
-const BODY_TIMEOUT: Duration = Duration::from_secs(120);
+const READ_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Returns the HTTP client. The token is not sent to other hosts on redirects.
 pub(super) fn agent() -> Agent {
@@ -40,7 +40,7 @@ pub(super) fn agent() -> Agent {
         .redirect_auth_headers(RedirectAuthHeaders::SameHost)
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .timeout_recv_response(Some(RESPONSE_TIMEOUT))
-        .timeout_recv_body(Some(BODY_TIMEOUT))
+        .timeout_per_read(Some(READ_TIMEOUT))
         .build()
         .new_agent()
 }
@@ -69,7 +69,13 @@ impl Hub {
             let Error::Hub(HubError::Request { source, .. }) = &error else {
                 return Err(error);
             };
-            let was_interrupted = matches!(**source, ApiError::IoError(_));
+            let was_interrupted = match &**source {
+                ApiError::IoError(_) => true,
+                ApiError::RequestError(error) => {
+                    matches!(**error, ureq::Error::Timeout(_) | ureq::Error::Io(_))
+                }
+                _ => false,
+            };
             // Attempts that made progress do not count.
             if file_bytes(part).unwrap_or(0) > before {
                 continue;

@@ -75,7 +75,7 @@ pub(crate) struct LlamaCompletionEnd {
 #[serde(untagged)]
 pub(super) enum SelectedFields {
     All(Box<LlamaCompletion>),
-    Some(Map<String, Value>),
+    Selected(Map<String, Value>),
 }
 
 /// What the answers to a request have in common.
@@ -194,7 +194,7 @@ impl AnswerFormat {
             let value = all.pointer(&format!("/{}", name.replace('~', "~0")))?;
             Some((name.clone(), value.clone()))
         });
-        SelectedFields::Some(found.collect())
+        SelectedFields::Selected(found.collect())
     }
 }
 

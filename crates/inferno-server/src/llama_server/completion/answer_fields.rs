@@ -73,8 +73,8 @@ impl LlamaAnswerFields {
             );
             return Err(ApiError::invalid("prompt", message));
         }
-        let params = self.params(sampling, model)?;
-        self.check_probs(prompts.len(), &params, model)?;
+        let mut params = self.params(sampling, model)?;
+        self.limit_probs(prompts.len(), &mut params, model)?;
         let constraint = self.constraint(model, unknown)?;
         // The engine only reads the prompt if its log-probabilities are requested.
         let prompt_logprobs = (params.stop.max_tokens == Some(0)).then_some(0);
@@ -90,24 +90,34 @@ impl LlamaAnswerFields {
         Ok(prompts.iter().map(job).collect())
     }
 
-    /// **Errors**: more alternatives than an answer in one piece may have.
-    fn check_probs(
+    /// Limits the tokens of an answer in one piece, so that it has at most [`MAX_PROBS_AT_ONCE`] alternatives.
+    ///
+    /// **Errors**: an `n_predict` that exceeds this limit.
+    fn limit_probs(
         &self,
         num_prompts: usize,
-        params: &GenerationParams,
+        params: &mut GenerationParams,
         model: &ServedModel,
     ) -> Result<(), ApiError> {
-        let max_tokens = params.stop.max_tokens.unwrap_or(usize::MAX);
-        let num_tokens = max_tokens.min(model.handle.context_length()) * num_prompts;
-        let num_probs = params.sampling.logprobs.unwrap_or(0).saturating_mul(num_tokens);
-        if self.stream == Some(true) || num_probs <= MAX_PROBS_AT_ONCE {
+        let num_probs = params.sampling.logprobs.unwrap_or(0) * num_prompts;
+        if self.stream == Some(true) || num_probs == 0 {
             return Ok(());
         }
-        let message = format!(
-            "an answer of up to {num_tokens} tokens may have {num_probs} alternatives, but at most {MAX_PROBS_AT_ONCE} are \
-             returned at once; set a smaller n_predict or n_probs, or stream"
-        );
-        Err(ApiError::invalid("n_probs", message))
+        let most = (MAX_PROBS_AT_ONCE / num_probs).max(1);
+        match params.stop.max_tokens {
+            Some(max_tokens) if max_tokens.min(model.handle.context_length()) > most => {
+                let message = format!(
+                    "answers with {num_probs} alternatives per token have at most {most} tokens unless they are streamed; set a \
+                     smaller n_predict or n_probs, or stream"
+                );
+                Err(ApiError::invalid("n_probs", message))
+            }
+            Some(_) => Ok(()),
+            None => {
+                params.stop.max_tokens = Some(most);
+                Ok(())
+            }
+        }
     }
 
     fn params(

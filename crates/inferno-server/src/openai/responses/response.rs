@@ -360,6 +360,7 @@ impl Outline {
     pub fn failed(&self, message: String) -> ResponseObject {
         ResponseObject {
             status: Status::Failed,
+            store: false,
             error: Some(ResponseError { code: "server_error", message }),
             ..self.response.clone()
         }

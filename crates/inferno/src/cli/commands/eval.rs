@@ -124,10 +124,11 @@ impl EvalArgs {
                 print_note(self.output.text(&report, || report.json()).trim_end());
                 Ok(())
             }
-            // The results are printed first: they remain if the samples cannot be written.
+            // Neither is lost if the other cannot be written.
             (_, Some(path)) => {
-                self.output.print(&report, || report.json())?;
-                Ok(write_samples(path, &results)?)
+                let printed = self.output.print(&report, || report.json());
+                write_samples(path, &results)?;
+                Ok(printed?)
             }
             (None, None) => Ok(self.output.print(&report, || report.json())?),
         }

@@ -102,13 +102,9 @@ impl Hub {
     ///
     /// **Errors**: [`HubError::NoHome`] if the location of the cache is unknown; [`HubError::Request`].
     pub fn from_env() -> Result<Self, Error> {
-        let folder = match (set("HF_HUB_CACHE"), set("HF_HOME")) {
-            (Some(cache), _) => PathBuf::from(cache),
-            (None, Some(home)) => PathBuf::from(home).join("hub"),
-            (None, None) => {
-                let home = dirs::home_dir().ok_or(HubError::NoHome)?;
-                home.join(".cache").join("huggingface").join("hub")
-            }
+        let folder = match set("HF_HUB_CACHE") {
+            Some(cache) => PathBuf::from(cache),
+            None => home().ok_or(HubError::NoHome)?.join("hub"),
         };
         let folder = std::path::absolute(&folder).map_err(|error| Error::io(folder, error))?;
         let cache = Cache::new(folder);
@@ -191,8 +187,8 @@ impl Hub {
         // Only now, since an earlier snapshot may contain the whole model.
         let path = fetched.swap_remove(0);
         let cache = self.cache.repo(self::repo(reference));
-        let folder = self.cache.path().join(self::repo(reference).folder_name());
-        let current = fs::read_to_string(folder.join("refs").join(REVISION)).unwrap_or_default();
+        let current = self.folder(reference).join("refs").join(REVISION);
+        let current = fs::read_to_string(current).unwrap_or_default();
         if current.trim() != commit {
             cache.create_ref(commit).map_err(|error| Error::io(&path, error))?;
         }
@@ -204,7 +200,7 @@ impl Hub {
     /// **Errors**: [`HubError::IncompleteShards`], [`HubError::AmbiguousQuant`].
     pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
         let mut failure = None;
-        for snapshot in snapshots(&self.cache.path().join(repo(reference).folder_name())) {
+        for snapshot in snapshots(&self.folder(reference)) {
             match select(reference, &snapshot.files) {
                 Ok(selected) => return Ok(selected.first().map(|file| snapshot.folder.join(file))),
                 Err(HubError::NoSuchQuant { .. } | HubError::NoGguf { .. }) => {}
@@ -213,6 +209,11 @@ impl Hub {
             }
         }
         failure.map_or(Ok(None), |error| Err(error.into()))
+    }
+
+    /// The folder of a repository in the cache.
+    fn folder(&self, reference: &HubReference) -> PathBuf {
+        self.cache.path().join(repo(reference).folder_name())
     }
 
     /// Downloads one file of a repository at a commit into the cache, unless it is there. Returns its path.
@@ -278,11 +279,15 @@ fn set(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The folder of Hugging Face's tools.
+fn home() -> Option<PathBuf> {
+    let home = set("HF_HOME").map(PathBuf::from);
+    home.or_else(|| Some(dirs::home_dir()?.join(".cache").join("huggingface")))
+}
+
 /// The token that a login stored.
 fn login() -> Option<String> {
-    let home = set("HF_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(dirs::home_dir()?.join(".cache").join("huggingface")));
-    let file = set("HF_TOKEN_PATH").map(PathBuf::from).or_else(|| Some(home?.join("token")))?;
+    let file = set("HF_TOKEN_PATH").map(PathBuf::from).or_else(|| Some(home()?.join("token")))?;
     let token = fs::read_to_string(file).ok()?;
     Some(token.trim().to_owned()).filter(|token| !token.is_empty())
 }

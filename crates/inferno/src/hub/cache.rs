@@ -77,8 +77,7 @@ impl Hub {
     ///
     /// **Errors**: [`Error::Io`].
     pub fn remove(&self, model: &CachedModel) -> Result<(), Error> {
-        let name = model.reference.repo().replace('/', "--");
-        let folder = self.cache.path().join(format!("models--{name}"));
+        let folder = self.folder(&model.reference);
         for file in versions(&folder, model) {
             let failed = |error| Error::io(&file, error);
             // It may be a link to the contents of a version that was just removed.

@@ -243,7 +243,7 @@ impl GenerateArgs {
             .generate(&mut session, &prompt, &params, answer, &interrupt)
             .map_err(|error| error.at_maximum(max_context_length));
         // What was generated is kept, also if nobody reads it.
-        if !matches!(&finish_reason, Err(error) if !is_broken_pipe(error)) {
+        if finish_reason.as_ref().map_or_else(is_broken_pipe, |_| true) {
             self.finish(&session)?;
         }
         match finish_reason? {

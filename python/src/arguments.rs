@@ -1,7 +1,11 @@
 //! Keyword arguments that are read into structures.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping};
 use serde_json::Value;
 
 use crate::errors::invalid;
@@ -62,6 +66,10 @@ impl<'py> FromPyObject<'_, 'py> for Tokens {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // Their bytes are numbers, but no ids.
+        if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+            return Err(PyTypeError::new_err("token ids must be in a list, not in bytes"));
+        }
         let tokens = object.extract::<Vec<u32>>().map_err(|error| {
             match error.is_instance_of::<PyOverflowError>(object.py()) {
                 true => invalid(format!("token ids must be from 0 to {}", u32::MAX)),
@@ -104,14 +112,38 @@ impl From<OneOrMore> for Vec<String> {
     }
 }
 
-/// A JSON value, from objects that Python's `json` module serializes.
+/// A path, as Python's functions accept it: a string, bytes or an object with `__fspath__`.
+pub(crate) struct PathArgument(pub OsString);
+
+impl<'py> FromPyObject<'_, 'py> for PathArgument {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let decoded = object.py().import("os")?.call_method1("fsdecode", (object,))?;
+        decoded.extract().map(Self)
+    }
+}
+
+/// The values that are added to the logits of tokens: a mapping.
+pub(crate) struct LogitBias(pub BTreeMap<u32, f32>);
+
+impl<'py> FromPyObject<'_, 'py> for LogitBias {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let mapping = object.cast::<PyMapping>()?;
+        object.py().get_type::<PyDict>().call1((mapping,))?.extract().map(Self)
+    }
+}
+
+/// A JSON value, from objects that the package's `to_json` serializes.
 pub(crate) struct Json(pub Value);
 
 impl<'py> FromPyObject<'_, 'py> for Json {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let dumped = object.py().import("json")?.call_method1("dumps", (object,))?;
+        let dumped = object.py().import("inferno.json_text")?.call_method1("to_json", (object,))?;
         let text: String = dumped.extract()?;
         let value = serde_json::from_str(&text);
         Ok(Self(value.map_err(|error| PyTypeError::new_err(error.to_string()))?))

@@ -1,13 +1,14 @@
 //! The changes of the prefix cache, for plain threads and for asyncio.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use inferno::{BlockHash, GenerationCore};
+use inferno::{BlockHash, LocalServer};
 use pyo3::prelude::*;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::errors::engine_exception;
+use crate::open_stream::{OpenStream, lock};
 use crate::wait::{callback_waker, wait};
 
 /// A change of the prefix cache: consecutive blocks were stored, or blocks were removed.
@@ -50,46 +51,52 @@ impl CacheEvent {
 /// The changes of a prefix cache from now on, starting with its blocks: lists of events, one per step of the engine. There
 /// is one such stream per model: a later one ends it.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct CacheEventStream(Mutex<Option<UnboundedReceiver<Vec<inferno::CacheEvent>>>>);
+pub struct CacheEventStream(OpenStream<Receiver>);
+
+type Receiver = UnboundedReceiver<Vec<inferno::CacheEvent>>;
 
 impl CacheEventStream {
     /// Waits for the step of the engine in progress.
     ///
     /// **Errors**: an engine that has stopped.
-    pub(crate) fn of(py: Python<'_>, core: &GenerationCore) -> PyResult<Self> {
-        let events = py.detach(|| core.cache_events());
+    pub(crate) fn of(py: Python<'_>, server: &Arc<LocalServer>) -> PyResult<Self> {
+        let events = py.detach(|| server.engine().core().cache_events());
         let events = events.map_err(|error| engine_exception(&error))?;
-        Ok(Self(Mutex::new(Some(events))))
+        Ok(Self(OpenStream::new(events, server)))
     }
+}
 
-    fn poll_events(&self, context: &mut Context<'_>) -> Poll<Option<Vec<CacheEvent>>> {
-        let mut receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = receiver.as_mut() else { return Poll::Ready(None) };
-        let events = std::task::ready!(open.poll_recv(context));
-        Poll::Ready(events.map(|events| events.into_iter().map(CacheEvent::from).collect()))
-    }
+fn poll_events(
+    receiver: &Mutex<Option<Receiver>>,
+    context: &mut Context<'_>,
+) -> Poll<Option<Vec<CacheEvent>>> {
+    let mut receiver = lock(receiver);
+    let Some(open) = receiver.as_mut() else { return Poll::Ready(None) };
+    let events = std::task::ready!(open.poll_recv(context));
+    Poll::Ready(events.map(|events| events.into_iter().map(CacheEvent::from).collect()))
 }
 
 #[pymethods]
 impl CacheEventStream {
     /// Waits for the next events; `None` after the last ones.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<CacheEvent>>> {
-        wait(py, |context| self.poll_events(context))
+        let receiver = self.0.get()?;
+        wait(py, |context| poll_events(receiver, context))
     }
 
     /// Returns the next events in a list, or an empty list, after which `callback` is called from another thread as soon as
     /// there are some; `None` after the last ones.
-    fn poll(&self, callback: Py<PyAny>) -> Option<Vec<Vec<CacheEvent>>> {
+    fn poll(&self, callback: Py<PyAny>) -> PyResult<Option<Vec<Vec<CacheEvent>>>> {
         let waker = callback_waker(callback);
-        match self.poll_events(&mut Context::from_waker(&waker)) {
+        Ok(match poll_events(self.0.get()?, &mut Context::from_waker(&waker)) {
             Poll::Pending => Some(Vec::new()),
             Poll::Ready(events) => events.map(|events| vec![events]),
-        }
+        })
     }
 
     /// Ends the stream.
     fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.close();
     }
 }
 

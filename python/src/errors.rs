@@ -2,6 +2,7 @@
 
 use inferno::{EngineError, Error, HubError, SubmitError};
 use inferno_gguf::GgufError;
+use inferno_model::ModelError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,13 +22,19 @@ struct Report {
     fields: Map<String, Value>,
 }
 
-/// Lists the fields of variants that callers can act on; empty for all others.
+/// Lists the fields of variants that callers can act on; empty for all others. A path that is not UTF-8 has no value in JSON and
+/// is quoted.
 macro_rules! fields {
     ($error:expr, $type:ident { $($variant:ident { $($field:ident),* })* }) => {
         match $error {
-            $($type::$variant { $($field,)* .. } => [$((stringify!($field).to_owned(), json!($field))),*]
+            $($type::$variant { $($field,)* .. } => {
+                [$((
+                    stringify!($field).to_owned(),
+                    serde_json::to_value($field).unwrap_or_else(|_| json!(format!("{:?}", $field))),
+                )),*]
                 .into_iter()
-                .collect::<Map<String, Value>>(),)*
+                .collect::<Map<String, Value>>()
+            })*
             _ => Map::new(),
         }
     };
@@ -36,6 +43,12 @@ macro_rules! fields {
 pub(crate) fn exception(error: &Error) -> PyErr {
     match error {
         Error::Engine(error) => engine_exception(error),
+        Error::BackendOption { option, .. } => raise(Report {
+            class: class_of(error),
+            message: with_argument(error, option),
+            kind: variant(error),
+            fields: Map::new(),
+        }),
         Error::Hub(error) => raise(Report {
             class: "HubError",
             message: error.to_string(),
@@ -62,20 +75,36 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     }
 }
 
+/// The message of an error about an option of the command, with the name of the argument that corresponds to the option.
+fn with_argument(error: &impl std::fmt::Display, option: &str) -> String {
+    let argument = option.trim_start_matches('-').replace('-', "_");
+    error.to_string().replace(option, &argument)
+}
+
 fn class_of(error: &Error) -> &'static str {
     match error {
+        Error::Model(error) => model_class(error),
         Error::Io { .. }
-        | Error::Model(_)
+        | Error::Convert(_)
+        | Error::InconsistentCheckpoint { .. }
         | Error::Tokenizer(_)
         | Error::ChatTemplate(_)
         | Error::NoModel => "ModelFileError",
         Error::Backend(_)
         | Error::NoGpu
+        | Error::GpuTooSmall { .. }
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
         | Error::UnknownBackend { .. } => "DeviceError",
         Error::AnswerSetup(_) | Error::Tools(_) => "InvalidRequestError",
         _ => "InfernoError",
+    }
+}
+
+fn model_class(error: &ModelError) -> &'static str {
+    match error {
+        ModelError::Backend(_) => "DeviceError",
+        _ => "ModelFileError",
     }
 }
 
@@ -95,19 +124,21 @@ fn hub_fields(error: &HubError) -> Map<String, Value> {
     fields
 }
 
-pub(crate) fn engine_exception(error: &EngineError) -> PyErr {
-    if let EngineError::Shared(error) = error {
-        return engine_exception(error);
-    }
-    let class = match error {
+/// Names every variant: `test_errors.py` compares them with the enumeration, which other crates cannot match exhaustively.
+fn engine_class(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::Shared(error) => engine_class(error),
+        EngineError::Model(error) => model_class(error),
+        EngineError::Backend(_) => "DeviceError",
         EngineError::PromptTooLong { .. } | EngineError::ContextTooLong { .. } => {
             "ContextLengthError"
         }
         EngineError::EngineStopped => "EngineStoppedError",
-        EngineError::Metadata(_) | EngineError::ModelFileChanged(_) | EngineError::Model(_) => {
-            "ModelFileError"
-        }
-        EngineError::Backend(_) => "DeviceError",
+        EngineError::Metadata(_)
+        | EngineError::ModelFileChanged(_)
+        | EngineError::Tokenizer(_)
+        | EngineError::RecommendationOutOfRange { .. }
+        | EngineError::Pooling { .. } => "ModelFileError",
         EngineError::StateIo { .. }
         | EngineError::StateUnknown { .. }
         | EngineError::StateNotReplaced { .. }
@@ -115,16 +146,47 @@ pub(crate) fn engine_exception(error: &EngineError) -> PyErr {
         | EngineError::StateTruncated { .. }
         | EngineError::StateDamaged { .. }
         | EngineError::StateOfAnotherModel { .. }
+        | EngineError::StateOfAnotherFormat { .. }
         | EngineError::StateTooLong { .. } => "SavedStateError",
+        EngineError::ParamOutOfRange { .. }
+        | EngineError::TokenOutOfRange { .. }
+        | EngineError::NoLogits { .. }
+        | EngineError::NoClassifier
+        | EngineError::SeveralOutputs { .. }
+        | EngineError::Dimensions { .. }
+        | EngineError::NoCandidates
+        | EngineError::MaxTokensZero
+        | EngineError::MinTokensAboveMax { .. }
+        | EngineError::EmptyStopString { .. }
+        | EngineError::ListTooLong { .. }
+        | EngineError::SpeculationWithoutCache
+        | EngineError::TooManyDrafts { .. }
+        | EngineError::EmptyPrompt
+        | EngineError::CacheTooSmall { .. }
+        | EngineError::BatchLimits { .. }
+        | EngineError::NoQueue
+        | EngineError::NumChoices { .. }
+        | EngineError::Constraint(_)
+        | EngineError::Window { .. }
+        | EngineError::TextTooShort { .. }
+        | EngineError::VocabularySize { .. } => "InvalidRequestError",
         EngineError::NonFiniteLogit { .. }
         | EngineError::NonFiniteState { .. }
         | EngineError::GenerationFailed
         | EngineError::LogitsLength { .. }
+        | EngineError::NoHiddenRows
         | EngineError::OutOfBlocks { .. }
+        | EngineError::StoredLogits(_)
         | EngineError::Stage(_)
         | EngineError::Thread(_) => "InfernoError",
-        _ => "InvalidRequestError",
-    };
+        _ => "InfernoError",
+    }
+}
+
+pub(crate) fn engine_exception(error: &EngineError) -> PyErr {
+    if let EngineError::Shared(error) = error {
+        return engine_exception(error);
+    }
     let fields = fields!(error, EngineError {
         ParamOutOfRange { field, range, value }
         TokenOutOfRange { field, token, vocab_size }
@@ -144,9 +206,14 @@ pub(crate) fn engine_exception(error: &EngineError) -> PyErr {
         StateTruncated { path, expected, found }
         StateDamaged { path, what }
         StateOfAnotherModel { path, expected, found }
+        StateOfAnotherFormat { path }
         StateTooLong { path, num_tokens, context_length }
     });
-    raise(Report { class, message: error.to_string(), kind: variant(error), fields })
+    let message = match error {
+        EngineError::StateOfAnotherFormat { .. } => with_argument(error, "--kv-dtype"),
+        error => error.to_string(),
+    };
+    raise(Report { class: engine_class(error), message, kind: variant(error), fields })
 }
 
 pub(crate) fn submit_exception(error: &SubmitError) -> PyErr {

@@ -1,6 +1,5 @@
 //! The options of a generation.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use inferno::{
@@ -11,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
-use crate::arguments::{Json, OneOrMore, TopK, keyword_arguments};
+use crate::arguments::{Json, LogitBias, OneOrMore, TopK, keyword_arguments};
 use crate::errors::{engine_exception, exception, invalid};
 
 keyword_arguments! {
@@ -32,7 +31,7 @@ keyword_arguments! {
         dry_allowed_length: usize,
         dry_penalty_last_n: i64,
         dry_sequence_breakers: Vec<String>,
-        logit_bias: BTreeMap<u32, f32>,
+        logit_bias: LogitBias,
         seed: u64,
         logprobs: usize,
         stop: OneOrMore,
@@ -68,7 +67,7 @@ impl GenerationArguments {
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
             dry: self.dry(base.dry),
-            logit_bias: self.logit_bias.take().into_iter().flatten().collect(),
+            logit_bias: self.logit_bias.take().into_iter().flat_map(|LogitBias(it)| it).collect(),
             seed: self.seed,
             logprobs: self.logprobs,
         };

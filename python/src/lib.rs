@@ -8,7 +8,11 @@ mod detached;
 mod errors;
 mod generation;
 mod load;
+mod loaded;
+mod logs;
 mod model;
+mod open_stream;
+mod python_thread;
 mod records;
 mod server;
 mod session;
@@ -31,11 +35,11 @@ mod _inferno {
     #[pymodule_export]
     use crate::records::{Chunk, Timings, TokenLogprob, Usage};
     #[pymodule_export]
-    use crate::server::{Response, Server};
+    use crate::server::{Response, Server, check_server};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::stage::{Stage, StageAddresses, divide};
+    use crate::stage::{Stage, StageAddresses, check_stage_options, divide};
     #[pymodule_export]
     use crate::stream::ChunkStream;
     #[pymodule_export]

@@ -1,21 +1,15 @@
-//! Loading a model.
+//! The options of loading a model.
 
-use std::path::Path;
 use std::time::Duration;
 
 use inferno::{
-    BackendChoice, BatchLimits, DraftOptions, EngineOptions, Error, KvDType, LoadOptions,
-    LocalServer, Model, ModelSource, Requantize, ServerOptions, gpu_named,
+    BackendChoice, BatchLimits, DraftOptions, KvDType, LoadOptions, Requantize, gpu_named,
 };
 use pyo3::prelude::*;
 
-use crate::arguments::keyword_arguments;
+use crate::arguments::{PathArgument, keyword_arguments};
 use crate::errors::{exception, invalid};
 
-/// Name of the built-in model.
-const BUILT_IN: &str = "ember";
-/// Size of the KV cache by default, in multiples of the context length.
-const DEFAULT_CONTEXTS: usize = 4;
 /// Maximum number of sequences in a batch by default.
 const DEFAULT_SEQUENCES: usize = 64;
 /// Tokens per forward pass by default.
@@ -24,10 +18,12 @@ const DEFAULT_BATCHED_TOKENS: usize = 256;
 const DEFAULT_TARGET_ITL: u64 = 100;
 /// The longest target for the time between two tokens, in milliseconds.
 const MAX_TARGET_ITL: u64 = 60_000;
-/// Maximum number of tokens drafted per step by a draft model. Each needs a row of logits.
+/// Maximum number of tokens drafted per step. Each needs a row of logits.
 const MAX_NUM_DRAFTS: usize = 64;
 /// Maximum number of sequences in a batch. Each needs a row of logits.
 const MAX_SEQUENCES: usize = 1 << 16;
+/// Maximum number of lanes of a model on stages. Each is a connection to every stage, which accepts this many.
+const MAX_LANES: usize = 256;
 
 keyword_arguments! {
     /// How a model is loaded, as in the options of `inferno serve`.
@@ -44,41 +40,63 @@ keyword_arguments! {
         target_itl: u64,
         prefix_cache: bool,
         speculate: usize,
-        draft_model: String,
+        draft_model: PathArgument,
         draft_head: bool,
         draft_max: usize,
         draft_min: usize,
         draft_p_min: f32,
         requantize: String,
+        chat_template: PathArgument,
+        warm_up: bool,
         name: String,
     }
 }
 
-/// A model on its device, with the server that passes requests to its engine.
-pub(crate) struct Loaded {
-    pub model: inferno::LoadedModel,
-    pub server: LocalServer,
-    pub name: String,
-    pub engine_options: EngineOptions,
+/// Arguments that were checked, before anything is downloaded or loaded.
+pub(crate) struct CheckedArguments {
+    pub arguments: LoadArguments,
+    pub options: LoadOptions,
+    /// The options of a draft model or a prediction head; `None` without either.
+    pub drafting: Option<DraftOptions>,
 }
 
 impl LoadArguments {
-    /// Checks the arguments, before anything is downloaded or loaded.
+    /// Checks the arguments.
     ///
-    /// **Errors**: an unknown device or number format, a number out of range.
-    pub fn options(&self) -> PyResult<LoadOptions> {
+    /// **Errors**: an unknown device or number format, a number out of range, both kinds of drafting.
+    pub fn checked(self) -> PyResult<CheckedArguments> {
+        let drafting = self.drafting()?;
+        let options = self.options(drafting.as_ref())?;
+        Ok(CheckedArguments { arguments: self, options, drafting })
+    }
+
+    /// Checks the arguments of a model whose stages are in other processes, with this number of caches on each.
+    ///
+    /// **Errors**: as [`checked`](Self::checked); options of the processes that compute the stages.
+    pub fn checked_for_stages(self, num_lanes: usize) -> PyResult<CheckedArguments> {
+        check_range("num_lanes", num_lanes, 1, MAX_LANES)?;
+        let of_stages = [
+            ("device", self.device.is_some()),
+            ("gpu_layers", self.gpu_layers.is_some()),
+            ("threads", self.threads.is_some()),
+        ];
+        match of_stages.iter().find(|(_, is_set)| *is_set) {
+            Some((name, _)) => Err(invalid(format!(
+                "{name} cannot be set for a model whose stages are in other processes: each stage computes its layers on its own \
+                 device"
+            ))),
+            None => self.checked(),
+        }
+    }
+
+    fn options(&self, drafting: Option<&DraftOptions>) -> PyResult<LoadOptions> {
         let (backend, gpu) = self.device()?;
         let kv_dtype = self.kv_dtype.as_deref().map(str::parse::<KvDType>).transpose();
         let requantize = self.requantize.as_deref().map(str::parse::<Requantize>).transpose();
         let max_num_seqs = self.max_num_seqs.unwrap_or(DEFAULT_SEQUENCES);
-        if !(1..=MAX_SEQUENCES).contains(&max_num_seqs) {
-            return Err(invalid(format!(
-                "max_num_seqs must be between 1 and {MAX_SEQUENCES}, but is {max_num_seqs}"
-            )));
-        }
+        check_range("max_num_seqs", max_num_seqs, 1, MAX_SEQUENCES)?;
         for (name, value) in [
             ("threads", self.threads),
-            ("context", self.context),
             ("kv_cache_tokens", self.kv_cache_tokens),
             ("max_num_batched_tokens", self.max_num_batched_tokens),
         ] {
@@ -88,7 +106,8 @@ impl LoadArguments {
         }
         let batched_tokens = self.max_num_batched_tokens.unwrap_or(DEFAULT_BATCHED_TOKENS);
         let drafts = self.speculate.unwrap_or_default();
-        let drafted = self.drafting()?.map_or(0, |options| options.max_num_drafts);
+        check_range("speculate", drafts, 0, MAX_NUM_DRAFTS)?;
+        let drafted = drafting.map_or(0, |options| options.max_num_drafts);
         Ok(LoadOptions {
             backend,
             gpu,
@@ -101,12 +120,12 @@ impl LoadArguments {
             // One more token keeps a prompt progressing while all sequences decode.
             limits: BatchLimits {
                 max_num_tokens: batched_tokens.max(max_num_seqs + 1),
-                max_num_logit_rows: max_num_seqs
-                    .max(drafts.max(drafted).saturating_add(1).min(MAX_SEQUENCES)),
+                max_num_logit_rows: max_num_seqs.max(1 + drafts.max(drafted)),
             },
             max_num_sequences: Some(max_num_seqs),
             prefix_cache: self.prefix_cache.unwrap_or(true),
             speculation: drafts > 0 || drafted > 0,
+            warm_up: self.warm_up.unwrap_or_default(),
             target_itl: self.target_itl()?,
             ..LoadOptions::default()
         })
@@ -123,10 +142,10 @@ impl LoadArguments {
         }
     }
 
-    /// The options of a draft model or a prediction head; `None` without either.
+    /// The options of a draft model or a prediction head.
     ///
     /// **Errors**: both, or options without either; a number out of range.
-    pub fn drafting(&self) -> PyResult<Option<DraftOptions>> {
+    fn drafting(&self) -> PyResult<Option<DraftOptions>> {
         let has_head = self.draft_head.unwrap_or_default();
         match (&self.draft_model, has_head) {
             (Some(_), true) => {
@@ -150,12 +169,8 @@ impl LoadArguments {
             min_num_drafts: self.draft_min.unwrap_or(default.min_num_drafts),
             min_probability: self.draft_p_min.unwrap_or(default.min_probability),
         };
-        if !(1..=MAX_NUM_DRAFTS).contains(&options.max_num_drafts) {
-            let found = options.max_num_drafts;
-            return Err(invalid(format!(
-                "draft_max must be between 1 and {MAX_NUM_DRAFTS}, but is {found}"
-            )));
-        }
+        check_range("draft_max", options.max_num_drafts, 1, MAX_NUM_DRAFTS)?;
+        check_range("draft_min", options.min_num_drafts, 0, MAX_NUM_DRAFTS)?;
         if !(0.0..=1.0).contains(&options.min_probability) {
             let found = options.min_probability;
             return Err(invalid(format!("draft_p_min must be between 0 and 1, but is {found}")));
@@ -179,60 +194,12 @@ impl LoadArguments {
             ))),
         }
     }
-
-    /// Opens a model, loads it with `load` and starts its engine. The options are those of [`options`](Self::options) and
-    /// [`drafting`](Self::drafting).
-    ///
-    /// **Errors**: those of [`open`] and `load`.
-    pub fn load(
-        self,
-        source: Option<String>,
-        (options, drafting): (LoadOptions, Option<DraftOptions>),
-        load: impl FnOnce(&Model) -> Result<inferno::LoadedModel, Error>,
-    ) -> Result<Loaded, Error> {
-        let (model, name) = open(source)?;
-        let model = model.with_options(options);
-        let one_context = model.context_length()?;
-        let cache_tokens = options.cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one_context);
-        let model = model.with_options(LoadOptions { cache_tokens: Some(cache_tokens), ..options });
-        let model = match (drafting, self.draft_model) {
-            (None, _) => model,
-            (Some(drafting), Some(draft)) => {
-                model.with_draft_model(open(Some(draft))?.0, drafting)?
-            }
-            (Some(drafting), None) => model.with_prediction_head(drafting)?,
-        };
-        let defaults = EngineOptions::default();
-        let engine_options = EngineOptions {
-            max_num_waiting: self.max_num_waiting.unwrap_or(defaults.max_num_waiting),
-            num_speculative_tokens: self.speculate.unwrap_or_default(),
-            honor_priority: true,
-        };
-        let name = self.name.unwrap_or(name);
-        let model = load(&model)?;
-        let served = model.served(engine_options, vec![name.clone()])?.with_any_name();
-        // A misspelled option of `chat` is an error.
-        let options = ServerOptions { strict_fields: true, ..ServerOptions::default() };
-        let server = LocalServer::start(options, served)?;
-        Ok(Loaded { model, server, name, engine_options })
-    }
 }
 
-/// Opens a model and returns its name, downloading it first if needed; without a source, the built-in one.
-///
-/// **Errors**: those of [`ModelSource::locate`] and [`Model::open`].
-pub(crate) fn open(source: Option<String>) -> Result<(Model, String), Error> {
-    let is_built_in =
-        |name: &String| name.eq_ignore_ascii_case(BUILT_IN) && !Path::new(name).exists();
-    let Some(text) = source.filter(|name| !is_built_in(name)) else {
-        return Ok((Model::embedded()?, BUILT_IN.to_owned()));
-    };
-    let source: ModelSource = text.parse()?;
-    let path = source.locate(&mut |_| {})?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = match &source {
-        ModelSource::Hub(reference) => reference.repo().to_owned(),
-        ModelSource::File(_) => stem.unwrap_or_else(|| "model".to_owned()),
-    };
-    Ok((Model::open(path)?, name))
+/// **Errors**: a value that is not between `min` and `max`.
+fn check_range(name: &str, value: usize, min: usize, max: usize) -> PyResult<()> {
+    match (min..=max).contains(&value) {
+        true => Ok(()),
+        false => Err(invalid(format!("{name} must be between {min} and {max}, but is {value}"))),
+    }
 }

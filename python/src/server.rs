@@ -1,18 +1,19 @@
 //! The server's routes, called without a socket.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use inferno::{
     EngineOptions, Error, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServerOptions,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::keyword_arguments;
 use crate::detached::Detached;
 use crate::errors::{exception, invalid};
-use crate::load::Loaded;
+use crate::loaded::Loaded;
+use crate::open_stream::{OpenStream, lock};
 use crate::wait::{callback_waker, wait};
 
 keyword_arguments! {
@@ -23,37 +24,61 @@ keyword_arguments! {
         allowed_origins: Vec<String>,
         strict_fields: bool,
         allow_priority: bool,
+        max_body_bytes: usize,
     }
+}
+
+impl ServerArguments {
+    /// Returns the options for the server.
+    ///
+    /// **Errors**: an empty key; bodies of no bytes.
+    fn options(self) -> PyResult<ServerOptions> {
+        let mut options = ServerOptions {
+            api_keys: self.api_keys.unwrap_or_default(),
+            allowed_hosts: self.allowed_hosts.unwrap_or_default(),
+            allowed_origins: self.allowed_origins.unwrap_or_default(),
+            strict_fields: self.strict_fields.unwrap_or_default(),
+            ..ServerOptions::default()
+        };
+        match self.max_body_bytes {
+            Some(0) => return Err(invalid("max_body_bytes must be at least 1, but is 0")),
+            Some(max_body_bytes) => options.limits.max_body_bytes = max_body_bytes,
+            None => {}
+        }
+        options.check().map_err(|error| invalid(error.to_string()))?;
+        Ok(options)
+    }
+}
+
+/// Checks the options of a server before its model is loaded.
+#[pyfunction]
+#[pyo3(signature = (**options))]
+pub fn check_server(options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    ServerArguments::read(options)?.options().map(drop)
 }
 
 /// A server of a model, without a socket.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct Server(Detached<LocalServer>);
+pub struct Server(Detached<Arc<LocalServer>>);
 
 impl Server {
     pub(crate) fn start(
         py: Python<'_>,
-        loaded: &Arc<Loaded>,
+        loaded: &Loaded,
         arguments: ServerArguments,
     ) -> PyResult<Self> {
-        let defaults = ServerOptions::default();
-        let options = ServerOptions {
-            api_keys: arguments.api_keys.unwrap_or_default(),
-            allowed_hosts: arguments.allowed_hosts.unwrap_or_default(),
-            allowed_origins: arguments.allowed_origins.unwrap_or_default(),
-            strict_fields: arguments.strict_fields.unwrap_or(defaults.strict_fields),
-            ..defaults
-        };
         // Unlike the callers of the model, the clients of a server are not trusted with the order of requests.
         let engine_options = EngineOptions {
             honor_priority: arguments.allow_priority.unwrap_or_default(),
             ..loaded.engine_options
         };
+        let options = arguments.options()?;
         let server = py.detach(|| {
-            let served = loaded.model.served(engine_options, vec![loaded.name.clone()])?;
-            LocalServer::start(options, served.with_any_name()).map_err(Error::from)
+            let served = loaded.served(engine_options)?;
+            LocalServer::start(options, served).map_err(Error::from)
         });
-        Ok(Self(Detached::new(server.map_err(|error| exception(&error))?)))
+        let server = server.map_err(|error| exception(&error))?;
+        Ok(Self(Detached::new(Arc::new(server))))
     }
 }
 
@@ -61,8 +86,8 @@ impl Server {
 impl Server {
     /// The maximum size of a request's body in bytes.
     #[getter]
-    fn max_body_bytes(&self) -> usize {
-        self.0.max_body_bytes()
+    fn max_body_bytes(&self) -> PyResult<usize> {
+        Ok(self.0.get()?.max_body_bytes())
     }
 
     /// Passes a request to its route.
@@ -73,34 +98,36 @@ impl Server {
         headers: Vec<(String, Vec<u8>)>,
         body: Vec<u8>,
     ) -> PyResult<Response> {
-        Response::to_request(&self.0, method, target, headers, body)
+        Response::to_request(self.0.get()?, method, target, headers, body)
     }
 }
 
 /// The response to a request, part by part: first its head, a pair of the status and the headers, then the bytes of its
 /// body. Closing or dropping it cancels the request.
 #[pyclass(frozen, module = "inferno._inferno")]
-pub struct Response(Mutex<Option<LocalResponse>>);
+pub struct Response(OpenStream<LocalResponse>);
 
 impl Response {
     pub(crate) fn to_request(
-        server: &LocalServer,
+        server: &Arc<LocalServer>,
         method: String,
         target: String,
         headers: Vec<(String, Vec<u8>)>,
         body: Vec<u8>,
     ) -> PyResult<Self> {
         let response = server.send(LocalRequest { method, target, headers, body });
-        let response = response.map_err(|error| invalid(error.to_string()))?;
-        Ok(Self(Mutex::new(Some(response))))
+        let response = response.map_err(|error| exception(&error.into()))?;
+        Ok(Self(OpenStream::new(response, server)))
     }
+}
 
-    fn poll_part(&self, context: &mut Context<'_>) -> Poll<Option<ResponsePart>> {
-        let mut response = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match response.as_mut() {
-            Some(response) => response.poll_next(context),
-            None => Poll::Ready(None),
-        }
+fn poll_part(
+    response: &Mutex<Option<LocalResponse>>,
+    context: &mut Context<'_>,
+) -> Poll<Option<ResponsePart>> {
+    match lock(response).as_mut() {
+        Some(response) => response.poll_next(context),
+        None => Poll::Ready(None),
     }
 }
 
@@ -108,7 +135,8 @@ impl Response {
 impl Response {
     /// Waits for the next part; `None` after the last one.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let part = wait(py, |context| self.poll_part(context))?;
+        let response = self.0.get()?;
+        let part = wait(py, |context| poll_part(response, context))?;
         part.map(|part| to_object(py, part)).transpose()
     }
 
@@ -120,7 +148,7 @@ impl Response {
         callback: Py<PyAny>,
     ) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
         let waker = callback_waker(callback);
-        match self.poll_part(&mut Context::from_waker(&waker)) {
+        match poll_part(self.0.get()?, &mut Context::from_waker(&waker)) {
             Poll::Pending => Ok(Some(Vec::new())),
             Poll::Ready(None) => Ok(None),
             Poll::Ready(Some(part)) => Ok(Some(vec![to_object(py, part)?])),
@@ -129,7 +157,7 @@ impl Response {
 
     /// Cancels the request. No effect after its end.
     fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.close();
     }
 }
 

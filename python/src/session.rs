@@ -1,24 +1,23 @@
 //! One conversation with a model, computed on a thread of its own while it is read.
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use inferno::{EngineError, GenerationParams, Prompt, TokenConstraint};
+use inferno::{EngineError, GenerationParams, Prompt, StopParams, TokenConstraint};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::arguments::Tokens;
+use crate::arguments::{PathArgument, Tokens};
 use crate::detached::Detached;
 use crate::errors::{busy, engine_exception, exception, invalid};
 use crate::generation::GenerationArguments;
-use crate::load::Loaded;
+use crate::loaded::Loaded;
 use crate::stream::{ChunkStream, Piece, Source};
-use crate::wait::{run_interruptible, wait};
+use crate::wait::{IsAbandoned, run_interruptible, wait};
 
 /// A conversation: tokens with their keys and values.
 #[pyclass(frozen, module = "inferno._inferno")]
@@ -53,9 +52,9 @@ impl<'py> FromPyObject<'_, 'py> for PromptArgument {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract() {
-            Ok(text) => Ok(Self::Text(text)),
-            Err(_) => object.extract().map(|Tokens(tokens)| Self::Tokens(tokens)),
+        match object.is_instance_of::<PyString>() {
+            true => object.extract().map(Self::Text),
+            false => object.extract().map(|Tokens(tokens)| Self::Tokens(tokens)),
         }
     }
 }
@@ -86,11 +85,14 @@ impl Session {
     fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut inferno::Session) -> Result<T, EngineError> + Send + 'static,
+        work: impl FnOnce(&mut inferno::Session, IsAbandoned<'_>) -> Result<T, EngineError>
+        + Send
+        + 'static,
     ) -> PyResult<T> {
         self.ensure_unused()?;
-        let session = Arc::clone(&self.session);
-        let result = run_interruptible(py, move || work(&mut lock(&session)))?;
+        let session = Arc::clone(self.session.get()?);
+        let result =
+            run_interruptible(py, move |is_abandoned| work(&mut lock(&session), is_abandoned))?;
         result.map_err(|error| engine_exception(&error))
     }
 
@@ -125,14 +127,15 @@ impl Session {
         if let Some((name, _)) = unsupported.iter().find(|(_, is_set)| *is_set) {
             return Err(invalid(format!("sessions do not support {name}; use Model.generate")));
         }
-        let constraint = arguments.constraint(py, &self.loaded.model)?;
-        let params = arguments.params(&self.loaded.model)?;
+        let Loaded { model, server, .. } = &**self.loaded.get()?;
+        let constraint = arguments.constraint(py, model)?;
+        let params = arguments.params(model)?;
         let (pieces, receiver) = mpsc::channel(1);
         let (started, mut seed) = oneshot::channel();
         let is_running = Arc::new(AtomicBool::new(true));
         let running = Running { is_running: Arc::clone(&is_running), pieces: pieces.downgrade() };
         let generation = Generation { prompt, params, constraint, is_running };
-        let session = Arc::clone(&self.session);
+        let session = Arc::clone(self.session.get()?);
         thread::Builder::new()
             .name("inferno-session".to_owned())
             .spawn(move || generation.run(&session, started, &pieces))?;
@@ -140,41 +143,69 @@ impl Session {
         let seed = wait(py, |context| Pin::new(&mut seed).poll(context))?;
         let seed = seed.map_err(|_| engine_exception(&EngineError::EngineStopped))?;
         let seed = seed.map_err(|error| engine_exception(&error))?;
-        Ok(ChunkStream::new(Source::Session(receiver), Vec::new(), seed))
+        Ok(ChunkStream::new(Source::Session(receiver), Vec::new(), seed, server))
     }
 
     /// Appends `prompt` and computes it, without generating.
     fn extend(&self, py: Python<'_>, prompt: PromptArgument) -> PyResult<()> {
-        self.run(py, move |session| session.extend(&prompt))
+        self.run(py, move |session, is_abandoned| extend(session, &prompt, is_abandoned))
     }
 
     /// Removes all but the first `num_tokens` tokens.
-    fn truncate(&self, py: Python<'_>, num_tokens: usize) -> PyResult<()> {
-        self.run(py, move |session| {
+    fn truncate(&self, py: Python<'_>, num_tokens: isize) -> PyResult<()> {
+        let Ok(num_tokens) = usize::try_from(num_tokens) else {
+            return Err(invalid(format!("num_tokens must be 0 or more, but is {num_tokens}")));
+        };
+        self.run(py, move |session, _| {
             session.truncate(num_tokens);
             Ok(())
         })
     }
 
     /// Writes the conversation to a file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.run(py, move |session| session.save(path))
+    fn save(&self, py: Python<'_>, path: PathArgument) -> PyResult<()> {
+        self.run(py, move |session, _| session.save(path.0))
     }
 
     /// Replaces the conversation with a saved one.
-    fn load(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.run(py, move |session| session.load(path))
+    fn load(&self, py: Python<'_>, path: PathArgument) -> PyResult<()> {
+        self.run(py, move |session, _| session.load(path.0))
     }
 
     /// All tokens that the model has read and generated.
     #[getter]
     fn tokens(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
-        self.run(py, |session| Ok(session.tokens().to_vec()))
+        self.run(py, |session, _| Ok(session.tokens().to_vec()))
     }
 }
 
 fn lock(session: &Mutex<inferno::Session>) -> MutexGuard<'_, inferno::Session> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Computes `prompt` after the tokens of a session, which are unchanged if the caller `is_abandoned` meanwhile.
+///
+/// **Errors**: as [`inferno::Session::extend`].
+fn extend(
+    session: &mut inferno::Session,
+    prompt: &PromptArgument,
+    is_abandoned: IsAbandoned<'_>,
+) -> Result<(), EngineError> {
+    let stop = StopParams { max_tokens: Some(1), ..StopParams::default() };
+    let params = GenerationParams { stop, ..GenerationParams::default() };
+    // Only a generation can be cancelled. It needs room for a token; without it, the prompt is computed to its end.
+    let Ok(mut generation) = session.generate(prompt, &params) else {
+        return session.extend(prompt);
+    };
+    let cancel = generation.cancel_handle();
+    generation.on_prompt(move |_| {
+        if is_abandoned() {
+            cancel.cancel();
+        }
+    });
+    let num_generated = generation.complete()?.tokens.len();
+    session.truncate(session.tokens().len() - num_generated);
+    Ok(())
 }
 
 /// A generation of a session, on its thread.

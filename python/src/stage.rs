@@ -9,10 +9,11 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments::PathArgument;
 use crate::detached::Detached;
-use crate::errors::{exception, invalid};
-use crate::load::{LoadArguments, open};
-use crate::wait::run_interruptible;
+use crate::errors::invalid;
+use crate::load::LoadArguments;
+use crate::loaded::{load_interruptible, open};
 
 /// A stage of a model, which programs in other processes use through its address.
 #[pyclass(frozen, module = "inferno._inferno")]
@@ -25,7 +26,7 @@ impl Stage {
     #[pyo3(signature = (source, first, end, address, key, **options))]
     fn start(
         py: Python<'_>,
-        source: Option<String>,
+        source: Option<PathArgument>,
         first: usize,
         end: usize,
         address: String,
@@ -33,37 +34,38 @@ impl Stage {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let key = stage_key(&key)?;
-        let options = LoadArguments::read(options)?.options()?;
-        let started = run_interruptible(py, move || {
+        let options = LoadArguments::read(options)?.checked()?.options;
+        let source = source.map(|path| path.0);
+        let server = load_interruptible(py, move || {
             let (model, _) = open(source)?;
             model.with_options(options).serve_stage(first..end, &address, key)
         })?;
-        let server = started.map_err(|error| exception(&error))?;
         Ok(Self(Detached::new(Mutex::new(Some(server)))))
     }
 
     /// The address on which it listens; `None` after it was closed.
     #[getter]
-    fn address(&self) -> Option<String> {
-        self.server().as_ref().map(|server| server.address().to_string())
+    fn address(&self) -> PyResult<Option<String>> {
+        Ok(self.server()?.as_ref().map(|server| server.address().to_string()))
     }
 
     /// Whether it was closed, or its device failed for good.
     #[getter]
-    fn has_stopped(&self) -> bool {
-        self.server().as_ref().is_none_or(StageServer::has_stopped)
+    fn has_stopped(&self) -> PyResult<bool> {
+        Ok(self.server()?.as_ref().is_none_or(StageServer::has_stopped))
     }
 
     /// Closes all connections and releases the weights.
-    fn close(&self, py: Python<'_>) {
-        let server = self.server().take();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let server = self.server()?.take();
         py.detach(|| drop(server));
+        Ok(())
     }
 }
 
 impl Stage {
-    fn server(&self) -> MutexGuard<'_, Option<StageServer>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn server(&self) -> PyResult<MutexGuard<'_, Option<StageServer>>> {
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -107,15 +109,22 @@ impl StageAddresses {
     }
 }
 
+/// Checks the options of [`LoadedModel::load_from_stages`](crate::model::LoadedModel) before the stages are started.
+#[pyfunction]
+#[pyo3(signature = (num_lanes, **options))]
+pub fn check_stage_options(num_lanes: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    LoadArguments::read(options)?.checked_for_stages(num_lanes).map(drop)
+}
+
 /// Divides the layers of a model between stages; pairs of the first layer and the end.
 #[pyfunction]
 pub fn divide(
     py: Python<'_>,
-    source: Option<String>,
+    source: Option<PathArgument>,
     num_stages: usize,
 ) -> PyResult<Vec<(usize, usize)>> {
-    let divided = run_interruptible(py, move || open(source)?.0.stages(num_stages))?;
-    let layers = divided.map_err(|error| exception(&error))?.into_iter();
+    let source = source.map(|path| path.0);
+    let layers = load_interruptible(py, move || open(source)?.0.stages(num_stages))?.into_iter();
     Ok(layers.map(|Range { start, end }| (start, end)).collect())
 }
 

@@ -1,14 +1,17 @@
 //! The chunks of a generation, for plain threads and for asyncio.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, TryLockError};
 use std::task::{Context, Poll};
 
-use inferno::{EngineError, Event, EventStream, FinishReason, Finished, TokenEvent, TokenLogprobs};
+use inferno::{
+    EngineError, Event, EventStream, FinishReason, Finished, LocalServer, TokenEvent, TokenLogprobs,
+};
 use pyo3::prelude::*;
 use tokio::sync::mpsc;
 
 use crate::errors::{busy, engine_exception};
+use crate::open_stream::OpenStream;
 use crate::records::{Chunk, Timings, TokenLogprob, Usage};
 use crate::wait::{callback_waker, wait};
 
@@ -66,8 +69,8 @@ fn piece_of(event: Event) -> Option<Piece> {
 /// The chunks of a generation. Closing or dropping it cancels the generation.
 #[pyclass(frozen, module = "inferno._inferno")]
 pub struct ChunkStream {
-    /// `None` after the end.
-    source: Mutex<Option<Source>>,
+    /// Closed after the end.
+    source: OpenStream<Source>,
     is_closed: AtomicBool,
     /// The tokens of the prompt, to which its log-probabilities belong.
     prompt: Vec<u32>,
@@ -77,8 +80,14 @@ pub struct ChunkStream {
 }
 
 impl ChunkStream {
-    pub(crate) fn new(source: Source, prompt: Vec<u32>, seed: u64) -> Self {
-        Self { source: Mutex::new(Some(source)), is_closed: AtomicBool::new(false), prompt, seed }
+    pub(crate) fn new(
+        source: Source,
+        prompt: Vec<u32>,
+        seed: u64,
+        server: &Arc<LocalServer>,
+    ) -> Self {
+        let source = OpenStream::new(source, server);
+        Self { source, is_closed: AtomicBool::new(false), prompt, seed }
     }
 
     fn chunk(&self, py: Python<'_>, piece: Piece) -> PyResult<Chunk> {
@@ -118,7 +127,7 @@ impl ChunkStream {
         &self,
         read: impl FnOnce(&mut Source) -> PyResult<Option<T>>,
     ) -> PyResult<Option<T>> {
-        let mut source = match self.source.try_lock() {
+        let mut source = match self.source.get()?.try_lock() {
             Ok(source) => source,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
@@ -198,7 +207,9 @@ impl ChunkStream {
     fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         // A thread that waits notices it; otherwise there is nothing to wait for.
-        if let Ok(mut source) = self.source.try_lock() {
+        if let Ok(source) = self.source.get()
+            && let Ok(mut source) = source.try_lock()
+        {
             *source = None;
         }
     }

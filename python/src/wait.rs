@@ -2,13 +2,14 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+
+use crate::python_thread::PythonThread;
 
 /// How often a waiting thread checks for Ctrl-C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
@@ -28,17 +29,21 @@ pub(crate) fn wait<T: Send>(
     }
 }
 
+/// Returns whether Ctrl-C ended the wait for a thread.
+pub(crate) type IsAbandoned<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// Runs `work` on a thread and waits for it. After Ctrl-C, the thread is left to finish alone.
 ///
 /// **Errors**: as [`wait`]; no thread available; a panic.
 pub(crate) fn run_interruptible<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce() -> T + Send + 'static,
+    work: impl FnOnce(IsAbandoned<'_>) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut result) = tokio::sync::oneshot::channel();
     thread::Builder::new().name("inferno-work".to_owned()).spawn(move || {
+        let value = work(&|| sender.is_closed());
         // The receiver is gone after Ctrl-C.
-        let _ = sender.send(work());
+        let _ = sender.send(value);
     })?;
     let result = wait(py, |context| Pin::new(&mut result).poll(context))?;
     result.map_err(|_| crate::errors::busy("an internal thread panicked"))
@@ -82,23 +87,8 @@ struct CallbackWaker(Py<PyAny>);
 
 impl Wake for CallbackWaker {
     fn wake(self: Arc<Self>) {
-        static CALLBACKS: OnceLock<Sender<Arc<CallbackWaker>>> = OnceLock::new();
-        let callbacks = CALLBACKS.get_or_init(|| {
-            let (sender, receiver) = channel::<Arc<CallbackWaker>>();
-            // Without a thread, the channel is closed and nothing is woken; there is no caller to report it to.
-            let _ = thread::Builder::new().name("inferno-callbacks".to_owned()).spawn(move || {
-                for callback in receiver {
-                    call(&callback);
-                }
-            });
-            sender
-        });
-        let _ = callbacks.send(self);
+        static CALLBACKS: PythonThread = PythonThread::new("inferno-callbacks");
+        // An event loop that was closed meanwhile raises an error, which nobody waits for.
+        CALLBACKS.run(move |py| drop(self.0.call0(py)));
     }
-}
-
-/// Calls the function, unless the interpreter is shutting down. An event loop that was closed meanwhile raises an error,
-/// which nobody waits for.
-fn call(callback: &CallbackWaker) {
-    let _ = Python::try_attach(|py| callback.0.call0(py).is_ok());
 }

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import logging
+import time
 
 import httpx
 import pytest
@@ -59,6 +61,12 @@ def test_keys_and_hosts_are_checked(model):
             inferno.asgi_app(model, **{option: "secret"})
 
 
+@pytest.mark.parametrize("keys", [[""], ["secret", " "]])
+def test_empty_keys_are_rejected_before_a_model_is_loaded(keys):
+    with pytest.raises(inferno.InvalidRequestError, match="an API key is empty"):
+        inferno.asgi_app("missing.gguf", api_keys=keys)
+
+
 @pytest.mark.parametrize("allow_priority", [False, True])
 def test_clients_set_priorities_only_if_that_is_allowed(allow_priority):
     model = inferno.Model(device="cpu", context=512, max_num_seqs=1, prefix_cache=False)
@@ -90,6 +98,79 @@ def test_clients_set_priorities_only_if_that_is_allowed(allow_priority):
 def test_a_body_that_is_too_large_is_rejected(app):
     answer = run(app, lambda http: http.post("/v1/completions", content=b"x" * (17 << 20)))
     assert answer.status_code == 413
+
+
+def test_the_size_of_bodies_can_be_limited(model):
+    app = inferno.asgi_app(model, max_body_bytes=100)
+    assert run(app, lambda http: http.post("/v1/completions", json={"prompt": "Once", "max_tokens": 1})).status_code == 200
+    answer = run(app, lambda http: http.post("/v1/completions", json={"prompt": "Once" * 30}))
+    assert answer.status_code == 413 and "100 bytes" in answer.text
+    with pytest.raises(inferno.InvalidRequestError, match="max_body_bytes must be at least 1"):
+        inferno.asgi_app(model, max_body_bytes=0)
+
+
+def respond(app, **scope):
+    """Returns the status and the body of the response to a scope."""
+    sent = []
+
+    async def main():
+        incoming = asyncio.Queue()
+        incoming.put_nowait({"type": "http.request", "body": b""})
+
+        async def send(message):
+            sent.append(message)
+
+        defaults = {"type": "http", "method": "GET", "path": "/v1/models", "headers": [(b"host", b"example")]}
+        await app({**defaults, **scope}, incoming.get, send)
+
+    asyncio.run(main())
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"query_string": b"a" * 70_000},
+        {"query_string": b"a\x01"},
+        {"headers": [(b"host", b"example"), (b"x-name", b"a\nb")]},
+        {"headers": [(b"host", b"example"), (b"x name", b"a")]},
+        {"method": "G T"},
+    ],
+)
+def test_requests_that_are_not_http_are_answered_with_400(app, scope):
+    status, body = respond(app, **scope)
+    assert status == 400
+    assert "not valid HTTP" in json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("root_path", "path", "status"),
+    [
+        ("", "/v1/models", 200),
+        ("/api", "/api/v1/models", 200),
+        ("/api/", "/api/v1/models", 200),
+        ("/v1/models", "/v1/models", 200),
+        ("/v", "/v1/models", 200),
+        ("/api", "/apiv1/models", 404),
+        ("", "/\udcff", 404),
+    ],
+)
+def test_the_prefix_of_a_mounted_application_is_removed(app, root_path, path, status):
+    assert respond(app, root_path=root_path, path=path)[0] == status
+
+
+def test_warnings_are_logged_by_python(model, caplog):
+    app = inferno.asgi_app(model)
+    with caplog.at_level(logging.DEBUG):
+        body = {"prompt": "Once", "max_tokens": 1, "an_unknown_field": "100%s"}
+        assert run(app, lambda http: http.post("/v1/completions", json=body)).status_code == 200
+        deadline = time.monotonic() + 10
+        while not (records := [record for record in caplog.records if record.name == "inferno"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert [record.levelno for record in records] == [logging.WARNING]
+    assert records[0].getMessage().startswith("ignored an unsupported request field")
+    assert "an_unknown_field" in records[0].getMessage()
 
 
 def test_a_client_that_disconnects_cancels_its_request(app, model):

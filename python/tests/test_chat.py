@@ -75,6 +75,19 @@ def test_a_tool_call_that_is_cut_off_has_no_arguments(model):
     assert cut is not None and cut.name == "weather" and cut.raw_arguments.startswith("{")
 
 
+def test_log_probabilities_are_in_the_responses(model):
+    options = {"temperature": 0, "max_tokens": 5, "logprobs": True, "top_logprobs": 2}
+    answer = model.chat("Who are you?", **options)
+    expected = answer.response["choices"][0]["logprobs"]["content"]
+    found = [
+        each
+        for chunk in model.stream_chat("Who are you?", **options)
+        for choice in chunk.response["choices"]
+        for each in (choice.get("logprobs") or {}).get("content") or []
+    ]
+    assert found == expected and len(found) == 5 and len(found[0]["top_logprobs"]) == 2
+
+
 @pytest.mark.parametrize("chat", ["chat", "stream_chat"])
 def test_invalid_requests_raise_exceptions(model, chat):
     def call(messages, **options):
@@ -85,7 +98,12 @@ def test_invalid_requests_raise_exceptions(model, chat):
         with pytest.raises(inferno.InvalidRequestError, match=message) as raised:
             call("Hello", **options)
         assert raised.value.fields["status"] == 400
-    for options, message in [({"stream": True}, "stream_chat yields its parts"), ({"n": 2}, "n must be 1")]:
+    both = {"json_schema": {}, "response_format": {"type": "json_object"}}
+    for options, message in [
+        ({"stream": True}, "stream_chat yields its parts"),
+        ({"n": 2}, "n must be 1"),
+        (both, "json_schema or response_format, not both"),
+    ]:
         with pytest.raises(TypeError, match=message):
             call("Hello", **options)
     with pytest.raises(inferno.ContextLengthError):

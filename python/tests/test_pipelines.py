@@ -19,6 +19,26 @@ def test_a_pipeline_continues_texts_and_answers_conversations(model):
     assert generate([messages], **options) == [[{"generated_text": [*messages, answer]}]]
 
 
+def test_each_item_of_a_list_is_a_text_or_a_conversation(model):
+    generate = inferno.pipeline("text-generation", model)
+    options = {"max_new_tokens": 6, "do_sample": False}
+    messages = [{"role": "user", "content": "Who are you?"}]
+    mixed = generate(["Once", messages, "The sea"], **options)
+    assert mixed == [generate("Once", **options), generate(messages, **options), generate("The sea", **options)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_new_tokens": 6, "max_tokens": 5}, "max_new_tokens or max_tokens, not both"),
+        ({"do_sample": False, "temperature": 0.5}, "do_sample=False or temperature, not both"),
+    ],
+)
+def test_two_names_of_an_option_are_rejected(model, options, message):
+    with pytest.raises(TypeError, match=message):
+        inferno.pipeline("text-generation", model)("Once", **options)
+
+
 def test_other_tasks_are_rejected():
     with pytest.raises(inferno.InvalidRequestError, match="unknown task"):
         inferno.pipeline("translation")

@@ -1,5 +1,10 @@
 """Sessions."""
 
+import os
+import signal
+import threading
+import time
+
 import pytest
 
 import inferno
@@ -33,6 +38,8 @@ def test_a_session_is_saved_and_loaded(model, tmp_path):
     with pytest.raises(inferno.SavedStateError) as raised:
         other.load(tmp_path / "missing")
     assert raised.value.kind == "StateIo" and raised.value.fields["path"].endswith("missing")
+    with pytest.raises(inferno.SavedStateError, match="use kv_dtype i16"):
+        inferno.Model(device="cpu", context=512, kv_dtype="f16").session().load(tmp_path / "session")
 
 
 def test_a_stream_reserves_its_session(model):
@@ -46,6 +53,54 @@ def test_a_stream_reserves_its_session(model):
     rest = list(session.stream("", **OPTIONS))
     assert rest[-1].finish_reason == "length"
     assert session.tokens[-1] == rest[-2].token
+
+
+def test_a_prompt_that_fills_the_context_can_be_computed(model):
+    session = model.session()
+    session.extend([5] * 500)
+    session.extend([6] * 12)
+    assert session.tokens == [5] * 500 + [6] * 12
+    with pytest.raises(inferno.ContextLengthError):
+        session.extend([7])
+    session.truncate(500)
+    expected = model.generate([5] * 500, **{**OPTIONS, "max_tokens": 4}).tokens
+    assert session.generate("", **{**OPTIONS, "max_tokens": 4}).tokens == expected
+
+
+def test_a_session_is_extended_by_nothing(model):
+    session = model.session()
+    session.extend("")
+    assert session.tokens == []
+    session.extend(PROMPT)
+    tokens = session.tokens
+    session.extend("")
+    assert session.tokens == tokens
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_stops_the_computation_of_a_prompt():
+    # A step computes two tokens.
+    model = inferno.Model(device="cpu", max_num_seqs=1, max_num_batched_tokens=2, prefix_cache=False)
+    session = model.session()
+    session.extend(PROMPT)
+    tokens, before = session.tokens, model.metrics()["steps"]
+
+    def interrupt():
+        while model.metrics()["steps"] < before + 10:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # A process that a shell started in the background ignores the signal.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.extend([5] * 1000)
+    thread.join()
+    signal.signal(signal.SIGINT, previous)
+    # Waits for the step in progress.
+    assert session.tokens == tokens
+    assert model.metrics()["steps"] < before + 400
 
 
 def test_invalid_calls_leave_a_session_unchanged(model):

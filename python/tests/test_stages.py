@@ -118,3 +118,28 @@ def test_errors() -> None:
         inferno.divide(None, 99)
     with pytest.raises(inferno.InvalidRequestError, match="key must not be empty"):
         inferno.Stage(None, range(0, 3), key="")
+    with pytest.raises(inferno.InvalidRequestError, match="a range without gaps"):
+        inferno.Stage(None, range(0, 4, 2), key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 2}, "threads cannot be set"),
+        ({"gpu_layers": 2}, "gpu_layers cannot be set"),
+        ({"device": "cpu"}, "device cannot be set"),
+        ({"num_lanes": 0}, "num_lanes must be between 1 and 256, but is 0"),
+        ({"num_lanes": 257}, "num_lanes must be between 1 and 256, but is 257"),
+    ],
+)
+def test_options_of_the_stages_and_numbers_of_lanes_out_of_range_are_rejected(options, message) -> None:
+    addresses = inferno.StageAddresses(["127.0.0.1:1"], key=KEY)
+    with pytest.raises(inferno.InvalidRequestError, match=message):
+        inferno.Model.from_stages(None, addresses, **options)
+
+
+def test_a_stage_accepts_the_largest_number_of_lanes() -> None:
+    stages = [inferno.Stage(None, layers, key=KEY, threads=1) for layers in inferno.divide(None, 1)]
+    addresses = inferno.StageAddresses([stage.address for stage in stages], key=KEY)
+    model = inferno.Model.from_stages(None, addresses, num_lanes=256, context=64)
+    assert model.generate("Once", max_tokens=2).usage.completion_tokens == 2

@@ -2,7 +2,7 @@
 
 use crate::{DeviceMemory, Pass, Requirement};
 
-/// A device that can run decoder-only transformers.
+/// A device that can run language models: transformers, recurrent models and hybrids.
 ///
 /// [`DeviceMemory`] allocates what operations read and write; a [`Pass`] issues the operations. The host reads an
 /// activation only through [`download`](DeviceMemory::download), after the pass that computed it was submitted. A

@@ -18,7 +18,7 @@ pub enum LogitRows {
     Last,
     /// Every token: perplexity, speculative verification, prompt log-probabilities.
     All,
-    /// The last tokens, this many: a continuation that is scored, after the end of its context.
+    /// The last tokens, this many, at most all of them: a continuation that is scored, after the end of its context.
     Tail(usize),
 }
 
@@ -218,8 +218,8 @@ impl BatchBuilder {
 
     /// Adds one sequence's chunk.
     ///
-    /// **Errors**: [`BackendError::EmptyChunk`], and [`BackendError::BlockTableTooShort`] if a position
-    /// has no block. The builder is unchanged in either case.
+    /// **Errors**: [`BackendError::EmptyChunk`], [`BackendError::TailTooLong`], and
+    /// [`BackendError::BlockTableTooShort`] if a position has no block. The builder is unchanged in any case.
     pub fn push(&mut self, chunk: &SequenceChunk<'_>) -> Result<(), BackendError> {
         self.push_with_state(chunk, None)
     }
@@ -237,6 +237,12 @@ impl BatchBuilder {
     ) -> Result<(), BackendError> {
         if chunk.tokens.is_empty() {
             return Err(BackendError::EmptyChunk);
+        }
+        match (chunk.logits, chunk.tokens.len()) {
+            (LogitRows::Tail(num_rows), num_tokens) if num_rows > num_tokens => {
+                return Err(BackendError::TailTooLong { num_rows, num_tokens });
+            }
+            _ => {}
         }
         let end = chunk.start.saturating_add(chunk.tokens.len());
         let needed = end.div_ceil(self.block_tokens);

@@ -37,19 +37,25 @@ impl CandidateShape {
         let max = f64::from(sorted[0].1);
         let sum: f64 = logits.iter().map(|&logit| libm::exp(f64::from(logit) - max)).sum();
         let is_finite = logits.iter().all(|logit| logit.is_finite());
-        self.write(sum, is_finite, &sorted[..self.count], words);
+        self.write(sum, is_finite, sorted[..self.count].iter().copied(), words);
     }
 
     /// Writes the candidates of a row to `words`: the sum of exponentials, whether all logits are finite, and the ids and
     /// logits of the candidates in order.
     ///
-    /// **Panics** unless `best` holds `count` candidates and `words` holds [`row_len`](Self::row_len) values.
-    pub fn write(self, exp_sum: f64, is_finite: bool, best: &[(u32, f32)], words: &mut [f32]) {
+    /// **Panics** unless `best` yields `count` candidates and `words` holds [`row_len`](Self::row_len) values.
+    pub fn write(
+        self,
+        exp_sum: f64,
+        is_finite: bool,
+        best: impl ExactSizeIterator<Item = (u32, f32)>,
+        words: &mut [f32],
+    ) {
         let (header, words) = words.split_at_mut(HEADER);
         header.copy_from_slice(&[exp_sum as f32, f32::from_bits(is_finite.into())]);
         let (logits, ids) = words.split_at_mut(self.count);
         assert_eq!(best.len(), self.count, "as many as were requested");
-        for (i, &(id, logit)) in best.iter().enumerate() {
+        for (i, (id, logit)) in best.enumerate() {
             (logits[i], ids[i]) = (logit, f32::from_bits(id));
         }
     }

@@ -112,6 +112,14 @@ pub enum BackendError {
     /// A chunk of a sequence has no tokens.
     #[error("a chunk of a batch requires at least one token")]
     EmptyChunk,
+    /// Logits are requested for more tokens than a chunk has.
+    #[error("logits of the last {num_rows} tokens of a chunk that has {num_tokens}")]
+    TailTooLong {
+        /// Number of tokens for which logits are requested.
+        num_rows: usize,
+        /// Number of tokens of the chunk.
+        num_tokens: usize,
+    },
     /// A chunk's positions extend past its block table.
     #[error("positions up to {end} require {needed} KV blocks; the block table has {found}")]
     BlockTableTooShort {

@@ -54,7 +54,7 @@ pub use error::BackendError;
 pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvValues};
 pub use kv_row::{LARGEST_I16, MAX_I16_ROW_LEN, largest_i16};
 pub use kv_window::{KvWindow, KvWindowMap};
-pub use memory::DeviceMemory;
+pub use memory::{DeviceMemory, PassShape, ProductShape};
 pub use observed::{
     AttentionOperation, ObservedBackend, ObservedBatch, ObservedMatrices, ObservedPass,
     ObservedProduct, ObservedRouting, ObservedWeight, Operation, PassObserver, ProductOperation,
@@ -62,8 +62,8 @@ pub use observed::{
 };
 pub use params::{
     AttentionMask, AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex,
-    ExpertGroups, ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind,
-    PassShape, ProductShape, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
+    ExpertGroups, ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput,
+    MIN_PROBABILITY_SUM, Norm, NormKind, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
 };
 pub use pass::Pass;
 pub use recurrent::{

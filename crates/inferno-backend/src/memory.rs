@@ -5,8 +5,8 @@ use std::ops::Range;
 use inferno_tensor::DType;
 
 use crate::{
-    BackendError, Batch, BlockId, ExpertParams, KvBlockPart, KvLayout, PassShape, StateLayout,
-    StateSlot, WeightPart,
+    BackendError, Batch, BlockId, ExpertParams, KvBlockPart, KvDType, KvLayout, QkvLayout,
+    StateLayout, StateSlot, WeightPart,
 };
 
 /// The memory of a device: activations, weights, caches and states.
@@ -83,7 +83,7 @@ pub trait DeviceMemory: Send + Sync + 'static {
     /// Allocates a KV cache. If the system supports it, memory is committed when blocks are first
     /// written.
     ///
-    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
+    /// **Errors**: [`BackendError::KvHeadDim`], [`BackendError::KvHeadTooWide`] and [`BackendError::OutOfMemory`].
     fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<Self::KvCache, BackendError>;
 
     /// Allocates the routing of `rows` tokens.
@@ -175,4 +175,34 @@ pub trait DeviceMemory: Send + Sync + 'static {
         slot: StateSlot,
         bytes: &[u8],
     ) -> Result<(), BackendError>;
+}
+
+/// The largest forward pass of a model, which determines a backend's scratch memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassShape {
+    /// Maximum number of tokens in a batch.
+    pub max_num_tokens: usize,
+    /// The heads of each layer's attention; equal ones may be listed once.
+    pub attention: Vec<QkvLayout>,
+    /// The format of the KV cache.
+    pub kv_dtype: KvDType,
+    /// All products with weights.
+    pub products: Vec<ProductShape>,
+    /// Maximum number of rows of logits in a batch.
+    pub max_num_logit_rows: usize,
+    /// Number of logits per row.
+    pub vocab_size: usize,
+}
+
+/// The weight and the number of rows of one product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductShape {
+    /// Format of the weight.
+    pub dtype: DType,
+    /// Input features.
+    pub cols: usize,
+    /// Maximum number of rows, over all experts.
+    pub max_num_rows: usize,
+    /// Number of experts; 1 for a plain weight.
+    pub num_experts: usize,
 }

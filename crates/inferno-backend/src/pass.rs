@@ -189,8 +189,9 @@ pub trait Pass<M: DeviceMemory> {
         self.store_kv(batch, target.0, layout, qkv, target.1);
     }
 
-    /// Computes causal attention of each row's query heads over its sequence's cached positions. Query
-    /// head `h` reads key/value head `h / (num_heads / num_kv_heads)`.
+    /// Computes attention of each row's query heads over the cached positions of its sequence that
+    /// [`AttentionParams::mask`] selects: those before it, or those on both sides. Query head `h` reads key/value head
+    /// `h / (num_heads / num_kv_heads)`.
     ///
     /// **Shapes**: `out` rows hold [`QkvLayout::out_len`] values.
     ///

@@ -50,6 +50,15 @@ pub fn large_vocabularies<B: Backend>(backend: &B) {
     }
 }
 
+/// Exponentials of many logits that vanish in single precision next to that of the largest one, but not together.
+pub fn many_small_exponentials<B: Backend>(backend: &B) {
+    for vocab_size in [4096, 40_000] {
+        let mut logits = vec![-16.635; vocab_size];
+        logits[..16].fill(0.0);
+        check(backend, vocab_size, CandidateShape { count: 20, vocab_size }, &logits);
+    }
+}
+
 /// Equal logits are selected in the order of their ids.
 pub fn equal_logits<B: Backend>(backend: &B) {
     let mut random = Random::new(32);

@@ -56,6 +56,14 @@ pub fn forward<B: Backend>(
     read(backend, &out, rows * HIDDEN)
 }
 
+/// Experts whose probabilities are all zero in single precision have no effect.
+pub fn vanishing_probabilities<B: Backend>(backend: &B) {
+    let params = ExpertParams { gating: Gating::Sigmoid, ..ExpertParams::softmax(8, 2, true) };
+    let x = Random::new(41).values(3 * HIDDEN);
+    let found = forward(backend, 3, &params, DType::F32, &[-200.0; 3 * 8], &x);
+    assert_eq!(found, x);
+}
+
 /// Outputs of experts with biases, chosen by sigmoids within groups, next to what `out` holds or instead of it.
 pub fn biased<B: Backend>(
     backend: &B,

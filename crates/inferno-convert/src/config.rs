@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::rope::Rope;
 use crate::weights::files_named;
 use crate::{ConvertError, json};
 
@@ -248,18 +249,17 @@ impl Config {
     /// The rotary parameters of all layers, or of those with full attention.
     pub(crate) fn rope(&self) -> Rope<'_> {
         let full = self.rope.get("full_attention").and_then(Value::as_object);
-        Rope { keys: full.unwrap_or(&self.rope) }
+        Rope::new(full.unwrap_or(&self.rope))
     }
 
     /// The rotary parameters without regard to layers.
     pub(crate) fn shared_rope(&self) -> Rope<'_> {
-        Rope { keys: &self.rope }
+        Rope::new(&self.rope)
     }
 
     /// The rotary parameters of layers with a sliding window.
     pub(crate) fn windowed_rope(&self) -> Option<Rope<'_>> {
-        let keys = self.rope.get("sliding_attention")?.as_object()?;
-        Some(Rope { keys })
+        self.rope.get("sliding_attention")?.as_object().map(Rope::new)
     }
 
     /// Combines the keys of old and new files.
@@ -280,7 +280,6 @@ impl Config {
             let own = Map::from_iter([("rope_theta".to_owned(), theta.clone())]);
             rope.insert("sliding_attention".to_owned(), Value::Object(own));
         }
-        let own_type = rope.get("type").cloned();
         let thetas: &[&str] = &[
             "global_rope_theta",
             "rope_global_theta",
@@ -297,47 +296,9 @@ impl Config {
         };
         let from = |keys: &[&str]| self.find(keys).map(|(_, value)| value.clone());
         add("rope_theta", from(thetas));
-        add("rope_type", own_type);
         add("partial_rotary_factor", from(&["partial_rotary_factor", "rope_pct", "rope_percent"]));
         add("original_max_position_embeddings", from(&["original_max_position_embeddings"]));
         rope
-    }
-}
-
-/// Parameters of rotary embeddings.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rope<'a> {
-    keys: &'a Map<String, Value>,
-}
-
-impl<'a> Rope<'a> {
-    /// The value of a key.
-    pub(crate) fn get(self, key: &str) -> Option<&'a Value> {
-        self.keys.get(key).filter(|value| !value.is_null())
-    }
-
-    /// A number.
-    pub(crate) fn optional_float(self, key: &str) -> Result<Option<f64>, ConvertError> {
-        let named = |value: &Value| invalid(&format!("rope_parameters.{key}"), "a number", value);
-        self.get(key).map(|value| value.as_f64().ok_or_else(|| named(value))).transpose()
-    }
-
-    /// A number that must exist.
-    pub(crate) fn float(self, key: &str) -> Result<f64, ConvertError> {
-        let named = || missing(&[&format!("rope_parameters.{key}")], "a number");
-        self.optional_float(key)?.ok_or_else(named)
-    }
-
-    /// A list of numbers.
-    pub(crate) fn floats(self, key: &str) -> Result<Option<Vec<f64>>, ConvertError> {
-        let expected = "a list of numbers";
-        let named = |value: &Value| invalid(&format!("rope_parameters.{key}"), expected, value);
-        self.get(key).map(|value| floats(value).ok_or_else(|| named(value))).transpose()
-    }
-
-    /// The kind of scaling, if the file names one.
-    pub(crate) fn kind(self) -> Option<&'a str> {
-        self.get("rope_type").and_then(Value::as_str)
     }
 }
 
@@ -358,11 +319,13 @@ fn count(value: &Value) -> Option<u32> {
     value.as_u64().or(whole.map(|number| number as u64))?.try_into().ok()
 }
 
-fn floats(value: &Value) -> Option<Vec<f64>> {
+/// The numbers of a list.
+pub(crate) fn floats(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
-fn missing(keys: &[&str], expected: &'static str) -> ConvertError {
+/// The error of a key, or several with the same meaning, that must exist.
+pub(crate) fn missing(keys: &[&str], expected: &'static str) -> ConvertError {
     ConvertError::MissingKey { key: keys.join("\" or \""), expected }
 }
 

@@ -12,6 +12,7 @@ mod gpt_oss;
 mod granite;
 mod hunyuan;
 mod layer_norms;
+mod layer_patterns;
 mod lfm2;
 mod llama;
 mod mamba;
@@ -32,6 +33,7 @@ use crate::family::Family;
 /// Every family that can be chosen by the name of a class.
 const FAMILIES: &[&Family] = &[
     &llama::LLAMA,
+    &llama::LLAVA,
     &llama::LLAMA4,
     &llama::MISTRAL3,
     &llama::SMOLLM3,
@@ -55,6 +57,7 @@ const FAMILIES: &[&Family] = &[
     &gemma::GEMMA3N,
     &gemma::GEMMA4,
     &deepseek::DEEPSEEK2,
+    &deepseek::DEEPSEEK3,
     &gpt_oss::GPT_OSS,
     &glm::GLM4,
     &glm::GLM4_MOE,

@@ -21,7 +21,7 @@ pub(crate) struct Context<'a> {
 type SelectFamily = fn(&Config, &Path) -> Result<&'static Family, ConvertError>;
 
 /// The name and the values of a tensor that is not in the files.
-type Constant = (&'static str, Vec<f32>);
+pub(crate) type Constant = (&'static str, Vec<f32>);
 
 /// Models that are converted alike.
 #[derive(Clone, Copy)]
@@ -53,7 +53,11 @@ pub(crate) struct Family {
     pub(crate) rules: &'static [&'static [Rule]],
     /// Whether embeddings are projected by the modules `Dense` of the folder.
     pub(crate) has_projections: bool,
-    /// Tensors that are not in the files.
+    /// Kinds of rotary scaling that the family converts itself, in addition to those of all families.
+    pub(crate) own_scalings: &'static [&'static str],
+    /// Whether a key states that the ends of YaRN's ramp are rounded. Those of other architectures are.
+    pub(crate) states_yarn_truncation: bool,
+    /// Tensors that are not in the files, except for Llama 3's rotary scaling.
     pub(crate) constants: fn(&Context<'_>) -> Result<Vec<Constant>, ConvertError>,
     /// The tokenizer's peculiarities.
     pub(crate) tokenizer: TokenizerFacts,
@@ -75,6 +79,8 @@ impl Family {
         rename: |_, name| Ok(name),
         rules: &[],
         has_projections: false,
+        own_scalings: &[],
+        states_yarn_truncation: false,
         constants: |_| Ok(Vec::new()),
         tokenizer: TokenizerFacts::DEFAULT,
     };

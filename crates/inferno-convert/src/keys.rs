@@ -4,19 +4,31 @@ use inferno_gguf::{Metadata, MetadataValue};
 
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Fact, Family, Kind, count, float};
+use crate::family::{Constant, Context, Fact, Family, Kind, count, float};
 use crate::pooling;
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
-    architecture: &'static str,
+    pub(crate) family: &'static Family,
     metadata: Metadata,
+    /// Whether the frequencies of rotary embeddings have Llama 3's divisors.
+    pub(crate) has_llama3_scaling: bool,
+    /// YaRN's factor on cosines and sines, if the configuration has one for each of its parts.
+    pub(crate) yarn_amplitude: Option<f64>,
 }
 
 impl Keys {
-    /// Writes the common and the family's metadata.
-    pub(crate) fn new(context: &Context<'_>, family: &Family) -> Result<Self, ConvertError> {
-        let mut keys = Self { architecture: family.architecture, metadata: Metadata::new() };
+    /// Writes the common and the family's metadata, and returns the tensors that belong to them.
+    pub(crate) fn write(
+        context: &Context<'_>,
+        family: &'static Family,
+    ) -> Result<(Metadata, Vec<Constant>), ConvertError> {
+        let mut keys = Self {
+            family,
+            metadata: Metadata::new(),
+            has_llama3_scaling: false,
+            yarn_amplitude: None,
+        };
         let layers = context.config.num_layers()? + (family.prediction_layers)(context)?;
         keys.set("block_count", layers as u32);
         if family.has_common_keys {
@@ -36,16 +48,27 @@ impl Keys {
         }
         pooling::embeddings(context, &mut keys)?;
         (family.keys)(context, &mut keys)?;
-        Ok(keys)
+        let mut constants = keys.finish_rotary(context.config)?;
+        constants.extend((family.constants)(context)?);
+        Ok((keys.metadata, constants))
     }
 
-    pub(crate) fn into_metadata(self) -> Metadata {
-        self.metadata
+    fn full(&self, key: &str) -> String {
+        format!("{}.{key}", self.family.architecture)
+    }
+
+    pub(crate) fn contains(&self, key: &str) -> bool {
+        self.metadata.contains(&self.full(key))
+    }
+
+    /// The value of a key, if it is a count.
+    pub(crate) fn optional_count(&self, key: &str) -> Option<usize> {
+        self.metadata.optional(&self.full(key)).ok().flatten()
     }
 
     /// Sets a key.
     pub(crate) fn set(&mut self, key: &str, value: impl Into<MetadataValue>) {
-        self.metadata.insert(format!("{}.{key}", self.architecture), value);
+        self.metadata.insert(self.full(key), value);
     }
 
     /// Sets a key that belongs to no architecture.
@@ -55,7 +78,7 @@ impl Keys {
 
     /// Removes a key.
     pub(crate) fn remove(&mut self, key: &str) {
-        self.metadata.remove(&format!("{}.{key}", self.architecture));
+        self.metadata.remove(&self.full(key));
     }
 
     /// Sets a key to a count.
@@ -157,66 +180,6 @@ impl Keys {
                     }
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// The base and the scaling of rotary embeddings.
-    pub(crate) fn rotary(&mut self, config: &Config) -> Result<(), ConvertError> {
-        let rope = config.rope();
-        let factor = rope.optional_float("factor")?;
-        match (rope.kind(), factor) {
-            (Some("linear"), Some(factor)) => {
-                self.set("rope.scaling.type", "linear");
-                self.float("rope.scaling.factor", factor);
-            }
-            (Some("yarn"), Some(factor)) => {
-                self.set("rope.scaling.type", "yarn");
-                self.float("rope.scaling.factor", factor);
-                let original = rope.float("original_max_position_embeddings")?;
-                self.count("rope.scaling.original_context_length", original as usize);
-                let numbers = [
-                    ("rope.scaling.yarn_ext_factor", ["extrapolation_factor"; 2]),
-                    ("rope.scaling.yarn_attn_factor", ["attention_factor", "attn_factor"]),
-                    ("rope.scaling.yarn_beta_fast", ["beta_fast"; 2]),
-                    ("rope.scaling.yarn_beta_slow", ["beta_slow"; 2]),
-                ];
-                for (key, [first, second]) in numbers {
-                    let value = rope.optional_float(first)?.or(rope.optional_float(second)?);
-                    if let Some(value) = value {
-                        self.float(key, value);
-                    }
-                }
-            }
-            (Some("su" | "longrope"), _) => self.set("rope.scaling.type", "longrope"),
-            // The others are in the rotary base, or in a tensor of factors.
-            (
-                None
-                | Some(
-                    "default" | "dynamic" | "llama3" | "xdrope" | "proportional" | "mrope" | "yarn"
-                    | "linear",
-                ),
-                _,
-            ) => {}
-            (Some(other), _) => {
-                let expected = "default, linear, yarn, longrope, dynamic or llama3";
-                return Err(invalid("rope_parameters.rope_type", expected, other));
-            }
-        }
-        if let Some(mut sections) = config.shared_rope().floats("mrope_section")? {
-            sections.resize(4, 0.0);
-            self.counts("rope.dimension_sections", sections.into_iter().map(|size| size as usize));
-        }
-        if let Some(base) = rope.optional_float("rope_theta")? {
-            self.float("rope.freq_base", base);
-        }
-        if let Some(base) = config
-            .windowed_rope()
-            .map(|rope| rope.optional_float("rope_theta"))
-            .transpose()?
-            .flatten()
-        {
-            self.float("rope.freq_base_swa", base);
         }
         Ok(())
     }

@@ -38,7 +38,10 @@ mod names;
 mod payloads;
 mod plan;
 mod pooling;
+mod quantization;
 mod read;
+mod rope;
+mod scaled;
 mod sources;
 mod tokenizer;
 mod transforms;
@@ -116,10 +119,10 @@ impl Conversion {
         }
         let sources = Sources::new(weights, &config)?;
         let context = Context { config: &config, sources: &sources, folder };
-        let plan = plan::plan(&context, family, options.weight_type)?;
+        let (keys, constants) = Keys::write(&context, family)?;
+        let plan = plan::plan(&context, family, options.weight_type, constants)?;
 
         let mut metadata = general::metadata(folder, family.architecture, &plan.tensors)?;
-        let keys = Keys::new(&context, family)?.into_metadata();
         for (key, value) in keys.iter() {
             metadata.insert(key, value.clone());
         }
@@ -128,10 +131,14 @@ impl Conversion {
         let pre_tokenizer = options.pre_tokenizer.as_deref();
         let mut notes = tokenizer::convert(&context, family, pre_tokenizer, &mut metadata)?;
         if plan.num_other_modalities > 0 {
-            notes.push(format!(
-                "{} tensors of encoders for images or audio are not part of the result",
-                plan.num_other_modalities
-            ));
+            notes.push(match plan.num_other_modalities {
+                1 => {
+                    "1 tensor of encoders for images or audio is not part of the result".to_owned()
+                }
+                count => format!(
+                    "{count} tensors of encoders for images or audio are not part of the result"
+                ),
+            });
         }
         // The pooler of BERT was trained for another task than embeddings, and nearly all files have it.
         let mut skipped = plan.skipped.iter().filter(|name| !name.contains("pooler."));
@@ -152,9 +159,13 @@ impl Conversion {
 
     /// The result, as an open file. Its payloads are computed when they are read.
     ///
-    /// **Errors**: [`ConvertError::Gguf`], for a result that a GGUF file cannot have, such as names of more than 63 bytes.
+    /// Weights in other formats than half precision are read once if they become half precision, to check their range.
+    ///
+    /// **Errors**: [`ConvertError::OutOfRange`]; [`ConvertError::Gguf`], for a result that a GGUF file cannot have, such as
+    /// names of more than 63 bytes.
     pub fn into_gguf(self) -> Result<Gguf, ConvertError> {
         let Self { metadata, payloads, .. } = self;
+        payloads.check_range()?;
         let dims: Vec<Vec<usize>> = payloads
             .tensors
             .iter()

@@ -60,40 +60,39 @@ pub(crate) const SHARED: &[Rule] = &[
     skip("model.rotary_emb.inv_freq"),
 ];
 
-/// Beginnings and parts of the names of tensors that are not in the text model, such as those of a vision encoder.
-const OTHER_MODALITIES: (&[&str], &[&str]) = (
-    &[
-        "mlp",
-        "vit.",
-        "vpm.",
-        "siglip2.",
-        "merger.",
-        "resampler.",
-        "multi_modal_projector.",
-        "projector.",
-    ],
-    &[
-        "visual.",
-        "vision.",
-        "audio.",
-        "talker.",
-        "vision_",
-        "audio_",
-        "token2wav.",
-        "code2wav.",
-        ".projector.",
-        "image_newline",
-        "view_seperator",
-        "patch_embed",
-        "model.connector.",
-    ],
-);
+/// Beginnings of the names of tensors that are not in the text model, such as those of a vision encoder.
+const OTHER_BEGINNINGS: &[&str] = &["mlp", "vit.", "vpm.", "siglip2.", "merger.", "resampler."];
+
+/// Parts of such names.
+const OTHER_PARTS: &[&str] = &[
+    "visual.",
+    "vision.",
+    "audio.",
+    "talker.",
+    "vision_",
+    "audio_",
+    "token2wav.",
+    "code2wav.",
+    "sam_model.",
+    "patch_merger.",
+    "pre_mm_projector_norm.",
+    "image_newline",
+    "view_seperator",
+    "patch_embed",
+    "model.connector.",
+];
 
 /// Whether a tensor belongs to the encoder of another modality than text.
 pub(crate) fn is_other_modality(name: &str) -> bool {
-    let (beginnings, parts) = OTHER_MODALITIES;
-    beginnings.iter().any(|beginning| name.starts_with(beginning))
-        || parts.iter().any(|part| name.contains(part))
+    OTHER_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || OTHER_PARTS.iter().any(|part| name.contains(part))
+        || name.split('.').any(is_projector)
+}
+
+/// Whether a part of a name is that of a projection to the embeddings of the text model, such as `multi_modal_projector`, which
+/// is not the one of DistilBERT's output.
+fn is_projector(part: &str) -> bool {
+    part != "vocab_projector" && (part == "projector" || part.ends_with("_projector"))
 }
 
 /// Beginnings of names with the same meaning.

@@ -6,7 +6,7 @@ use inferno_tensor::{DType, TensorError};
 use safetensors::Dtype;
 
 use crate::ConvertError;
-use crate::family::{Action, Context, Family, Transform, ViewError};
+use crate::family::{Action, Constant, Context, Family, Transform, ViewError};
 use crate::lazy::Lazy;
 use crate::names;
 
@@ -66,11 +66,12 @@ struct Planner<'a> {
     experts: Experts,
 }
 
-/// Finds the role of every tensor.
+/// Finds the role of every tensor. `constants` are those that are not in the files.
 pub(crate) fn plan(
     context: &Context<'_>,
     family: &Family,
     weight_type: WeightType,
+    constants: Vec<Constant>,
 ) -> Result<Plan, ConvertError> {
     let weight_type = match weight_type {
         WeightType::Auto => detect(context),
@@ -83,7 +84,7 @@ pub(crate) fn plan(
         names: HashSet::new(),
         experts: Experts::new(),
     };
-    for (name, values) in (family.constants)(context)? {
+    for (name, values) in constants {
         let shape = vec![values.len()];
         planner.add(name.to_owned(), shape, DType::F32, Content::Constant(values))?;
     }

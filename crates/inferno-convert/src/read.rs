@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use bytes::Bytes;
-use inferno_tensor::{DType, TensorView, quant};
+use inferno_tensor::{DType, TensorError, TensorView, quant};
 use rayon::prelude::*;
 use safetensors::Dtype;
 
 use crate::float8;
 use crate::lazy::{Lazy, Part};
+use crate::scaled::Scaled;
 use crate::sources::Sources;
 
 /// Number of elements that one thread reads at a time.
@@ -63,22 +64,41 @@ fn has_format(sources: &Sources, part: &Part, dtype: DType) -> bool {
 }
 
 fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, out: &mut [u8]) {
-    let bytes = sources.data(part.source);
     let size = dtype.block_bytes();
+    let source = Source::new(sources, part.source);
     let is_copy = has_format(sources, part, dtype);
-    let scaled = sources.scaled(part.source);
     out.par_chunks_mut(CHUNK * size).enumerate().for_each(|(index, out)| {
         let start = range.start + index * CHUNK;
         let range = start..start + out.len() / size;
         if is_copy {
             match size {
-                2 => gather_bytes::<2>(part, &bytes, range, out),
-                _ => gather_bytes::<4>(part, &bytes, range, out),
+                2 => gather_bytes::<2>(part, &source.bytes, range, out),
+                _ => gather_bytes::<4>(part, &source.bytes, range, out),
             }
             return;
         }
+        let values = source.values(part, range);
+        quant::encode_row(dtype, &values, out).expect("floats are stored in every float format");
+    });
+}
+
+/// A tensor of the files.
+struct Source {
+    dtype: Dtype,
+    bytes: Bytes,
+    scaled: Option<Scaled>,
+}
+
+impl Source {
+    fn new(sources: &Sources, number: usize) -> Self {
+        let dtype = sources.tensor(number).dtype;
+        Self { dtype, bytes: sources.data(number), scaled: sources.scaled(number) }
+    }
+
+    /// The elements of a part with these numbers, after its operations.
+    fn values(&self, part: &Part, range: Range<usize>) -> Vec<f32> {
         let mut values = vec![0.0; range.len()];
-        match &scaled {
+        match &self.scaled {
             Some(scaled) => {
                 let positions = part.positions(range);
                 values
@@ -86,15 +106,48 @@ fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, 
                     .zip(positions)
                     .for_each(|(value, position)| *value = scaled.value(position));
             }
-            None => {
-                read_values(part, sources.tensor(part.source).dtype, &bytes, range, &mut values)
-            }
+            None => read_values(part, self.dtype, &self.bytes, range, &mut values),
         }
         for operation in &part.operations {
             values.iter_mut().for_each(|value| *value = operation.apply(*value));
         }
-        quant::encode_row(dtype, &values, out).expect("floats are stored in every float format");
-    });
+        values
+    }
+
+    /// The first element of a part that is finite but not in format `dtype`.
+    fn overflow(&self, part: &Part, dtype: DType, range: Range<usize>) -> Option<f64> {
+        if self.dtype == Dtype::F64 {
+            let overflows = |value: &f64| value.is_finite() && !(*value as f32).is_finite();
+            let found = double_values(part, &self.bytes, range.clone()).find(overflows);
+            if found.is_some() {
+                return found;
+            }
+        }
+        match quant::check_range(dtype, &self.values(part, range)) {
+            Err(TensorError::OutOfRange { value, .. }) => Some(value.into()),
+            _ => None,
+        }
+    }
+}
+
+/// Finds a value of `tensor` that is finite but too large for format `dtype`, which is a float, in one that may have some. Values
+/// are stored as infinity then.
+pub(crate) fn find_overflow(sources: &Sources, tensor: &Lazy, dtype: DType) -> Option<f64> {
+    let may_overflow = |part: &&Part| {
+        let source = sources.tensor(part.source).dtype;
+        let is_smaller = dtype == DType::F16 && !has_format(sources, part, dtype);
+        is_smaller || source == Dtype::F64
+    };
+    tensor.parts.iter().filter(may_overflow).find_map(|part| {
+        let source = Source::new(sources, part.source);
+        let chunks = (0..part.len().div_ceil(CHUNK)).into_par_iter();
+        let found = chunks.find_map_first(|chunk| {
+            let start = chunk * CHUNK;
+            source.overflow(part, dtype, start..part.len().min(start + CHUNK))
+        });
+        sources.release(part.source, 0..sources.tensor(part.source).len());
+        found
+    })
 }
 
 /// Reads elements of a float type.
@@ -112,11 +165,8 @@ fn read_values(part: &Part, dtype: Dtype, bytes: &[u8], range: Range<usize>, out
         Dtype::F16 => floats(DType::F16, 2, out),
         Dtype::BF16 => floats(DType::BF16, 2, out),
         Dtype::F64 => {
-            let mut copied = vec![[0; 8]; out.len()];
-            gather(part, bytemuck::cast_slice::<u8, [u8; 8]>(bytes), range, &mut copied);
-            out.iter_mut()
-                .zip(copied)
-                .for_each(|(out, value)| *out = f64::from_le_bytes(value) as f32);
+            let values = double_values(part, bytes, range);
+            out.iter_mut().zip(values).for_each(|(out, value)| *out = value as f32);
         }
         other => {
             let mut copied = vec![0; out.len()];
@@ -125,6 +175,13 @@ fn read_values(part: &Part, dtype: Dtype, bytes: &[u8], range: Range<usize>, out
             out.iter_mut().zip(copied).for_each(|(out, code)| *out = decode(code));
         }
     }
+}
+
+/// Elements in double precision.
+fn double_values(part: &Part, bytes: &[u8], range: Range<usize>) -> impl Iterator<Item = f64> {
+    let mut copied = vec![[0; 8]; range.len()];
+    gather(part, bytemuck::cast_slice::<u8, [u8; 8]>(bytes), range, &mut copied);
+    copied.into_iter().map(f64::from_le_bytes)
 }
 
 fn gather_bytes<const N: usize>(part: &Part, bytes: &[u8], range: Range<usize>, out: &mut [u8])

@@ -1,41 +1,24 @@
-//! The tensors of the files as numbers, with the scales of 8-bit floats applied.
+//! The tensors of the files as numbers, with the scales of quantized ones applied.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 use inferno_tensor::DType;
 use safetensors::Dtype;
-use serde_json::Value;
 
-use crate::config::{Config, invalid};
+use crate::config::Config;
+use crate::quantization::{Block, Quantization};
+use crate::scaled::{CodeFormat, ScaleLayout, Scaled, WORD_BYTES};
 use crate::weights::{SourceTensor, Weights};
 use crate::{ConvertError, float8};
 
-/// What scales a tensor of 8-bit floats.
+/// What scales a tensor of codes.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
     /// Number of the tensor with the scales.
     tensor: usize,
-    /// Rows and columns that share a scale.
-    block: (usize, usize),
-}
-
-/// A matrix of 8-bit floats and its scales.
-pub(crate) struct Scaled {
-    codes: Bytes,
-    decode: fn(u8) -> f32,
-    scales: Vec<f32>,
-    cols: usize,
-    /// Rows and columns that share a scale.
-    block: (usize, usize),
-}
-
-impl Scaled {
-    /// The element at a position in the file.
-    pub(crate) fn value(&self, position: usize) -> f32 {
-        let (row, col) = (position / self.cols, position % self.cols);
-        let scales_per_row = self.cols.div_ceil(self.block.1);
-        let scale = self.scales[row / self.block.0 * scales_per_row + col / self.block.1];
-        (self.decode)(self.codes[position]) * scale
-    }
+    layout: ScaleLayout,
+    format: CodeFormat,
 }
 
 /// The tensors of a checkpoint.
@@ -47,90 +30,110 @@ pub(crate) struct Sources {
     is_consumed: Vec<bool>,
 }
 
-const FP8_ADVICE: &str = "convert the original checkpoint instead, and quantize it with --type";
+/// Endings of the names of scales of activations, which are not quantized here.
+const ACTIVATION_SCALES: [&str; 3] = [".activation_scale", "_activation_scale", ".input_scale"];
 
 impl Sources {
     /// Finds the scales that the quantization of `config` uses.
     pub(crate) fn new(weights: Weights, config: &Config) -> Result<Self, ConvertError> {
         let len = weights.tensors().len();
         let mut sources = Self { weights, scales: vec![None; len], is_consumed: vec![false; len] };
-        let quantization = config.get("quantization_config").or_else(|| config.get("quantization"));
-        match quantization.map(|value| (value, value.get("quant_method").and_then(Value::as_str))) {
-            None | Some((_, Some("mxfp4"))) => {}
-            Some((options, Some("fp8"))) => {
-                let block = match options.get("weight_block_size").filter(|size| !size.is_null()) {
-                    None => None,
-                    Some(size) => Some(block_size(size)?),
-                };
-                sources.find_scales(&["_scale_inv"], block)?;
-            }
-            Some((options, Some("compressed-tensors"))) if is_float8(options) => {
-                sources.find_scales(&["_scale"], None)?;
-            }
-            Some((_, method)) => {
-                let method = method.unwrap_or("an unnamed method").to_owned();
-                return Err(ConvertError::Quantized { method, advice: FP8_ADVICE });
-            }
+        match Quantization::read(config)? {
+            Quantization::None => {}
+            Quantization::Float8 { ending, block } => sources.find_scales(ending, block)?,
+            Quantization::Packed { bits, block } => sources.find_packed(bits, block)?,
         }
         sources.check_types()?;
         Ok(sources)
     }
 
-    fn find_scales(
-        &mut self,
-        suffixes: &[&str],
-        block: Option<(usize, usize)>,
-    ) -> Result<(), ConvertError> {
-        let activations = [".activation_scale", "_activation_scale", ".input_scale"];
+    /// Finds the scales of 8-bit floats.
+    fn find_scales(&mut self, ending: &str, block: Option<Block>) -> Result<(), ConvertError> {
         for number in 0..self.weights.tensors().len() {
-            let SourceTensor { name, shape, .. } = self.weights.tensor(number);
-            // Scales of activations, which are not quantized here.
-            if activations.iter().any(|suffix| name.ends_with(suffix)) {
+            let name = &self.weights.tensor(number).name;
+            if ACTIVATION_SCALES.iter().any(|ending| name.ends_with(ending)) {
                 self.is_consumed[number] = true;
                 continue;
             }
-            let Some(weight) = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)) else {
-                continue;
-            };
-            let Some(weight) = self.weights.find(weight) else {
-                return Err(ConvertError::MissingTensor { name: weight.to_owned() });
-            };
+            let Some(weight) = name.strip_suffix(ending) else { continue };
+            let weight = self.required(weight)?;
             let source = self.weights.tensor(weight);
-            let [rows, cols] = source.shape[..] else {
-                return Err(ConvertError::ElementType {
-                    name: source.name.clone(),
-                    found: "F8, not a matrix".to_owned(),
-                });
-            };
-            if float8::decoder(source.dtype).is_none() {
+            let Some(decode) = float8::decoder(source.dtype) else {
                 let found = format!("{:?} with scales", source.dtype);
                 return Err(ConvertError::ElementType { name: source.name.clone(), found });
-            }
-            if self.format(number).is_none() {
-                let (name, found) =
-                    (name.clone(), format!("{:?}", self.weights.tensor(number).dtype));
-                return Err(ConvertError::ElementType { name, found });
-            }
-            let block = match (&shape[..], block) {
-                ([_, _], Some(block)) => block,
-                ([] | [1], _) => (rows, cols),
-                ([scales] | [scales, 1], None) if *scales == rows => (1, cols),
-                _ => (0, 0),
             };
-            let expected = [rows.div_ceil(block.0.max(1)), cols.div_ceil(block.1.max(1))];
-            if block.0 == 0
-                || block.1 == 0
-                || shape.iter().product::<usize>() != expected[0] * expected[1]
-            {
+            self.add_scale(weight, number, block, CodeFormat::Float8(decode))?;
+        }
+        Ok(())
+    }
+
+    /// Finds the tensors that a packed one consists of, and gives it the name and the shape of its weights.
+    fn find_packed(&mut self, bits: u32, block: Option<Block>) -> Result<(), ConvertError> {
+        for number in 0..self.weights.tensors().len() {
+            let SourceTensor { name, dtype, shape, .. } = self.weights.tensor(number);
+            let Some(weight) = name.strip_suffix("_packed").map(str::to_owned) else { continue };
+            if *dtype != Dtype::I32 {
+                let found = format!("{dtype:?} instead of I32");
+                return Err(ConvertError::ElementType { name: name.clone(), found });
+            }
+            // The order of columns is another one, or codes have offsets of their own.
+            for ending in ["_g_idx", "_zero_point"] {
+                if let Some(found) = self.weights.find(&format!("{weight}{ending}")) {
+                    let name = self.weights.tensor(found).name.clone();
+                    let found = "quantization with this tensor".to_owned();
+                    return Err(ConvertError::ElementType { name, found });
+                }
+            }
+            let format = CodeFormat::Packed { bits };
+            let sizes = self.required(&format!("{weight}_shape"))?;
+            let whole = self.weights.sizes(sizes);
+            let mut expected = whole.clone();
+            if let Some(cols) = expected.last_mut() {
+                *cols = format.row_bytes(*cols) / WORD_BYTES;
+            }
+            if *shape != expected || whole.len() < 2 {
                 return Err(ConvertError::InvalidKey {
                     key: "quantization_config".to_owned(),
-                    expected: format!("blocks that divide {}, {rows} x {cols}", source.name),
-                    found: format!("scales of shape {shape:?}"),
+                    expected: format!("words of {name} for {whole:?} numbers of {bits} bits"),
+                    found: format!("shape {shape:?}"),
                 });
             }
-            self.scales[weight] = Some(Scale { tensor: number, block });
-            self.is_consumed[number] = true;
+            let scales = self.required(&format!("{weight}_scale"))?;
+            self.weights.describe(number, weight, whole);
+            self.add_scale(number, scales, block, format)?;
+            self.is_consumed[sizes] = true;
         }
+        Ok(())
+    }
+
+    fn required(&self, name: &str) -> Result<usize, ConvertError> {
+        let missing = || ConvertError::MissingTensor { name: name.to_owned() };
+        self.weights.find(name).ok_or_else(missing)
+    }
+
+    /// Applies the scales in tensor `scales` to tensor `weight`.
+    fn add_scale(
+        &mut self,
+        weight: usize,
+        scales: usize,
+        block: Option<Block>,
+        format: CodeFormat,
+    ) -> Result<(), ConvertError> {
+        let SourceTensor { name, shape, .. } = self.weights.tensor(weight);
+        let scale = self.weights.tensor(scales);
+        if self.format(scales).is_none() {
+            let found = format!("{:?}", scale.dtype);
+            return Err(ConvertError::ElementType { name: scale.name.clone(), found });
+        }
+        let Some(layout) = ScaleLayout::new(shape, &scale.shape, block) else {
+            return Err(ConvertError::InvalidKey {
+                key: "quantization_config".to_owned(),
+                expected: format!("blocks that divide {name} of shape {shape:?}"),
+                found: format!("scales of shape {:?}", scale.shape),
+            });
+        };
+        self.scales[weight] = Some(Scale { tensor: scales, layout, format });
+        self.is_consumed[scales] = true;
         Ok(())
     }
 
@@ -172,11 +175,26 @@ impl Sources {
         self.weights.data(number)
     }
 
-    /// Fails unless the elements of a tensor are floating-point numbers.
+    /// Releases the memory of elements of a tensor; later accesses read the file again.
+    pub(crate) fn release(&self, number: usize, elements: Range<usize>) {
+        let bytes = match &self.scales[number] {
+            Some(Scale { layout, format, .. }) => {
+                let (cols, size) = (layout.cols(), format.row_bytes(layout.cols()));
+                elements.start / cols * size..elements.end.div_ceil(cols) * size
+            }
+            None => {
+                let size = self.tensor(number).dtype.bitsize().div_ceil(8);
+                elements.start * size..elements.end * size
+            }
+        };
+        self.weights.release(number, bytes);
+    }
+
+    /// Fails unless the elements of a tensor are floating-point numbers, or codes with scales.
     pub(crate) fn expect_floats(&self, number: usize) -> Result<(), ConvertError> {
         let source = self.weights.tensor(number);
         let is_float = matches!(source.dtype, Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16);
-        match is_float || float8::decoder(source.dtype).is_some() {
+        match is_float || self.scales[number].is_some() {
             true => Ok(()),
             false => Err(ConvertError::ElementType {
                 name: source.name.clone(),
@@ -195,13 +213,10 @@ impl Sources {
         }
     }
 
-    /// A tensor of 8-bit floats that has scales.
+    /// A tensor of codes, with its scales.
     pub(crate) fn scaled(&self, number: usize) -> Option<Scaled> {
-        let Scale { tensor, block } = self.scales[number]?;
-        let source = self.weights.tensor(number);
-        let decode = float8::decoder(source.dtype)?;
-        let (codes, scales) = (self.data(number), self.floats(tensor));
-        Some(Scaled { codes, decode, scales, cols: source.shape[1], block })
+        let Scale { tensor, layout, format } = self.scales[number]?;
+        Some(Scaled { codes: self.data(number), format, scales: self.floats(tensor), layout })
     }
 
     /// The elements of a small tensor of floats.
@@ -215,25 +230,4 @@ impl Sources {
         }
         values
     }
-}
-
-fn block_size(size: &Value) -> Result<(usize, usize), ConvertError> {
-    let sizes: Option<Vec<usize>> = size
-        .as_array()
-        .and_then(|sizes| sizes.iter().map(|size| Some(size.as_u64()? as usize)).collect());
-    match sizes.as_deref() {
-        Some(&[rows, cols]) if rows > 0 && cols > 0 => Ok((rows, cols)),
-        _ => Err(invalid("quantization_config.weight_block_size", "two numbers", size)),
-    }
-}
-
-/// Whether all weights are 8-bit floats with a scale per row.
-fn is_float8(options: &Value) -> bool {
-    let groups = options.get("config_groups").and_then(Value::as_object);
-    let is_channel = |group: &Value| {
-        let weights = &group["weights"];
-        weights["type"] == "float" && weights["num_bits"] == 8 && weights["strategy"] == "channel"
-    };
-    options.get("format").and_then(Value::as_str) == Some("float-quantized")
-        && groups.is_some_and(|groups| groups.len() == 1 && groups.values().all(is_channel))
 }

@@ -150,6 +150,18 @@ pub(crate) fn convert(
     let mut notes = Vec::new();
     let (tokens, special) = match Kind::of(&files, facts, size)? {
         Kind::ByteLevel => {
+            files.check_affixes()?;
+            if files.adds_space_before_words() {
+                let unsupported = "a space before each text (add_prefix_space in tokenizer.json)";
+                match pre_tokenizer {
+                    Some(_) => notes.push(format!("{unsupported} is not added")),
+                    None => {
+                        return Err(ConvertError::tokenizer(format!(
+                            "{unsupported} is not supported for BPE on bytes; pass --pre NAME to convert without it"
+                        )));
+                    }
+                }
+            }
             let special = SpecialTokens::find(&files, context.config, None)?;
             let tokens = vocabulary::tokens(&files, padded_size(context, family)?)?;
             let merges = files.merge_texts()?;
@@ -158,7 +170,7 @@ pub(crate) fn convert(
                 None => {
                     let preferred = facts.pre_tokenizer.unwrap_or(family.architecture);
                     let found = splitting::identify(&files, preferred, special.adds_bos())?;
-                    notes.extend(found.note);
+                    notes.extend(found.notes);
                     found.name.to_owned()
                 }
             };
@@ -185,6 +197,7 @@ pub(crate) fn convert(
             (tokens, None)
         }
         Kind::PieceMerges => {
+            files.check_affixes()?;
             let (tokens, merges) = piece_merges::tokens(&files, facts)?;
             match facts.merges_model {
                 Some(model) => {
@@ -236,7 +249,12 @@ pub(crate) fn convert(
             special.set("eot", end);
         }
     }
+    special.complete_ends(&files, context.config, tokens.texts.len())?;
     special.write(metadata);
+    let suppressed = files.suppressed_tokens(tokens.texts.len())?;
+    if !suppressed.is_empty() {
+        metadata.insert("tokenizer.ggml.suppress_tokens", suppressed);
+    }
     if let Some(adds) = facts.add_space_prefix {
         metadata.insert("tokenizer.ggml.add_space_prefix", adds);
     }

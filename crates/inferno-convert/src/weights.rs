@@ -122,6 +122,30 @@ impl Weights {
         &self.tensors[number]
     }
 
+    /// Describes a tensor by another name and shape than the file does, for one whose elements are parts of words.
+    pub(crate) fn describe(&mut self, number: usize, name: String, shape: Vec<usize>) {
+        let tensor = &mut self.tensors[number];
+        self.numbers.remove(&tensor.name);
+        self.numbers.insert(name.clone(), number);
+        (tensor.name, tensor.shape) = (name, shape);
+    }
+
+    /// The elements of a small tensor of sizes; none if they are of another type or too large.
+    pub(crate) fn sizes(&self, number: usize) -> Vec<usize> {
+        let bytes = self.data(number);
+        // Little-endian numbers of 32 or 64 bits, whose upper half is zero.
+        let len = match self.tensor(number).dtype {
+            Dtype::I32 => 4,
+            Dtype::I64 => 8,
+            _ => return Vec::new(),
+        };
+        let sizes = bytes.chunks_exact(len).map(|size| {
+            let size = size.iter().rev().fold(0_u64, |size, &byte| size << 8 | u64::from(byte));
+            u32::try_from(size).ok().map(|size| size as usize)
+        });
+        sizes.collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// The bytes of a tensor, without copying.
     pub(crate) fn data(&self, number: usize) -> Bytes {
         let SourceTensor { file, range, .. } = &self.tensors[number];

@@ -43,6 +43,31 @@ impl<'a, T> Disjoint<'a, T> {
 }
 
 impl ThreadPool {
+    /// Calls `work(number, part, thread)` for each part of `slice`: number `i` begins at `starts[i]` and ends where the
+    /// next one begins, which the last of `starts` is the end of. On all threads if `is_parallel`, else on this one.
+    ///
+    /// **Panics** if `work` does, and if `starts` are not in ascending order within the slice.
+    pub(crate) fn run_parts<T: Send>(
+        &self,
+        slice: &mut [T],
+        starts: &[usize],
+        is_parallel: bool,
+        work: impl Fn(usize, &mut [T], usize) + Sync,
+    ) {
+        assert!(starts.is_sorted(), "parts in another order");
+        let num_parts = starts.len().saturating_sub(1);
+        let slice = Disjoint::new(slice);
+        let task = |number: usize, thread: usize| {
+            let range = starts[number]..starts[number + 1];
+            // SAFETY: the starts ascend, so parts with different numbers do not overlap, and each number is run once.
+            work(number, unsafe { slice.part(range) }, thread);
+        };
+        match is_parallel {
+            true => self.run(num_parts, &task),
+            false => (0..num_parts).for_each(|number| task(number, 0)),
+        }
+    }
+
     /// Splits `slice` into chunks of `chunk_len` elements and calls `work(number, chunk, thread)` for each chunk,
     /// in parallel, as [`run`](Self::run) does.
     ///

@@ -17,8 +17,14 @@ use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvValues, Kv
 use crate::memory::AlignedArray;
 pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 
-/// Bytes that are [populated](CpuKvCache::populate), of layers with a window and of the others: many short conversations.
+/// Bytes that are [populated](CpuKvCache::populate): many short conversations.
 const POPULATED_BYTES: usize = 512 << 20;
+
+/// The bytes to populate of memories whose blocks have these sizes: those of the first blocks of each.
+fn populated_bytes(block_bytes: [usize; 2]) -> [usize; 2] {
+    let num_blocks = POPULATED_BYTES / block_bytes[0].saturating_add(block_bytes[1]).max(1);
+    block_bytes.map(|bytes| num_blocks * bytes)
+}
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
 #[derive(Debug)]
@@ -123,8 +129,11 @@ impl CpuKvCache {
 
     /// Makes the system provide memory for the blocks that are allocated first, before they are written.
     pub(crate) fn populate(&self) {
-        self.blocks.bytes.populate(POPULATED_BYTES);
-        self.windowed_blocks.bytes.populate(POPULATED_BYTES);
+        let memories = [&self.blocks, &self.windowed_blocks];
+        let bytes = populated_bytes(memories.map(|memory| memory.block_bytes));
+        for (memory, bytes) in memories.into_iter().zip(bytes) {
+            memory.bytes.populate(bytes);
+        }
     }
 
     /// One head's keys or values in one block of one layer; empty for values that are components of the keys.
@@ -243,5 +252,21 @@ impl Regions<'_> {
         let at = block * self.block_bytes;
         let region = self.layer.region(number);
         at + region.start..at + region.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_with_and_without_a_window_share_the_populated_bytes() {
+        const MIB: usize = 1 << 20;
+        assert_eq!(populated_bytes([2 * MIB, 0]), [512 * MIB, 0]);
+        // As many blocks of both.
+        assert_eq!(populated_bytes([MIB, 3 * MIB]), [128 * MIB, 384 * MIB]);
+        for sizes in [[0, 0], [300 * MIB, 300 * MIB], [7, 1000], [usize::MAX, usize::MAX]] {
+            assert!(populated_bytes(sizes).into_iter().sum::<usize>() <= POPULATED_BYTES);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Scratch memory of operations: it grows to what the largest batch needs and is then reused.
 //!
-//! Growing is the only allocation of a forward pass. It happens before an operation starts its tasks, so that
-//! an operation without memory fails as a whole and tasks cannot fail.
+//! Operations allocate only to grow it. That happens before an operation starts its tasks, so that an operation without
+//! memory fails as a whole and tasks cannot fail.
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -121,7 +121,7 @@ pub struct Released {
 ///
 /// # fn main() -> Result<(), inferno_engine::EngineError> {
 /// let params = StopParams { stop: vec!["END".into()], ..Default::default() };
-/// let mut checker = StopChecker::new(params, 100, &[2])?;
+/// let mut checker = StopChecker::new(params, 100, &[2], &[])?;
 /// let mut push = |token, text| {
 ///     assert_eq!(checker.push_token(token), None);
 ///     checker.push_text(text)
@@ -138,14 +138,16 @@ pub struct Released {
 pub struct StopChecker {
     params: StopParams,
     end_of_generation: Vec<u32>,
-    stop_tokens: Vec<u32>,
+    suppressed: Vec<u32>,
+    /// Those that are suppressed, and those that end.
+    banned_before_end: Vec<u32>,
     strings: StopStrings,
     num_tokens: usize,
 }
 
 impl StopChecker {
     /// Creates a checker for a model with `vocab_size` tokens, whose own end tokens are
-    /// `end_of_generation`.
+    /// `end_of_generation`, and which must never generate a token of `suppressed`.
     ///
     /// **Errors**: as [`StopParams::validate`], and [`EngineError::TokenOutOfRange`] for a stop token outside
     /// the vocabulary.
@@ -153,22 +155,28 @@ impl StopChecker {
         params: StopParams,
         vocab_size: usize,
         end_of_generation: &[u32],
+        suppressed: &[u32],
     ) -> Result<Self, EngineError> {
         params.validate()?;
         check_tokens("stop_token_ids", params.stop_token_ids.iter().copied(), vocab_size)?;
         let end_of_generation = if params.ignore_eos { &[] } else { end_of_generation }.to_vec();
         Ok(Self {
-            stop_tokens: [&end_of_generation[..], &params.stop_token_ids].concat(),
+            banned_before_end: [suppressed, &end_of_generation, &params.stop_token_ids].concat(),
             end_of_generation,
+            suppressed: suppressed.to_vec(),
             strings: StopStrings::new(&params.stop, params.include_stop_str_in_output),
             num_tokens: 0,
             params,
         })
     }
 
-    /// Returns the tokens that must not be sampled next, because of [`StopParams::min_tokens`].
+    /// Returns the tokens that must not be sampled next: those that are suppressed, and before
+    /// [`StopParams::min_tokens`] those that end.
     pub fn banned(&self) -> &[u32] {
-        if self.num_tokens < self.params.min_tokens { &self.stop_tokens } else { &[] }
+        match self.num_tokens < self.params.min_tokens {
+            true => &self.banned_before_end,
+            false => &self.suppressed,
+        }
     }
 
     /// Counts a token, and returns the reason if it ends the generation.

@@ -95,13 +95,12 @@ impl<'a> Cursor<'a> {
         self.take(length, what)
     }
 
-    /// A length-prefixed string.
+    /// A length-prefixed string; `None` if it is not valid UTF-8.
     ///
     /// The bytes are copied before they are validated, as a mapped file could change in between.
-    pub(crate) fn string(&mut self, what: &'static str) -> Result<String> {
-        let offset = self.offset();
+    pub(crate) fn string(&mut self, what: &'static str) -> Result<Option<String>> {
         let bytes = self.string_bytes(what)?.to_vec();
-        String::from_utf8(bytes).map_err(|_| GgufError::InvalidUtf8 { what, offset })
+        Ok(String::from_utf8(bytes).ok())
     }
 
     /// A length-prefixed string of at most `max` bytes.
@@ -111,7 +110,7 @@ impl<'a> Cursor<'a> {
         if length > max && length <= self.available() {
             return Err(GgufError::NameTooLong { what, offset, length, max });
         }
-        self.string(what)
+        self.string(what)?.ok_or(GgufError::InvalidUtf8 { what, offset })
     }
 }
 

@@ -105,15 +105,15 @@ pub enum GgufError {
         /// Number of bytes after the count.
         available: u64,
     },
-    /// A string is not valid UTF-8.
+    /// A metadata key or tensor name is not valid UTF-8.
     #[error("the {what} at byte {offset} is not valid UTF-8")]
     InvalidUtf8 {
-        /// The kind of string.
+        /// The kind of name.
         what: &'static str,
         /// The offset of its length field.
         offset: u64,
     },
-    /// A key or tensor name is longer than the format allows.
+    /// A key or tensor name in a file is longer than the format allows.
     #[error("the {what} at byte {offset} has {length} bytes; the maximum is {max}")]
     NameTooLong {
         /// The kind of name.
@@ -122,6 +122,16 @@ pub enum GgufError {
         offset: u64,
         /// Its length in bytes.
         length: u64,
+        /// The maximum length in bytes.
+        max: u64,
+    },
+    /// A key or tensor name to be written is longer than the format allows.
+    #[error("the {what} {name:.80} has {} bytes; the maximum is {max}", name.len())]
+    WrittenNameTooLong {
+        /// The kind of name.
+        what: &'static str,
+        /// The name.
+        name: String,
         /// The maximum length in bytes.
         max: u64,
     },
@@ -138,9 +148,19 @@ pub enum GgufError {
         /// Its offset.
         offset: u64,
     },
+    /// A string in a metadata value is not valid UTF-8.
+    #[error("metadata key {key:?} has a string at byte {offset} that is not valid UTF-8")]
+    InvalidString {
+        /// The key.
+        key: String,
+        /// The offset of the string's length field.
+        offset: u64,
+    },
     /// A boolean is neither 0 nor 1.
-    #[error("invalid boolean {found} at byte {offset}; expected 0 or 1")]
+    #[error("metadata key {key:?} has invalid boolean {found} at byte {offset}; expected 0 or 1")]
     InvalidBool {
+        /// The key.
+        key: String,
         /// The byte in the file.
         found: u8,
         /// Its offset.
@@ -195,16 +215,11 @@ pub enum GgufError {
         found: String,
     },
 
-    /// No ggml type has this name.
-    #[error("unknown ggml type {name:?}; expected a name such as F16 or Q4_K")]
-    UnknownTypeName {
-        /// The requested name.
-        name: String,
-    },
     /// A tensor has an unknown type and therefore an unknown size.
     #[error(
-        "tensor {tensor:?} has unknown ggml type {type_id} at byte {offset}; known types are 0 to {}, except \
-         withdrawn ones",
+        "tensor {tensor:?} has unknown ggml type {type_id} at byte {offset}; known types are 0 to {}, except 4 and 5. \
+         The file was written by a newer version of ggml or by a fork, such as ik_llama.cpp; use another quantization \
+         of the model",
         GgmlType::MAX_ID
     )]
     UnknownTensorType {
@@ -333,7 +348,10 @@ pub enum GgufError {
         count: u64,
     },
     /// A shard of a split checkpoint is missing.
-    #[error("{}: shard not found; the checkpoint has {count} shards", path.display())]
+    #[error(
+        "{}: shard not found; the checkpoint has {count} shards, download all of them into one folder",
+        path.display()
+    )]
     ShardMissing {
         /// The expected path of the shard.
         path: PathBuf,

@@ -50,14 +50,18 @@ impl FileKind {
 impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Safetensors => "a safetensors file; convert it to GGUF",
-            Self::Zip => "a zip archive (possibly a PyTorch checkpoint); convert it to GGUF",
-            Self::Pickle => "a Python pickle (possibly a PyTorch checkpoint); convert it to GGUF",
+            Self::Safetensors => {
+                "a safetensors file; specify the folder of the checkpoint instead, with its config.json and tokenizer"
+            },
+            Self::Zip => "a zip archive, possibly a PyTorch checkpoint; use a GGUF file or safetensors of the model",
+            Self::Pickle => "a Python pickle, possibly a PyTorch checkpoint; use a GGUF file or safetensors of the model",
             Self::Html => "a web page, possibly saved instead of the download",
             Self::GitLfsPointer => "a Git LFS pointer; fetch the file with `git lfs pull`",
             Self::LegacyGgml => "a ggml file of a format older than GGUF; convert the model again",
             Self::Gzip => "a gzip archive; extract it",
-            Self::Json => "a JSON document",
+            Self::Json => {
+                "a JSON document; if it is part of a Hugging Face checkpoint, specify the folder instead"
+            }
         })
     }
 }

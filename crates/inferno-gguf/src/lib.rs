@@ -66,7 +66,7 @@ pub use payloads::Payloads;
 pub use shards::ShardName;
 pub use tensor_info::TensorInfo;
 pub use watch::FileWatch;
-pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
+pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile, temporary_next_to};
 
 /// The result type of this crate.
 pub(crate) type Result<T, E = GgufError> = std::result::Result<T, E>;

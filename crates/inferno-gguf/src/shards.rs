@@ -66,18 +66,13 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.and_then(ShardName::parse);
     let (name, count) = match (name, stated_count) {
-        // Not split; some tools write a count of 0 or 1 for a single file.
-        (None, None | Some(0 | 1)) => return Ok(vec![given]),
-        (Some(name), None | Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
+        // Not split, whatever its name.
+        (_, None) => return Ok(vec![given]),
+        // Some tools write a count of 0 or 1 for a single file.
+        (None, Some(0 | 1)) => return Ok(vec![given]),
+        (Some(name), Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
         (None, Some(count)) => {
             return Err(GgufError::ShardName { path: path.to_owned(), count });
-        }
-        (Some(_), None) => {
-            let error = GgufError::MissingKey {
-                key: COUNT_KEY.to_owned(),
-                expected: "the number of shards, as the file is named as one of several",
-            };
-            return Err(error.in_file(path));
         }
         (Some(name), Some(found)) if name.count != found => {
             let expected = name.count;

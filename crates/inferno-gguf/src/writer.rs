@@ -62,7 +62,7 @@ pub struct GgufWriter {
 impl GgufWriter {
     /// Creates a file with this metadata and without tensors.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and
+    /// **Errors**: [`GgufError::WrittenNameTooLong`], [`GgufError::NestedTooDeep`] and
     /// [`GgufError::BadAlignment`], for metadata that a reader would reject.
     pub fn new(metadata: &Metadata) -> Result<Self> {
         let (encoded_metadata, alignment) = encode_metadata(metadata, HEADER_BYTES)?;
@@ -78,17 +78,15 @@ impl GgufWriter {
 
     /// Adds a tensor; `dims` are in the order of the file, fastest first.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`] (the maximum is 63 bytes),
+    /// **Errors**: [`GgufError::WrittenNameTooLong`] (the maximum is 63 bytes),
     /// [`GgufError::DuplicateTensor`], [`GgufError::TooManyDims`], [`GgufError::ZeroDim`],
     /// [`GgufError::PartialBlock`], [`GgufError::SizeOverflow`].
     pub fn add_tensor(&mut self, name: &str, dims: &[usize], ggml_type: GgmlType) -> Result<()> {
         let entry_offset = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
-        let length = name.len() as u64;
-        if length > MAX_WRITTEN_NAME_BYTES {
-            return Err(GgufError::NameTooLong {
+        if name.len() as u64 > MAX_WRITTEN_NAME_BYTES {
+            return Err(GgufError::WrittenNameTooLong {
                 what: "tensor name",
-                offset: entry_offset,
-                length,
+                name: name.to_owned(),
                 max: MAX_WRITTEN_NAME_BYTES,
             });
         }
@@ -129,7 +127,7 @@ impl GgufWriter {
     ///
     /// **Errors**: [`GgufError::Io`].
     pub fn create(self, path: impl AsRef<Path>) -> Result<PayloadWriter<TemporaryFile>> {
-        self.begin(TemporaryFile::beside(path.as_ref())?)
+        self.begin(TemporaryFile::new(path.as_ref())?)
     }
 
     /// Starts writing the file in memory.
@@ -326,20 +324,25 @@ pub struct TemporaryFile {
 const BUFFER_BYTES: usize = 1 << 20;
 
 impl TemporaryFile {
-    /// Creates a file in the directory of `path`, so that it can be renamed within one file system.
-    fn beside(path: &Path) -> Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".writing-").suffix(".gguf.partial");
-        // Temporary files are private by default; this one gets the permissions of an ordinary
-        // file, limited by the user's mask.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
+    fn new(path: &Path) -> Result<Self> {
+        let file = temporary_next_to(path)
             .map_err(|error| GgufError::Io { path: path.to_owned(), error })?;
         Ok(Self { file: BufWriter::with_capacity(BUFFER_BYTES, file), path: path.to_owned() })
     }
+}
+
+/// Creates a file in the directory of `path`, to be renamed to it when it is complete. It has the permissions of ordinary
+/// files.
+///
+/// **Errors**: those of the operating system.
+pub fn temporary_next_to(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".writing-").suffix(".partial");
+    // Limited by the user's mask. Temporary files are private by default.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
 impl Destination for TemporaryFile {

@@ -84,7 +84,7 @@ impl Runtime {
         }
         if let Some((name, method)) = methods::find(value, name) {
             let receiver = value.clone();
-            return Ok(Some(Value::object(Object::Method { receiver, name, method })));
+            return self.object(Object::Method { receiver, name, method }).map(Some);
         }
         if methods::is_forbidden(value, name) {
             return Ok(Some(Value::undefined(format!(
@@ -118,7 +118,7 @@ fn object_attribute(object: &Object, name: &str) -> Option<Value> {
         }
         (Object::Macro(called), "catch_kwargs") => Some(Value::Bool(called.definition.uses.kwargs)),
         (Object::Macro(called), "caller") => Some(Value::Bool(called.definition.uses.caller)),
-        (Object::Cycler { items, index }, "current") => Some(items[index.get()].clone()),
+        (Object::Cycler { items, index }, "current") => Some(items.items[index.get()].clone()),
         (Object::Blocks(blocks), _) => {
             blocks.get(name).map(|block| Value::object(Object::Block(Arc::clone(block))))
         }

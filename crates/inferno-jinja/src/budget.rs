@@ -125,7 +125,8 @@ impl TextBuilder {
         Ok(())
     }
 
-    fn reserve(&self, num_bytes: usize) -> Result<()> {
+    /// Checks that this many bytes can be appended.
+    pub(crate) fn reserve(&self, num_bytes: usize) -> Result<()> {
         match num_bytes > self.capacity - self.text.len() {
             true => Err(Error::TooManyBytes { limit: self.limit }),
             false => Ok(()),

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
+use crate::dict::{Dict, equal_scalars};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::syntax_tree::Comparison;
-use crate::value::{Value, ViewKind, equal_scalars};
+use crate::value::{Value, ViewKind};
 
 impl Runtime {
     /// Whether a comparison holds.
@@ -52,21 +53,30 @@ impl Runtime {
                 }
                 Ok(true)
             }
-            (Value::Dict(a), Value::Dict(b)) => {
-                if a.len() != b.len() {
-                    return Ok(false);
-                }
-                for (key, value) in a.entries() {
-                    self.charge_hash(key.value())?;
-                    match b.get(key) {
-                        Some(other) if self.equal(value, other)? => {}
-                        _ => return Ok(false),
-                    }
-                }
-                Ok(true)
+            (Value::Dict(a), Value::Dict(b))
+            | (Value::View(ViewKind::Items, a), Value::View(ViewKind::Items, b)) => {
+                self.equal_dicts(a, b, true)
+            }
+            (Value::View(ViewKind::Keys, a), Value::View(ViewKind::Keys, b)) => {
+                self.equal_dicts(a, b, false)
             }
             _ => Ok(equal_scalars(a, b)),
         }
+    }
+
+    /// Whether two dicts have the same keys, and the same values if `with_values`.
+    fn equal_dicts(&mut self, a: &Dict, b: &Dict, with_values: bool) -> Result<bool> {
+        if a.len() != b.len() {
+            return Ok(false);
+        }
+        for (key, value) in a.entries() {
+            self.charge_hash(key.value())?;
+            match b.get(key) {
+                Some(other) if !with_values || self.equal(value, other)? => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     /// How two values compare; `None` if one is not a number. `comparison` is for the message.

@@ -93,8 +93,11 @@ impl Fields<'_> {
         let value = match conversion {
             None => value,
             Some("s") => Value::Text(runtime.text_of(&value)?),
-            Some("r" | "a") => {
-                let repr = runtime.repr_of(&value)?;
+            Some(conversion @ ("r" | "a")) => {
+                let repr = match conversion {
+                    "a" => runtime.ascii_of(&value)?,
+                    _ => runtime.repr_of(&value)?,
+                };
                 runtime.budget.text(repr)?
             }
             Some(_) => return Err(Error::failed("unknown conversion specifier")),
@@ -139,6 +142,7 @@ impl Fields<'_> {
         let found = match position {
             Some(at) => self.arguments.positional.get(at),
             None => {
+                runtime.budget.work(self.arguments.named.len())?;
                 let named = self.arguments.named.iter().find(|(name, _)| **name == *first);
                 named.map(|(_, value)| value)
             }
@@ -210,7 +214,12 @@ fn write_value(runtime: &Runtime, value: &Value, spec: &str, text: &mut TextBuil
                 Some(kind) => Err(number::unknown(kind, "str")),
             }
         }
-        Value::Int(_) | Value::Bool(_) => write_number(&spec, kind.unwrap_or('d'), value, text),
+        Value::Int(_) | Value::Bool(_) => match kind.unwrap_or('d') {
+            'd' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c' if spec.precision.is_some() => {
+                Err(Error::failed("Precision not allowed in integer format specifier"))
+            }
+            kind => write_number(&spec, kind, value, text),
+        },
         Value::Float(_) => write_number(&spec, kind.unwrap_or('\0'), value, text),
         _ => {
             let name = value.type_name();

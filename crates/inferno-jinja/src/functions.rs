@@ -1,17 +1,17 @@
 //! The global functions of Jinja2 and those that transformers adds.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use jiff::Zoned;
-use jiff::fmt::strtime::BrokenDownTime;
 
 use crate::arguments::{Arguments, integer, string};
+use crate::dict::Key;
 use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::runtime::Runtime;
+use crate::strftime::write_time;
 use crate::text::quoted;
-use crate::value::{Key, Range, Value};
+use crate::value::{Range, Sequence, Value};
 
 /// A global function.
 pub(crate) type Function = fn(&mut Runtime, Arguments) -> Result<Value>;
@@ -27,32 +27,34 @@ pub(crate) enum Clock {
 }
 
 /// The function of this name.
-pub(crate) fn find(name: &str) -> Option<Function> {
-    Some(match name {
-        "cycler" => cycler,
-        "dict" => dict,
-        "joiner" => joiner,
-        "namespace" => namespace,
-        "raise_exception" => raise_exception,
-        "range" => range,
-        "strftime_now" => strftime_now,
-        _ => return None,
-    })
+pub(crate) fn find(name: &str) -> Option<(&'static str, Function)> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).copied()
 }
 
-fn cycler(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("cycler", cycler),
+    ("dict", dict),
+    ("joiner", joiner),
+    ("namespace", namespace),
+    ("raise_exception", raise_exception),
+    ("range", range),
+    ("strftime_now", strftime_now),
+];
+
+fn cycler(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     match arguments.positional.is_empty() {
         true => Err(Error::failed("at least one item has to be provided")),
         false => {
-            Ok(Value::object(Object::Cycler { items: arguments.positional, index: Cell::new(0) }))
+            let items = Sequence::of(arguments.positional);
+            runtime.object(Object::Cycler { items, index: Cell::new(0) })
         }
     }
 }
 
-fn joiner(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
+fn joiner(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [separator] = arguments.bind("joiner", ["sep"])?;
     let separator = separator.unwrap_or_else(|| Value::from(", "));
-    Ok(Value::object(Object::Joiner { separator, is_used: Cell::new(false) }))
+    runtime.object(Object::Joiner { separator, is_used: Cell::new(false) })
 }
 
 /// `dict(mapping or pairs, **entries)`
@@ -88,7 +90,7 @@ fn dict_entries(runtime: &mut Runtime, arguments: Arguments) -> Result<Vec<(Key,
         }
     }
     for (name, value) in arguments.named {
-        entries.push((Key::from(&*name), value));
+        entries.push((Key::from(name), value));
     }
     Ok(entries)
 }
@@ -156,13 +158,13 @@ fn range(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
 fn strftime_now(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [format] = arguments.bind_all("strftime_now", ["format"])?;
     let format = string(&format)?;
-    let text: Arc<str> = match &runtime.clock {
-        Clock::Fixed(text) => text.as_str().into(),
+    match &runtime.clock {
+        Clock::Fixed(text) => runtime.budget.text(text.as_str()),
         Clock::System => {
-            runtime.budget.scan(format.len().saturating_mul(16))?;
-            let time = BrokenDownTime::from(&Zoned::now());
-            time.to_string(format).map_err(|error| Error::failed(error.to_string()))?.into()
+            runtime.budget.scan(format.len().saturating_mul(64))?;
+            let mut text = runtime.budget.builder();
+            write_time(format, &Zoned::now(), &mut text)?;
+            text.finish(&mut runtime.budget)
         }
-    };
-    runtime.budget.text(text)
+    }
 }

@@ -2,10 +2,11 @@
 
 use crate::arguments::{Arguments, flag, integer, not_none};
 use crate::budget::TextBuilder;
+use crate::dict::Dict;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::float;
-use crate::value::{Dict, Value};
+use crate::value::Value;
 
 /// How values are laid out.
 struct Layout {
@@ -120,6 +121,7 @@ impl Layout {
         let new_line = |depth, text: &mut TextBuilder| match &self.indent {
             Some(indent) => {
                 text.fill('\n', 1)?;
+                let depth = if indent.is_empty() { 0 } else { depth };
                 (0..depth).try_for_each(|_| text.push(indent))
             }
             None => Ok(()),

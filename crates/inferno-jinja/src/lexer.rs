@@ -3,9 +3,9 @@
 //! Whitespace control is resolved here, with `trim_blocks` and `lstrip_blocks` on, so that every text
 //! segment is exactly what is printed.
 
+use crate::character::is_space;
 use crate::error::{Error, Result};
 use crate::literal::{Number, number, string_length, unescape};
-use crate::text::is_space;
 
 /// A part of a template.
 pub(crate) enum Segment {

@@ -22,9 +22,10 @@
 //! | `parser`, `syntax_tree` | tokens to statements and expressions |
 //! | `renderer` | the evaluator: statements, expressions, scopes, calls |
 //! | `runtime`, `budget` | what built-in operations share: resource limits, namespaces, the clock |
-//! | `value`, `text`, `compare`, `operators`, `access` | values, their text forms, and what Python's operators do with them |
+//! | `value`, `dict`, `object`, `text`, `compare`, `operators`, `access` | values, their text forms, and what Python's operators do with them |
 //! | `filters`, `predicates`, `methods`, `functions` | the built-in filters, tests, methods and functions, each a table by name |
-//! | `format`, `percent`, `json` | `str.format`, the `%` operator and `tojson` |
+//! | `format`, `percent`, `json`, `strftime` | `str.format`, the `%` operator, `tojson` and dates |
+//! | `character` | Python's classes of characters |
 //!
 //! Invariants: rendering stops after a bounded number of steps and a bounded number of bytes
 //! ([`Limits`]), whatever the template contains; recursion is bounded while parsing and rendering; a
@@ -32,21 +33,27 @@
 //!
 //! Known differences from Jinja2:
 //!
-//! - Integers are limited to 128 bits; larger ones are an error.
+//! - Integers are limited to 128 bits, precisions of formats to 1000; larger ones are an error.
 //! - The printed form of methods and generators has no address.
 //! - The filters `random`, `urlize`, `wordwrap` and `pprint`, the function `lipsum`, and the string
 //!   methods `encode`, `translate`, `maketrans` and `format_map` do not exist.
 //! - `map`, `select` and similar filters process their items immediately, so an error in an item that
 //!   is never used is still an error.
 //! - Marking as safe (`safe`, `escape`) survives concatenation with `+` only, not other string methods.
+//! - NaN equals itself as a key, and `values()` of one dict equal each other; in Python, objects are compared.
+//! - String literals have no escapes of characters by name (`\N{…}`) and of surrogates (`\ud83d`).
+//! - Identifiers, also those of `isidentifier`, have no combining marks.
+//! - Classes and case of characters are those of the Unicode version of Rust, not of Python.
 
 #![forbid(unsafe_code)]
 
 mod access;
 mod arguments;
 mod budget;
+mod character;
 mod compare;
 mod context;
+mod dict;
 mod error;
 mod filters;
 mod format;
@@ -62,6 +69,7 @@ mod percent;
 mod predicates;
 mod renderer;
 mod runtime;
+mod strftime;
 mod syntax_tree;
 mod template;
 mod text;

@@ -1,5 +1,7 @@
 //! Number and string literals.
 
+use crate::text::escape;
+
 /// A literal number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Number {
@@ -103,29 +105,44 @@ pub(crate) fn unescape(literal: &str) -> Result<String, &'static str> {
             Some('f') => text.push('\u{c}'),
             Some('v') => text.push('\u{b}'),
             Some('a') => text.push('\u{7}'),
-            Some('x') => text.push(numbered(&mut rest, 2, 16).ok_or("truncated \\xXX escape")?),
-            Some('u') => text.push(numbered(&mut rest, 4, 16).ok_or("truncated \\uXXXX escape")?),
-            Some('U') => {
-                text.push(numbered(&mut rest, 8, 16).ok_or("truncated \\UXXXXXXXX escape")?);
-            }
+            Some('x') => text.push(numbered(&mut rest, 2, "truncated \\xXX escape")?),
+            Some('u') => text.push(numbered(&mut rest, 4, "truncated \\uXXXX escape")?),
+            Some('U') => text.push(numbered(&mut rest, 8, "truncated \\UXXXXXXXX escape")?),
+            Some('N') => return Err("\\N escapes of characters by name are not supported"),
             Some('0'..='7') => {
                 rest = from_escape;
-                let count = rest.clone().take(3).take_while(|c| c.is_digit(8)).count();
-                text.push(numbered(&mut rest, count, 8).unwrap_or(char::REPLACEMENT_CHARACTER));
+                let mut number = 0;
+                for digit in rest.clone().take(3).map_while(|c| c.to_digit(8)) {
+                    number = number * 8 + digit;
+                    rest.next();
+                }
+                text.push(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER));
             }
             // Python leaves unknown escapes unchanged.
-            Some(other) => text.extend(['\\', other]),
+            Some(other) if other.is_ascii() => text.extend(['\\', other]),
+            // Jinja2 escapes what is not ASCII before it resolves escapes.
+            Some(other) => text.push_str(&escape(other)),
             None => return Err("\\ at end of string"),
         }
     }
     Ok(text)
 }
 
-/// The character with the number that the next `count` digits write.
-fn numbered(rest: &mut std::str::Chars<'_>, count: usize, radix: u32) -> Option<char> {
+/// The character with the number that the next `count` hexadecimal digits write.
+///
+/// **Errors**: `truncated` if there are fewer, a number without a character.
+fn numbered(
+    rest: &mut std::str::Chars<'_>,
+    count: usize,
+    truncated: &'static str,
+) -> Result<char, &'static str> {
     let mut number = 0_u32;
     for _ in 0..count {
-        number = number.checked_mul(radix)? + rest.next()?.to_digit(radix)?;
+        let digit = rest.next().and_then(|c| c.to_digit(16)).ok_or(truncated)?;
+        number = number << 4 | digit;
     }
-    char::from_u32(number)
+    char::from_u32(number).ok_or(match number {
+        0xd800..0xe000 => "surrogates are not supported, use a \\UXXXXXXXX escape",
+        _ => "illegal Unicode character",
+    })
 }

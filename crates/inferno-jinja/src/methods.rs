@@ -1,12 +1,10 @@
 //! The methods of Python's types, each a table by name.
 
-mod character;
 mod container;
 mod string;
 
 pub(crate) use string::{
     Alignment, capitalized, changed_case, is_lower, is_upper, lines, pad, replace, strip,
-    title_case,
 };
 
 use crate::arguments::Arguments;
@@ -30,6 +28,7 @@ pub(crate) fn find(value: &Value, name: &str) -> Option<(&'static str, Method)> 
         Value::Object(object) => match **object {
             Object::Loop(_) => container::LOOP_METHODS,
             Object::Cycler { .. } => container::CYCLER_METHODS,
+            Object::Function { name: "dict", .. } => container::DICT_TYPE_METHODS,
             _ => return None,
         },
         _ => return None,

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::functions::Function;
@@ -12,7 +11,11 @@ use crate::value::{Sequence, Value};
 
 #[derive(Debug)]
 pub(crate) enum Object {
-    Function(Function),
+    /// A global function.
+    Function {
+        name: &'static str,
+        function: Function,
+    },
     Macro(Macro),
     /// A method that is not called yet.
     Method {
@@ -22,7 +25,7 @@ pub(crate) enum Object {
     },
     Loop(Loop),
     Cycler {
-        items: Vec<Value>,
+        items: Sequence,
         index: Cell<usize>,
     },
     Joiner {
@@ -45,7 +48,7 @@ pub(crate) struct Macro {
 /// The `loop` variable.
 #[derive(Debug)]
 pub(crate) struct Loop {
-    pub(crate) items: Rc<Sequence>,
+    pub(crate) items: Sequence,
     pub(crate) index: Cell<usize>,
     /// How many recursive calls of the loop are active.
     pub(crate) depth: usize,
@@ -58,7 +61,7 @@ pub(crate) struct Loop {
 impl Object {
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
-            Self::Function(_) => "function",
+            Self::Function { .. } => "function",
             Self::Macro(_) => "Macro",
             Self::Method { .. } => "builtin_function_or_method",
             Self::Loop(_) => "LoopContext",
@@ -66,6 +69,17 @@ impl Object {
             Self::Joiner { .. } => "Joiner",
             Self::Blocks(_) => "TemplateReference",
             Self::Block(_) => "BlockReference",
+        }
+    }
+
+    /// How deep values nest in this object, including itself; 0 if it holds none.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Method { receiver: value, .. } | Self::Joiner { separator: value, .. } => {
+                1 + value.depth()
+            }
+            Self::Loop(Loop { items, .. }) | Self::Cycler { items, .. } => 1 + items.depth(),
+            Self::Function { .. } | Self::Macro(_) | Self::Blocks(_) | Self::Block(_) => 0,
         }
     }
 

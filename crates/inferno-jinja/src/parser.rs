@@ -40,6 +40,7 @@ pub(crate) fn parse(source: &str) -> Result<ParsedTemplate> {
         statement_depth: 0,
         expression_depth: 0,
         loop_depth: 0,
+        enclosing_loops: 0,
         conditional_depth: 0,
         special_names: Vec::new(),
         blocks: HashMap::new(),
@@ -61,6 +62,8 @@ struct Parser {
     expression_depth: usize,
     /// How many loops are open in the current macro or block.
     loop_depth: usize,
+    /// How many loops are open, including those around the current macro or block and those whose `else` is being parsed.
+    enclosing_loops: usize,
     /// How many conditions the current expression depends on. Unknown filters and tests are a syntax
     /// error outside of conditions only.
     conditional_depth: usize,

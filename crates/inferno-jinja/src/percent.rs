@@ -4,7 +4,7 @@ use crate::budget::TextBuilder;
 use crate::error::{Error, Result};
 use crate::format::{Spec, write_number};
 use crate::runtime::Runtime;
-use crate::text::quoted;
+use crate::text::{float, quoted};
 use crate::value::Value;
 
 impl Runtime {
@@ -138,24 +138,26 @@ impl<'f> Directive<'f> {
         Ok(Self { name, spec, kind, rest: &rest[kind.len_utf8()..] })
     }
 
-    fn write(mut self, runtime: &mut Runtime, value: &Value, text: &mut TextBuilder) -> Result<()> {
+    fn write(self, runtime: &mut Runtime, value: &Value, text: &mut TextBuilder) -> Result<()> {
         let kind = self.kind;
         match kind {
             's' | 'r' | 'a' | 'c' => self.write_text(runtime, value, text),
             'd' | 'i' | 'u' => {
                 let number = match value {
-                    Value::Float(number) => Some(number.trunc() as i128),
+                    Value::Float(number) if number.abs() < i128::MAX as f64 => {
+                        Some(number.trunc() as i128)
+                    }
+                    Value::Float(number) => {
+                        let number = float(*number);
+                        return Err(Error::failed(format!("cannot convert {number} to integer")));
+                    }
                     _ => value.as_int(),
                 };
                 let number = number.ok_or_else(|| unsuitable(kind, "a real number", value))?;
-                let digits = number.unsigned_abs().to_string();
-                let zeros = self.spec.precision.take().unwrap_or(0).saturating_sub(digits.len());
-                let digits = "0".repeat(zeros.min(1000)) + &digits;
-                self.spec.write_signed(number < 0, "", &digits, text)
+                write_number(&self.spec, 'd', &Value::Int(number), text)
             }
             'x' | 'X' | 'o' => {
                 let number = value.as_int().ok_or_else(|| unsuitable(kind, "an integer", value))?;
-                self.spec.precision = None;
                 write_number(&self.spec, kind, &Value::Int(number), text)
             }
             'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
@@ -181,6 +183,7 @@ impl<'f> Directive<'f> {
         match self.kind {
             's' => self.spec.write_text(&runtime.text_of(value)?, text),
             'c' => self.spec.write_text(&character(value)?.to_string(), text),
+            'a' => self.spec.write_text(&runtime.ascii_of(value)?, text),
             _ => self.spec.write_text(&runtime.repr_of(value)?, text),
         }
     }

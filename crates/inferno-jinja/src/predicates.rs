@@ -1,13 +1,14 @@
 //! Jinja2's tests, used after `is`, as a table by name.
 
 use crate::arguments::Arguments;
+use crate::dict::equal_scalars;
 use crate::error::Result;
 use crate::filters;
 use crate::methods::{is_lower, is_upper};
 use crate::operators::remainder;
 use crate::runtime::Runtime;
 use crate::syntax_tree::Comparison;
-use crate::value::{Value, equal_scalars};
+use crate::value::Value;
 
 /// A test: called with its value and arguments.
 pub(crate) type Predicate = fn(&mut Runtime, Arguments) -> Result<bool>;

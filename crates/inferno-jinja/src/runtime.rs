@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::budget::{Budget, Limits};
+use crate::dict::{Dict, Key};
 use crate::error::{Error, Result};
 use crate::functions::Clock;
-use crate::value::{Dict, Key, Value, ViewKind};
+use crate::object::Object;
+use crate::value::{Value, ViewKind};
 
 /// Bytes that a dict occupies per entry.
 const ENTRY_BYTES: usize = 96;
@@ -53,8 +56,29 @@ impl Runtime {
     /// A dict, charged.
     pub(crate) fn dict(&mut self, entries: Vec<(Key, Value)>) -> Result<Value> {
         self.budget.allocate(entries.len().saturating_mul(ENTRY_BYTES))?;
-        self.budget.work(entries.len())?;
+        entries.iter().try_for_each(|(key, _)| self.charge_hash(key.value()))?;
         Value::Dict(Rc::new(Dict::new(entries))).checked_depth()
+    }
+
+    /// An object, charged.
+    pub(crate) fn object(&mut self, object: Object) -> Result<Value> {
+        self.budget.allocate(size_of::<Object>())?;
+        Value::object(object).checked_depth()
+    }
+
+    /// Sets an attribute of the namespace with this index, charged.
+    pub(crate) fn set_attribute(
+        &mut self,
+        namespace: usize,
+        name: &Arc<str>,
+        value: Value,
+    ) -> Result<()> {
+        let attributes = &mut self.namespaces[namespace];
+        if attributes.get_text(name).is_none() {
+            self.budget.allocate(ENTRY_BYTES)?;
+        }
+        attributes.insert(Arc::clone(name), value);
+        Ok(())
     }
 
     /// A value as the key of a dict, charged for its hash.
@@ -65,11 +89,15 @@ impl Runtime {
         Key::new(value)
     }
 
-    /// Charges hashing a value.
+    /// Charges hashing a value. A tuple is charged as often as it is visited, which is exponential in the depth of
+    /// tuples that share their items.
     pub(crate) fn charge_hash(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Text(text) => self.budget.scan(text.len()),
-            Value::Tuple(tuple) => tuple.items.iter().try_for_each(|item| self.charge_hash(item)),
+            Value::Tuple(tuple) => {
+                self.budget.work(1)?;
+                tuple.items.iter().try_for_each(|item| self.charge_hash(item))
+            }
             _ => self.budget.work(1),
         }
     }

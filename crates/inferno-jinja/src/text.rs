@@ -1,8 +1,7 @@
 //! The text forms of values: Python's `str` and `repr`.
 
-use unicode_general_category::{GeneralCategory, get_general_category};
-
 use crate::budget::TextBuilder;
+use crate::character::is_printable;
 use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::runtime::Runtime;
@@ -10,11 +9,6 @@ use crate::value::{Range, Text, Value, ViewKind};
 
 /// How deep values may nest to be printed.
 const MAX_DEPTH: usize = 250;
-
-/// Whether Python considers a character whitespace.
-pub(crate) fn is_space(character: char) -> bool {
-    character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character)
-}
 
 impl Runtime {
     /// Python's `str`; empty for an undefined value. A string is returned as it is.
@@ -33,6 +27,20 @@ impl Runtime {
     pub(crate) fn repr_of(&mut self, value: &Value) -> Result<String> {
         let mut text = self.budget.builder();
         self.write_repr(value, 0, &mut text)?;
+        text.into_string(&mut self.budget)
+    }
+
+    /// Python's `ascii`: the `repr` with characters beyond ASCII escaped.
+    pub(crate) fn ascii_of(&mut self, value: &Value) -> Result<String> {
+        let repr = self.repr_of(value)?;
+        self.budget.scan(repr.len())?;
+        let mut text = self.budget.builder();
+        for character in repr.chars() {
+            match character.is_ascii() {
+                true => text.fill(character, 1)?,
+                false => text.push(&escape(character))?,
+            }
+        }
         text.into_string(&mut self.budget)
     }
 
@@ -171,34 +179,19 @@ pub(crate) fn quoted(value: &str) -> String {
             '\t' => text.push_str("\\t"),
             mark if mark == quote => text.extend(['\\', mark]),
             other if is_printable(other) => text.push(other),
-            other => {
-                let number = u32::from(other);
-                text.push_str(&match number {
-                    0..0x100 => format!("\\x{number:02x}"),
-                    0x100..0x1_0000 => format!("\\u{number:04x}"),
-                    _ => format!("\\U{number:08x}"),
-                });
-            }
+            other => text.push_str(&escape(other)),
         }
     }
     text.push(quote);
     text
 }
 
-/// Whether Python's `repr` writes a character without escaping it.
-pub(crate) fn is_printable(character: char) -> bool {
-    if character.is_ascii() {
-        return (' '..='~').contains(&character);
+/// The escape sequence with the number of a character.
+pub(crate) fn escape(character: char) -> String {
+    let number = u32::from(character);
+    match number {
+        0..0x100 => format!("\\x{number:02x}"),
+        0x100..0x1_0000 => format!("\\u{number:04x}"),
+        _ => format!("\\U{number:08x}"),
     }
-    !matches!(
-        get_general_category(character),
-        GeneralCategory::Control
-            | GeneralCategory::Format
-            | GeneralCategory::Surrogate
-            | GeneralCategory::PrivateUse
-            | GeneralCategory::Unassigned
-            | GeneralCategory::LineSeparator
-            | GeneralCategory::ParagraphSeparator
-            | GeneralCategory::SpaceSeparator
-    )
 }

@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::{Equivalent, IndexMap};
 use serde_json::Value as Json;
 
+use crate::dict::Dict;
 use crate::error::{Error, Result};
 use crate::object::Object;
 
@@ -65,13 +64,6 @@ pub(crate) struct Sequence {
     depth: usize,
 }
 
-/// A dict in insertion order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Dict {
-    entries: IndexMap<Key, Value, foldhash::fast::RandomState>,
-    depth: usize,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewKind {
     Keys,
@@ -93,10 +85,6 @@ pub(crate) struct Generator {
     pub(crate) items: RefCell<VecDeque<Value>>,
     depth: usize,
 }
-
-/// A hashable value; compares equal as Python's `==` does.
-#[derive(Clone, Debug)]
-pub(crate) struct Key(Value);
 
 impl Value {
     pub(crate) fn from_json(json: &Json) -> Self {
@@ -170,7 +158,7 @@ impl Value {
             Self::Undefined(_) => Some(0),
             Self::Text(text) => Some(text.len()),
             Self::List(sequence) | Self::Tuple(sequence) => Some(sequence.items.len()),
-            Self::Dict(dict) | Self::View(_, dict) => Some(dict.entries.len()),
+            Self::Dict(dict) | Self::View(_, dict) => Some(dict.len()),
             Self::Range(range) => Some(range.len()),
             _ => None,
         }
@@ -208,12 +196,13 @@ impl Value {
         }
     }
 
-    /// How deep lists and dicts nest in this value.
-    fn depth(&self) -> usize {
+    /// How deep lists, dicts and the objects that hold values nest in this value.
+    pub(crate) fn depth(&self) -> usize {
         match self {
-            Self::List(sequence) | Self::Tuple(sequence) => sequence.depth,
-            Self::Dict(dict) | Self::View(_, dict) => dict.depth,
+            Self::List(sequence) | Self::Tuple(sequence) => sequence.depth(),
+            Self::Dict(dict) | Self::View(_, dict) => dict.depth(),
             Self::Generator(generator) => generator.depth,
+            Self::Object(object) => object.depth(),
             _ => 0,
         }
     }
@@ -290,6 +279,11 @@ impl Text {
     pub(crate) fn safe(text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), is_safe: true }
     }
+
+    /// The characters, shared.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
 }
 
 impl Deref for Text {
@@ -309,50 +303,16 @@ impl Sequence {
     pub(crate) fn named(items: Vec<Value>, fields: &'static [&'static str]) -> Self {
         Self { fields, ..Self::of(items) }
     }
+
+    /// How deep values nest in these items, including the container itself.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
 }
 
-fn depth_above<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+/// The depth of a container of these values.
+pub(crate) fn depth_above<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
     1 + values.into_iter().map(Value::depth).max().unwrap_or(0)
-}
-
-impl Dict {
-    pub(crate) fn new(entries: impl IntoIterator<Item = (Key, Value)>) -> Self {
-        let entries: IndexMap<_, _, _> = entries.into_iter().collect();
-        let depth = depth_above(entries.iter().flat_map(|(key, value)| [&key.0, value]));
-        Self { entries, depth }
-    }
-
-    pub(crate) fn get(&self, key: &Key) -> Option<&Value> {
-        self.entries.get(key)
-    }
-
-    /// The value of a string key.
-    pub(crate) fn get_text(&self, key: &str) -> Option<&Value> {
-        self.entries.get(&TextKey(key))
-    }
-
-    /// Adds or replaces the value of a string key.
-    pub(crate) fn insert(&mut self, key: Arc<str>, value: Value) {
-        self.depth = self.depth.max(1 + value.depth());
-        self.entries.insert(Key(Value::Text(Text::new(key))), value);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &Value> {
-        self.entries.keys().map(|key| &key.0)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Value, &Value)> {
-        self.entries.iter().map(|(key, value)| (&key.0, value))
-    }
-
-    /// The entries, with keys that can be looked up in another dict.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Key, &Value)> {
-        self.entries.iter()
-    }
 }
 
 impl Range {
@@ -365,108 +325,5 @@ impl Range {
     /// The number at an index below [`Self::len`].
     pub(crate) fn at(&self, index: usize) -> Value {
         Value::Int(i128::from(self.start) + index as i128 * i128::from(self.step))
-    }
-}
-
-impl Key {
-    /// A value as a key.
-    ///
-    /// **Errors**: an unhashable value: a list or a dict, or a tuple that contains one.
-    pub(crate) fn new(value: &Value) -> Result<Self> {
-        match value {
-            Value::List(_) | Value::Dict(_) => {
-                Err(Error::failed(format!("unhashable type: '{}'", value.type_name())))
-            }
-            Value::Tuple(tuple) => {
-                tuple.items.iter().try_for_each(|item| Self::new(item).map(drop))?;
-                Ok(Self(value.clone()))
-            }
-            _ => Ok(Self(value.clone())),
-        }
-    }
-}
-
-impl Key {
-    pub(crate) fn value(&self) -> &Value {
-        &self.0
-    }
-}
-
-impl From<&str> for Key {
-    fn from(text: &str) -> Self {
-        Self(Value::from(text))
-    }
-}
-
-/// The whole number that a value equals.
-fn whole(value: &Value) -> Option<i128> {
-    match value {
-        Value::Float(float) if float.fract() == 0.0 && float.abs() < i128::MAX as f64 => {
-            Some(*float as i128)
-        }
-        _ => value.as_int(),
-    }
-}
-
-/// Whether two values other than lists, tuples and dicts are equal: numbers and strings by value,
-/// objects by identity.
-pub(crate) fn equal_scalars(a: &Value, b: &Value) -> bool {
-    if let (Some(a), Some(b)) = (whole(a), whole(b)) {
-        return a == b;
-    }
-    match (a, b) {
-        (Value::Text(a), Value::Text(b)) => **a == **b,
-        (Value::Float(a), Value::Float(b)) => a == b,
-        (Value::None, Value::None) | (Value::Undefined(_), Value::Undefined(_)) => true,
-        (Value::Range(a), Value::Range(b)) => a == b,
-        (Value::Namespace(a), Value::Namespace(b)) => a == b,
-        (Value::Generator(a), Value::Generator(b)) => Rc::ptr_eq(a, b),
-        (Value::Object(a), Value::Object(b)) => Rc::ptr_eq(a, b),
-        _ => false,
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Value::Tuple(a), Value::Tuple(b)) => {
-                let mut pairs = a.items.iter().zip(&b.items);
-                a.items.len() == b.items.len()
-                    && pairs.all(|(a, b)| Self(a.clone()) == Self(b.clone()))
-            }
-            (a, b) => equal_scalars(a, b),
-        }
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match (&self.0, whole(&self.0)) {
-            (_, Some(number)) => number.hash(state),
-            (Value::Text(text), _) => TextKey(text).hash(state),
-            (Value::Tuple(tuple), _) => {
-                tuple.items.iter().for_each(|item| Self(item.clone()).hash(state));
-            }
-            (Value::Range(range), _) => range.hash(state),
-            // Rarely used as keys; equality distinguishes them.
-            _ => 0_u8.hash(state),
-        }
-    }
-}
-
-/// A string to look up without allocating a [`Key`].
-struct TextKey<'a>(&'a str);
-
-impl Hash for TextKey<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl Equivalent<Key> for TextKey<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        key.0.as_text().is_some_and(|text| **text == *self.0)
     }
 }

@@ -22,6 +22,29 @@ pub enum ModelError {
         /// Every supported architecture.
         known: Vec<&'static str>,
     },
+    /// A GGUF file that contains no language model.
+    #[error("the file is {kind}, not a language model; use the language model's file")]
+    NotAModel {
+        /// What the file contains.
+        kind: &'static str,
+    },
+    /// Latent attention in the form of older files.
+    #[error(
+        "the file predates llama.cpp's tensors for latent attention: it has {name:?} instead of attn_k_b and attn_v_b; use a \
+         newer conversion of the model"
+    )]
+    UnsplitLatentTensors {
+        /// The tensor that newer files have split.
+        name: String,
+    },
+    /// A prediction head of a kind that is not implemented.
+    #[error(
+        "prediction heads of {architecture:?} models are not supported; run the model without its head (--draft-head)"
+    )]
+    UnsupportedPredictionHead {
+        /// The architecture.
+        architecture: &'static str,
+    },
     /// Logits of a model that computes none.
     #[error(
         "the model computes embeddings or scores, not text; use a generative model, or the model's embeddings (`inferno \

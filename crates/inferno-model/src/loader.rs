@@ -3,7 +3,7 @@
 //! Mapped pages are released after each weight is packed: memory peaks near the size of the file, not
 //! twice that.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use inferno_backend::{Backend, BackendError, WeightPart};
@@ -12,9 +12,10 @@ use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
-use crate::spec::UnusedTensors;
 use crate::spec::scales::TensorScales;
 use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
+use crate::spec::unused::UnusedTensors;
+use crate::tensor_names::layer_tensor;
 use crate::{ModelError, Requantize, SeparateExperts};
 
 /// Progress of a load.
@@ -33,6 +34,8 @@ pub(crate) struct Loader<'a, B: Backend> {
     requantize: Option<Requantize>,
     on_progress: &'a mut dyn FnMut(LoadProgress),
     progress: LoadProgress,
+    /// The tensors of each layer.
+    layers: HashMap<usize, Vec<&'a TensorInfo>>,
     /// Names of the tensors loaded so far.
     loaded: HashSet<&'a str>,
 }
@@ -46,7 +49,14 @@ impl<'a, B: Backend> Loader<'a, B> {
     ) -> Self {
         let total_bytes = checkpoint.tensors().iter().map(TensorInfo::num_bytes).sum();
         let progress = LoadProgress { loaded_bytes: 0, total_bytes };
-        Self { checkpoint, backend, requantize, on_progress, progress, loaded: HashSet::new() }
+        let mut layers: HashMap<_, Vec<_>> = HashMap::new();
+        for info in checkpoint.tensors() {
+            if let Some((layer, _)) = layer_tensor(info.name()) {
+                layers.entry(layer).or_default().push(info);
+            }
+        }
+        let loaded = HashSet::new();
+        Self { checkpoint, backend, requantize, on_progress, progress, layers, loaded }
     }
 
     /// Counts the tensors that were loaded with `experts`.
@@ -63,10 +73,9 @@ impl<'a, B: Backend> Loader<'a, B> {
 
     /// Starts reading a layer's tensors from disk while the layer before it is packed.
     pub(crate) fn preload_layer(&self, layer: usize) {
-        let prefix = format!("blk.{layer}.");
-        let tensors = self.checkpoint.tensors().iter();
+        let tensors = self.layers.get(&layer).into_iter().flatten();
         tensors
-            .filter(|info| info.name().starts_with(&prefix) && !self.loaded.contains(info.name()))
+            .filter(|info| !self.loaded.contains(info.name()))
             .for_each(|info| self.checkpoint.preload(info));
     }
 

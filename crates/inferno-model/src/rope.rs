@@ -102,12 +102,72 @@ fn apply_yarn(yarn: &YarnParams, dim: f64, base: f64, inv_freqs: &mut [f64]) {
             / (f64::from(rotations) * 2.0 * std::f64::consts::PI);
         dim * libm::log(wavelengths) / (2.0 * libm::log(base))
     };
-    let low = index_of(yarn.beta_fast).floor().max(0.0);
-    let high = index_of(yarn.beta_slow).ceil().min(dim - 1.0);
+    let (mut low, mut high) = (index_of(yarn.beta_fast), index_of(yarn.beta_slow));
+    if yarn.rounds_ramp {
+        (low, high) = (low.floor(), high.ceil());
+    }
+    let (low, high) = (low.max(0.0), high.min(dim - 1.0));
     let width = (high - low).max(0.001);
     let factor = f64::from(yarn.factor);
     for (i, freq) in inv_freqs.iter_mut().enumerate() {
         let interpolated = ((i as f64 - low) / width).clamp(0.0, 1.0);
         *freq *= 1.0 - interpolated + interpolated / factor;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frequencies 8 to 18 of gpt-oss, where both kinds differ.
+    ///
+    /// **Source**: `_compute_yarn_parameters` of transformers 5.24, for heads of 64 components.
+    const ROUNDED: [f64; 11] = [
+        5.081_327_3e-2,
+        3.162_075_2e-2,
+        1.945_096_6e-2,
+        1.179_219_1e-2,
+        7.015_714e-3,
+        4.069_554_6e-3,
+        2.277_272e-3,
+        1.206_131e-3,
+        5.809_475e-4,
+        2.279_478_4e-4,
+        3.830_881_2e-5,
+    ];
+    const UNROUNDED: [f64; 11] = [
+        5.081_327_3e-2,
+        3.170_569_6e-2,
+        1.933_5e-2,
+        1.159_204_9e-2,
+        6.794_959_3e-3,
+        3.860_359e-3,
+        2.093_792_7e-3,
+        1.052_602_2e-3,
+        4.564_839e-4,
+        1.293_187e-4,
+        3.830_881_2e-5,
+    ];
+
+    #[test]
+    fn the_ends_of_the_ramp_are_rounded_unless_the_model_is_trained_without() {
+        let (dim, base) = (64.0, 150_000.0);
+        for (rounds_ramp, expected) in [(true, ROUNDED), (false, UNROUNDED)] {
+            let yarn = YarnParams {
+                factor: 32.0,
+                original_context_length: 4096,
+                amplitude: 1.0,
+                beta_fast: 32.0,
+                beta_slow: 1.0,
+                rounds_ramp,
+            };
+            let mut freqs: Vec<f64> =
+                (0..32).map(|i| libm::pow(base, -2.0 * f64::from(i) / dim)).collect();
+            apply_yarn(&yarn, dim, base, &mut freqs);
+            for (found, expected) in freqs[8..].iter().zip(expected) {
+                // The reference computes in single precision.
+                assert!((found / expected - 1.0).abs() < 1e-5, "{found}, expected {expected}");
+            }
+        }
     }
 }

@@ -14,15 +14,14 @@ mod separate;
 mod stage;
 pub(crate) mod streams;
 pub(crate) mod tensors;
+pub(crate) mod unused;
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use inferno_backend::{AttentionWindow, Function, KvDType, KvLayer, KvLayout, StateLayout};
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, Metadata};
 
 use crate::keys::ArchitectureKeys;
-use crate::tensor_names::layer_tensor;
 use crate::{Architecture, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{AttentionSpec, LayerSpec, NormSpec};
@@ -34,6 +33,7 @@ pub use rotary::{RopeScaling, RotarySpec, YarnParams};
 pub use scales::{TensorScales, weight_dtype};
 use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
+use unused::UnusedTensors;
 
 /// A language model, or a [stage](Self::stage) of one: its sizes, its layers and their tensors.
 #[derive(Debug, Clone)]
@@ -71,35 +71,6 @@ pub struct ModelSpec {
     /// What follows the pooling of hidden states.
     pub(crate) pooled: PooledSpec,
     pub(crate) unused_tensors: UnusedTensors,
-}
-
-/// The tensors that files contain but the model does not need.
-#[derive(Debug, Clone)]
-pub(crate) struct UnusedTensors {
-    /// The layers that predict further tokens.
-    pub(crate) predictors: Range<usize>,
-    /// The layers that read the keys and values of others, in ascending order: they need no projections of their own.
-    pub(crate) layers_without_kv: Vec<usize>,
-    /// Those that the [`PooledHead`](crate::PooledHead) needs, and the output head of models without logits.
-    pub(crate) beyond_hidden_states: Vec<String>,
-    /// Beginnings of the names of those that other stages need.
-    pub(crate) of_other_stages: Vec<String>,
-}
-
-impl UnusedTensors {
-    /// Whether the tensor `name` is one of them.
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        if self.of_other_stages.iter().any(|beginning| name.starts_with(beginning)) {
-            return true;
-        }
-        if self.beyond_hidden_states.iter().any(|other| other == name) {
-            return true;
-        }
-        let Some((layer, name)) = layer_tensor(name) else { return false };
-        let is_projection = name.starts_with("attn_k") || name.starts_with("attn_v");
-        self.predictors.contains(&layer)
-            || is_projection && self.layers_without_kv.binary_search(&layer).is_ok()
-    }
 }
 
 /// The residual stream before the first layer.
@@ -173,12 +144,12 @@ pub(crate) struct MatrixUse<'a> {
 impl ModelSpec {
     /// Reads the description of a checkpoint from its header.
     ///
-    /// **Errors**: [`ModelError::UnknownArchitecture`]; metadata keys that are missing, of another type,
-    /// inconsistent or not supported; tensors that are missing, of the wrong shape or in an unsupported format;
-    /// [`ModelError::NoWeights`].
+    /// **Errors**: [`ModelError::NotAModel`], [`ModelError::UnknownArchitecture`]; metadata keys that are missing, of
+    /// another type, inconsistent or not supported; tensors that are missing, of the wrong shape or in an unsupported
+    /// format; [`ModelError::UnsplitLatentTensors`], [`ModelError::NoWeights`].
     pub fn from_checkpoint(checkpoint: &Gguf) -> Result<Self, ModelError> {
         let metadata = checkpoint.metadata();
-        let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
+        let architecture = architecture_of(metadata)?;
         let keys = ArchitectureKeys::new(architecture.name, metadata);
         let spec = SpecBuilder::new(&keys, checkpoint, architecture).and_then(SpecBuilder::build);
         match spec {
@@ -307,5 +278,25 @@ impl ModelSpec {
     /// Whether it computes logits, so that text can be generated.
     pub fn has_logits(&self) -> bool {
         self.output.as_ref().is_none_or(|output| output.head.is_some())
+    }
+}
+
+/// The architecture of a file's model.
+///
+/// **Errors**: [`ModelError::NotAModel`], [`ModelError::UnknownArchitecture`]; a missing or invalid key.
+fn architecture_of(metadata: &Metadata) -> Result<&'static Architecture, ModelError> {
+    let kind = match metadata.optional("general.type").ok().flatten() {
+        Some("adapter") => Some("an adapter (LoRA)"),
+        Some("imatrix") => Some("an importance matrix"),
+        Some("mmproj") => Some("a multimodal projector (mmproj)"),
+        Some("vocab") => Some("a vocabulary without weights"),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return Err(ModelError::NotAModel { kind });
+    }
+    match metadata.required("general.architecture")? {
+        "clip" => Err(ModelError::NotAModel { kind: "a multimodal projector (mmproj)" }),
+        name => architecture(name),
     }
 }

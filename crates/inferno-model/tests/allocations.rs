@@ -11,11 +11,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use inferno_backend::{Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_backend::{
+    Batch, BatchBuilder, BlockId, CandidateShape, KvDType, LogitRows, SequenceChunk,
+};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
 use inferno_model::{
-    BatchLimits, CacheLayout, Footprint, Model, ModelCache, ModelSpec, Requantize,
+    BatchLimits, CacheLayout, Footprint, Model, ModelCache, ModelSpec, Requantize, StageRows,
 };
 use support::fixtures;
 
@@ -85,7 +87,10 @@ fn check(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType, threads:
     let mut workspace = model.workspace(LIMITS).expect("memory");
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).map(BlockId).collect();
     let batches = batches(&table, layout.block_tokens);
+    let shape = CandidateShape { count: 8, vocab_size: spec.vocab_size };
     let mut forward = |batch: &Batch| {
+        let rows = StageRows::Candidates(shape);
+        model.submit(batch, None, rows, &mut cache, &mut workspace).expect("a valid batch");
         model.forward(batch, &mut cache, &mut workspace).expect("a valid batch");
     };
     batches.iter().for_each(&mut forward);

@@ -7,9 +7,10 @@ mod counting_allocator;
 mod support;
 
 use counting_allocator::{CountingAllocator, peak_bytes};
-use inferno_gguf::{Gguf, GgufWriter};
+use inferno_gguf::Gguf;
 use inferno_model::{ModelError, ModelSpec};
-use support::synthetic::synthetic_with;
+use support::file::File;
+use support::synthetic::{synthetic, synthetic_with};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -36,23 +37,49 @@ fn rows_are_listed_only_if_the_tensor_has_them() {
     let few_heads = synthetic_with("qwen35", |metadata| {
         metadata.insert("qwen35.full_attention_interval", 1_u32);
     });
-    let few_heads = Gguf::from_bytes(few_heads).expect("a valid file");
-    let mut metadata = few_heads.metadata().clone();
-    metadata.insert("qwen35.attention.head_count", MANY);
-    let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
-    for info in few_heads.tensors() {
-        writer.add_tensor(info.name(), info.dims(), info.ggml_type()).expect("a valid tensor");
-    }
-    let mut payloads = writer.in_memory();
-    for info in few_heads.tensors() {
-        payloads.write_tensor(info.name(), &few_heads.data(info)).expect("the same payload");
-    }
-    let bytes = payloads.finish().expect("all payloads");
-    let many_heads = Gguf::from_bytes(bytes).expect("a valid file");
+    let mut file = File::of_bytes(few_heads);
+    file.metadata.insert("qwen35.attention.head_count", MANY);
+    let many_heads = file.write();
     let (spec, peak) = peak_bytes(|| ModelSpec::from_checkpoint(&many_heads));
     match spec {
         Err(ModelError::TensorShape { name, .. }) => assert_eq!(name, "blk.0.attn_q.weight"),
         other => panic!("{other:?}"),
     }
     assert!(peak < MAX_BYTES, "{peak} bytes");
+}
+
+/// Which layers are recurrent or have a window is not listed before the tensors of the layers are looked up.
+#[test]
+fn layers_without_tensors_need_no_memory() {
+    for (architecture, period) in [
+        ("llama", None),
+        ("mamba", None),
+        ("falcon-h1", None),
+        ("jamba", None),
+        ("qwen35", None),
+        ("qwen35", Some("full_attention_interval")),
+        ("gemma2", None),
+        ("gemma3", Some("attention.sliding_window_pattern")),
+        ("modern-bert", Some("attention.sliding_window_pattern")),
+        ("llama4", Some("attention.sliding_window_pattern")),
+    ] {
+        let mut file = File::of_bytes(synthetic(architecture));
+        let mut set = |key: &str, value: u32| {
+            file.metadata.insert(format!("{architecture}.{key}"), value);
+        };
+        set("block_count", MANY);
+        if let Some(key) = period {
+            set(key, 2);
+        }
+        match architecture {
+            "mamba" => set("feed_forward_length", 0),
+            "jamba" => set("attention.head_count_kv", 0),
+            _ => {}
+        }
+        let checkpoint = file.write();
+        let (spec, peak) = peak_bytes(|| ModelSpec::from_checkpoint(&checkpoint));
+        let error = spec.expect_err("most layers are missing");
+        assert!(matches!(error, ModelError::MissingTensor { .. }), "{architecture}: {error}");
+        assert!(peak < MAX_BYTES, "{architecture}: {peak} bytes");
+    }
 }

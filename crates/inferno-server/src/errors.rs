@@ -54,6 +54,9 @@ pub enum ServerError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// An API key is empty, so that requests without a key would be accepted.
+    #[error("an API key is empty; set it to a key, or pass none to accept all requests")]
+    EmptyApiKey,
     /// The endpoint of traces is no HTTP address.
     #[error(
         "{endpoint:?} is no address of an OTLP collector; use one such as http://localhost:4318"
@@ -83,8 +86,8 @@ pub enum ServerError {
         /// The cause.
         message: String,
     },
-    /// A request of the own process is not valid HTTP.
-    #[error("the request is invalid: {message}")]
+    /// A request of the own process cannot be passed on.
+    #[error("the request failed: {message}")]
     LocalRequest {
         /// The cause.
         message: String,

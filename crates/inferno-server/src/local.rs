@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
-use axum::http;
+use axum::http::{self, StatusCode};
+use axum::response::IntoResponse;
 use futures_util::StreamExt;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
@@ -14,6 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::errors::ApiError;
 use crate::operation::traces::Traces;
 use crate::router::router;
 use crate::serve::runtime;
@@ -101,8 +103,9 @@ pub struct LocalResponse {
 impl LocalServer {
     /// Starts to serve a model. The address, the limits on connections and the TLS files of `options` have no effect.
     ///
-    /// **Errors**: an invalid endpoint of traces; no threads available.
+    /// **Errors**: as [`ServerOptions::check`]; an invalid endpoint of traces; no threads available.
     pub fn start(options: ServerOptions, model: ServedModel) -> Result<Self, ServerError> {
+        options.check()?;
         let traces = options.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
         let app = Arc::new(App::new(options, traces));
         let engine = model.handle.clone();
@@ -111,9 +114,10 @@ impl LocalServer {
         Ok(Self { app, engine, router, runtime: Some(runtime()?) })
     }
 
-    /// Passes a request to its route. Never waits for the response.
+    /// Passes a request to its route. Never waits for the response. A request that is not valid HTTP, such as one with a line
+    /// break in a header, is answered with status 400.
     ///
-    /// **Errors**: [`ServerError::LocalRequest`] for an invalid method, target or header.
+    /// **Errors**: [`ServerError::LocalRequest`] if the server has stopped.
     pub fn send(&self, request: LocalRequest) -> Result<LocalResponse, ServerError> {
         let (runtime, response) = self.call(request)?;
         let (sender, parts) = mpsc::channel(NUM_WAITING_PARTS);
@@ -129,7 +133,7 @@ impl LocalServer {
     ///
     /// `on_response` gets [`ServerError::LocalResponse`] if the body ends early.
     ///
-    /// **Errors**: [`ServerError::LocalRequest`] for an invalid method, target or header.
+    /// **Errors**: as [`send`](Self::send).
     pub fn complete(
         &self,
         request: LocalRequest,
@@ -147,14 +151,22 @@ impl LocalServer {
         &self,
         request: LocalRequest,
     ) -> Result<(&Runtime, impl Future<Output = http::Response<Body>> + use<>), ServerError> {
-        let request = request.into_http()?;
+        let request = request.into_http();
         let service = TowerToHyperService::new(self.router.clone());
         let Some(runtime) = &self.runtime else {
             return Err(ServerError::LocalRequest { message: "the server has stopped".to_owned() });
         };
         Ok((runtime, async move {
-            let Ok(response) = service.call(request).await;
-            response
+            match request {
+                Ok(request) => {
+                    let Ok(response) = service.call(request).await;
+                    response
+                }
+                Err(error) => {
+                    let message = format!("the request is not valid HTTP: {error}");
+                    ApiError::new(StatusCode::BAD_REQUEST, message).into_response()
+                }
+            }
         }))
     }
 
@@ -187,16 +199,14 @@ impl Drop for LocalServer {
 }
 
 impl LocalRequest {
-    /// **Errors**: [`ServerError::LocalRequest`].
-    fn into_http(self) -> Result<http::Request<Body>, ServerError> {
+    /// **Errors**: an invalid method, target or header.
+    fn into_http(self) -> Result<http::Request<Body>, http::Error> {
         let builder = http::Request::builder().method(self.method.as_str()).uri(&self.target);
         let builder = self
             .headers
             .iter()
             .fold(builder, |builder, (name, value)| builder.header(name, value.as_slice()));
-        builder
-            .body(Body::from(self.body))
-            .map_err(|error| ServerError::LocalRequest { message: error.to_string() })
+        builder.body(Body::from(self.body))
     }
 }
 

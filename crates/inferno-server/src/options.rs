@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use inferno_engine::EngineHandle;
 
-use crate::{CacheEventOptions, ScriptedAnswers};
+use crate::{CacheEventOptions, ScriptedAnswers, ServerError};
 
 /// Options of a server, without its model.
 #[derive(Debug, Clone)]
@@ -85,6 +85,18 @@ impl Default for ServerOptions {
             limits: Limits::default(),
             drain_timeout: Duration::from_secs(30),
             tls: None,
+        }
+    }
+}
+
+impl ServerOptions {
+    /// Checks the options before a model is loaded, as starting a server with them does.
+    ///
+    /// **Errors**: [`ServerError::EmptyApiKey`].
+    pub fn check(&self) -> Result<(), ServerError> {
+        match self.api_keys.iter().any(|key| key.trim().is_empty()) {
+            true => Err(ServerError::EmptyApiKey),
+            false => Ok(()),
         }
     }
 }

@@ -157,7 +157,7 @@ async fn no_compaction() -> ApiError {
 
 async fn not_found(uri: Uri) -> ApiError {
     let path = uri.path();
-    let message = format!("path {path} not found; see /openapi.json for all paths");
+    let message = format!("path {path} not found; see /openapi.json for the documented paths");
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

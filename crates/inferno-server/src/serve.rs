@@ -54,8 +54,9 @@ pub struct Server {
 impl Server {
     /// Binds the address.
     ///
-    /// **Errors**: an address that cannot be bound, invalid TLS files.
+    /// **Errors**: as [`ServerOptions::check`]; an address that cannot be bound, invalid TLS files.
     pub fn bind(options: ServerOptions) -> Result<Self, ServerError> {
+        options.check()?;
         let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
         let bind = || {
             let listener = TcpListener::bind(options.address)?;

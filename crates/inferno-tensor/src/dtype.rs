@@ -1,7 +1,6 @@
 //! Storage formats of tensor rows.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::TensorError;
 use crate::quant::FORMATS;
@@ -159,27 +158,10 @@ impl DType {
                     | DType::Int8
             )
     }
-
-    /// The names of all formats, separated by commas.
-    pub(crate) fn names() -> String {
-        DType::ALL.map(DType::name).join(", ")
-    }
 }
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl FromStr for DType {
-    type Err = TensorError;
-
-    /// Parses a [`DType::name`], ignoring case.
-    fn from_str(name: &str) -> Result<DType, TensorError> {
-        DType::ALL
-            .into_iter()
-            .find(|dtype| dtype.name().eq_ignore_ascii_case(name))
-            .ok_or_else(|| TensorError::UnknownDType { name: name.to_owned() })
     }
 }

@@ -6,13 +6,6 @@ use crate::{DType, Shape};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// No format has this name.
-    #[error("unknown format {name:?}; expected one of: {}", DType::names())]
-    UnknownDType {
-        /// The requested name.
-        name: String,
-    },
-
     /// A row cannot be divided into whole blocks.
     #[error(
         "a row of {cols} values cannot be stored as {dtype}, which requires a multiple of \
@@ -74,7 +67,21 @@ pub enum TensorError {
         value: f32,
     },
 
-    /// The values are so large that their scale overflows (half precision for blocks).
+    /// A finite value is too large for a float format.
+    #[error(
+        "value {index} of the row is {value}, which is too large for {dtype}; use {} for this tensor",
+        if *.dtype == DType::F16 { "BF16 or F32" } else { "F32" }
+    )]
+    OutOfRange {
+        /// The requested format.
+        dtype: DType,
+        /// The index of the value in the row.
+        index: usize,
+        /// The value.
+        value: f32,
+    },
+
+    /// The values are so large that their scale overflows (half precision for most blocks).
     #[error(
         "the values of the row from index {index} require a larger scale than {dtype} can store; \
          use F32 or BF16 for this tensor"
@@ -182,27 +189,6 @@ pub enum TensorError {
         len: usize,
     },
 
-    /// A permutation does not list every axis exactly once.
-    #[error("{axes:?} is not a permutation of {rank} axes; list each axis exactly once")]
-    NotAPermutation {
-        /// The requested order.
-        axes: Vec<usize>,
-        /// Number of axes.
-        rank: usize,
-    },
-
-    /// Broadcasting would change an axis that is not of size 1.
-    #[error(
-        "shape {from:?} cannot be broadcast to {to:?}; aligned at the last axis, sizes must be \
-         equal or 1"
-    )]
-    BroadcastMismatch {
-        /// The shape of the view.
-        from: Vec<usize>,
-        /// The requested shape.
-        to: Vec<usize>,
-    },
-
     /// Reshaping would change the number of elements.
     #[error(
         "shape {from:?} with {} elements cannot be reshaped to {to:?} with {}",
@@ -217,10 +203,7 @@ pub enum TensorError {
     },
 
     /// No strides over the existing elements give the new shape.
-    #[error(
-        "the strided view of shape {from:?} cannot be reshaped to {to:?} without a copy; call \
-         to_tensor first"
-    )]
+    #[error("the strided view of shape {from:?} cannot be reshaped to {to:?} without a copy")]
     ReshapeNeedsCopy {
         /// The shape of the view.
         from: Vec<usize>,

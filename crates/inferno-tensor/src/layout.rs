@@ -122,55 +122,13 @@ impl StridedLayout {
         Ok(StridedLayout { shape, strides: single.strides.removed(axis), ..single })
     }
 
-    pub(crate) fn permute(&self, axes: &[usize]) -> Result<StridedLayout, TensorError> {
-        let rank = self.shape.rank();
-        let names_each_axis = axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis));
-        if !names_each_axis {
-            return Err(TensorError::NotAPermutation { axes: axes.to_vec(), rank });
-        }
-        let mut dims = Axes::new(self.dims())?;
-        let mut strides = self.strides;
-        for (to, &from) in axes.iter().enumerate() {
-            dims.as_mut_slice()[to] = self.dims()[from];
-            strides.as_mut_slice()[to] = self.strides.as_slice()[from];
-        }
-        Ok(StridedLayout { shape: Shape::new(dims.as_slice())?, strides, ..*self })
-    }
-
     pub(crate) fn transpose(&self, a: usize, b: usize) -> Result<StridedLayout, TensorError> {
         self.size(a)?;
         self.size(b)?;
-        let mut axes = self.strides;
-        for (axis, number) in axes.as_mut_slice().iter_mut().enumerate() {
-            *number = axis;
-        }
-        axes.as_mut_slice().swap(a, b);
-        self.permute(axes.as_slice())
-    }
-
-    /// Aligns the shapes at their last axes; missing axes and axes of size 1 are repeated.
-    pub(crate) fn broadcast_to(&self, shape: Shape) -> Result<StridedLayout, TensorError> {
-        let mismatch = || TensorError::BroadcastMismatch {
-            from: self.dims().to_vec(),
-            to: shape.dims().to_vec(),
-        };
-        let Some(num_new) = shape.rank().checked_sub(self.shape.rank()) else {
-            return Err(mismatch());
-        };
-        let mut strides = Axes::new(shape.dims())?;
-        for (axis, stride) in strides.as_mut_slice().iter_mut().enumerate() {
-            let wanted = *stride;
-            *stride = match axis.checked_sub(num_new) {
-                None => 0,
-                Some(old) if self.dims()[old] == wanted => self.strides.as_slice()[old],
-                Some(old) if self.dims()[old] == 1 => 0,
-                Some(_) => return Err(mismatch()),
-            };
-        }
-        if shape.num_elements() == 0 {
-            return Ok(StridedLayout::row_major(shape));
-        }
-        Ok(StridedLayout { shape, strides, offset: self.offset })
+        let (mut dims, mut strides) = (Axes::new(self.dims())?, self.strides);
+        dims.as_mut_slice().swap(a, b);
+        strides.as_mut_slice().swap(a, b);
+        Ok(StridedLayout { shape: Shape::new(dims.as_slice())?, strides, ..*self })
     }
 
     /// Preserves the row-major order of the elements; fails if that needs a copy.

@@ -12,8 +12,8 @@
 
 mod bits;
 mod block;
-mod codebook;
-mod codebooks;
+mod codebook_block;
+mod codebook_elements;
 mod floats;
 mod int8;
 mod iq1_m;
@@ -30,6 +30,7 @@ mod k_scales;
 mod mxfp4;
 mod nearest;
 mod nvfp4;
+mod packed_codebooks;
 mod q1_0;
 mod q2_k;
 mod q3_k;
@@ -48,7 +49,7 @@ mod tq1_0;
 mod tq2_0;
 
 pub use block::{AffineFactors, BlockFormat, EncodeBlock, SuperBlock, SymmetricFactors, blocks};
-pub use codebook::CodebookBlock;
+pub use codebook_block::CodebookBlock;
 pub use int8::Int8Row;
 pub use iq1_m::Iq1MBlock;
 pub use iq1_s::Iq1SBlock;
@@ -101,9 +102,9 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 
 /// Encodes one row of single-precision values.
 ///
-/// For the floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1, the result is bit-identical to that of the
-/// format's reference implementation; the K and IQ formats search for the scales with the least
-/// weighted squared error.
+/// For the floats and Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, MXFP4, TQ1_0 and TQ2_0, the result is bit-identical to that of the format's
+/// reference implementation; the K and IQ formats search for the scales with the least weighted squared error. Weights in
+/// NVFP4 are divided by a [scale of their matrix](Nvfp4Block::matrix_scale) first.
 ///
 /// **Shapes**: `out` is [`DType::row_bytes`]`(row.len())` long.
 ///
@@ -111,7 +112,7 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 /// [`TensorError::NeedsImportance`] for [some formats](DType::needs_importance); for the quantized
 /// formats [`TensorError::NonFinite`] for NaN and infinity and [`TensorError::ScaleOverflow`] for
 /// values that are too large. The content of `out` is then unspecified. The float formats store NaN
-/// and infinity, and F16 rounds values that are too large to infinity.
+/// and infinity, and F16 and BF16 round values that are too large to infinity; [`check_range`] finds them.
 pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_values(dtype, row, out)?;
     (FORMATS[dtype as usize].encode)(row, Search::Thorough, out)
@@ -147,6 +148,24 @@ pub fn encode_row_weighted(
 pub fn encode_row_fast(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_values(dtype, row, out)?;
     (FORMATS[dtype as usize].encode)(row, Search::Fast, out)
+}
+
+/// Checks that no finite value becomes infinite in a float format.
+///
+/// Weights are checked before they are encoded. Activations need not be: infinity is what they would overflow to.
+///
+/// **Errors**: [`TensorError::OutOfRange`]. The quantized formats report values that are too large when they are encoded.
+pub fn check_range(dtype: DType, row: &[f32]) -> Result<(), TensorError> {
+    let limit = match dtype {
+        DType::F16 => floats::F16_OVERFLOW,
+        DType::BF16 => floats::BF16_OVERFLOW,
+        _ => return Ok(()),
+    };
+    let overflows = |value: &f32| value.is_finite() && value.abs() >= limit;
+    match row.iter().position(overflows) {
+        Some(index) => Err(TensorError::OutOfRange { dtype, index, value: row[index] }),
+        None => Ok(()),
+    }
 }
 
 /// Checks what can be encoded.

@@ -6,11 +6,9 @@ use std::ops::{Index, Range};
 use crate::layout::StridedLayout;
 use crate::{MAX_RANK, Shape, TensorError};
 
-/// A borrowed tensor of up to [`MAX_RANK`](crate::MAX_RANK) axes, row-major unless transposed or
-/// broadcast.
+/// A borrowed tensor of up to [`MAX_RANK`](crate::MAX_RANK) axes, row-major unless transposed.
 ///
-/// Every operation except [`TensorView::to_tensor`] returns another view of the same elements,
-/// without allocating or copying.
+/// Every operation returns another view of the same elements, without allocating or copying.
 ///
 /// `view[[i, j, ...]]` is the slice of all elements under an index of the leading axes. It
 /// **panics** if the index is out of range or the elements are not contiguous.
@@ -118,25 +116,11 @@ impl<'a, T> TensorView<'a, T> {
         Ok(self.with(self.layout.reshape(Shape::new(dims)?)?))
     }
 
-    /// Reorders the axes: axis `i` of the result is axis `axes[i]` of this view.
-    ///
-    /// **Errors**: [`TensorError::NotAPermutation`] unless every axis is listed once.
-    pub fn permute(&self, axes: &[usize]) -> Result<Self, TensorError> {
-        Ok(self.with(self.layout.permute(axes)?))
-    }
-
     /// Swaps two axes.
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`].
     pub fn transpose(&self, a: usize, b: usize) -> Result<Self, TensorError> {
         Ok(self.with(self.layout.transpose(a, b)?))
-    }
-
-    /// Repeats axes of size 1, and adds leading axes, to match a shape.
-    ///
-    /// **Errors**: [`TensorError::BroadcastMismatch`] if the size of another axis differs.
-    pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        Ok(self.with(self.layout.broadcast_to(Shape::new(dims)?)?))
     }
 
     /// Whether the elements are adjacent and in row-major order.

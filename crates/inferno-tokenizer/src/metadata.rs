@@ -3,6 +3,8 @@
 //! **Source**: the GGUF specification, section "Tokenizer"; the defaults of absent keys are
 //! llama.cpp's.
 
+use std::collections::BTreeSet;
+
 use inferno_gguf::{Metadata, MetadataArray, StringArray};
 
 use crate::model::{
@@ -187,23 +189,43 @@ fn load_special_tokens(
         }
         Ok::<_, TokenizerError>(default.filter(|&id| (id as usize) < vocab_size))
     };
+    // Some files number an unused role like the token after the last.
+    let if_known = |names: &[&str], default: Option<u32>| match named(names, default) {
+        Err(TokenizerError::IdOutOfRange { .. }) => Ok(None),
+        found => found,
+    };
     Ok(SpecialTokens {
         bos: named(&["bos", "cls"], defaults.bos)?,
         eos: named(&["eos"], defaults.eos)?,
         end_of_turn: named(&["eot"], None)?,
         end_of_message: named(&["eom"], None)?,
         unknown: named(&["unknown"], defaults.unknown)?,
-        separator: named(&["seperator", "separator"], defaults.separator)?,
-        padding: named(&["padding"], defaults.padding)?,
-        mask: named(&["mask"], defaults.mask)?,
-        fim_prefix: named(&["fim_pre", "prefix"], None)?,
-        fim_suffix: named(&["fim_suf", "suffix"], None)?,
-        fim_middle: named(&["fim_mid", "middle"], None)?,
-        fim_padding: named(&["fim_pad"], None)?,
-        fim_repository: named(&["fim_rep"], None)?,
-        fim_separator: named(&["fim_sep"], None)?,
+        separator: if_known(&["seperator", "separator"], defaults.separator)?,
+        padding: if_known(&["padding"], defaults.padding)?,
+        mask: if_known(&["mask"], defaults.mask)?,
+        fim_prefix: if_known(&["fim_pre", "prefix"], None)?,
+        fim_suffix: if_known(&["fim_suf", "suffix"], None)?,
+        fim_middle: if_known(&["fim_mid", "middle"], None)?,
+        fim_padding: if_known(&["fim_pad"], None)?,
+        fim_repository: if_known(&["fim_rep"], None)?,
+        fim_separator: if_known(&["fim_sep"], None)?,
+        suppressed: load_suppressed(metadata, vocab_size)?,
         ..SpecialTokens::default()
     })
+}
+
+/// Reads which tokens must not be generated, as llama.cpp writes them.
+fn load_suppressed(
+    metadata: &Metadata,
+    vocab_size: usize,
+) -> Result<BTreeSet<u32>, TokenizerError> {
+    let key = "tokenizer.ggml.suppress_tokens";
+    let ids = metadata.optional::<Vec<i64>>(key)?.unwrap_or_default();
+    let checked = ids.into_iter().map(|id| match u32::try_from(id) {
+        Ok(known) if (known as usize) < vocab_size => Ok(known),
+        _ => Err(TokenizerError::IdOutOfRange { key: key.to_owned(), id, vocab_size }),
+    });
+    checked.collect()
 }
 
 /// Reads the id of a special token. Some writers use -1, signed or unsigned, for "none".

@@ -40,6 +40,8 @@ pub struct SpecialTokens {
     pub fim_separator: Option<u32>,
     /// Every token that ends generation, in ascending order.
     pub end_of_generation: BTreeSet<u32>,
+    /// Tokens that must not be generated, such as placeholders of images.
+    pub suppressed: BTreeSet<u32>,
 }
 
 /// Tokens whose type in the file is wrong, by the correct type.
@@ -47,8 +49,9 @@ pub struct SpecialTokens {
 pub(crate) struct KindCorrections {
     /// Control tokens.
     pub control: Vec<u32>,
-    /// User-defined text.
-    pub text: Vec<u32>,
+    /// Delimiters of the parts of an answer, which its reader needs: control tokens that are visible, or text that is
+    /// always one token.
+    pub delimiters: Vec<u32>,
     /// Normal tokens.
     pub normal: Vec<u32>,
 }
@@ -125,8 +128,8 @@ const END_OF_GENERATION: &[&str] = &[
     "<｜end▁of▁sentence｜>",
     "[e~[",
 ];
-/// Delimiters of the Harmony format, which readers of an answer need.
-const ALWAYS_TEXT: &[&str] = &["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
+/// Delimiters of the Harmony format.
+const HARMONY_DELIMITERS: &[&str] = &["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
 impl SpecialTokens {
     /// Completes roles that the file does not set from the tokens' texts, and derives
@@ -166,20 +169,26 @@ impl SpecialTokens {
         ];
         self.end_of_generation.extend(by_role.into_iter().flatten());
 
-        corrections.text.extend(ALWAYS_TEXT.iter().filter_map(|&name| ids.get(name).copied()));
+        let delimiters = HARMONY_DELIMITERS.iter().filter_map(|&name| ids.get(name).copied());
+        corrections.delimiters.extend(delimiters);
         let ends = |name: &str| ids.get(name).filter(|id| self.end_of_generation.contains(id));
         let calls = ends("<|call|>").or(ends("<|calls|>")).is_some();
         // If replies end with a call or a return, <|end|> only ends one of their messages.
         let end_of_part = ends("<|end|>")
             .filter(|_| calls && (ends("<|return|>").is_some() || ends("<|flush|>").is_some()))
             .copied();
-        // In Gemma 4 and PLaMo, </s> is the HTML tag.
-        let html_tag = ends("</s>")
-            .filter(|_| ends("<|tool_response>").or(ends("<|plamo:eos|>")).is_some())
-            .copied();
+        // In Gemma 4 and PLaMo, </s> is the HTML tag; and in all vocabularies with others of these tags.
+        let html_tag = ends("</s>").copied().filter(|&id| self.eos != Some(id));
+        let is_text = html_tag.filter(|_| ids.contains_key("</h1>"));
+        let html_tag =
+            html_tag.filter(|_| ends("<|tool_response>").or(ends("<|plamo:eos|>")).is_some());
         if let Some(id) = end_of_part {
             self.end_of_generation.remove(&id);
-            corrections.text.push(id);
+            corrections.delimiters.push(id);
+        }
+        if let Some(id) = is_text {
+            self.end_of_generation.remove(&id);
+            corrections.control.retain(|&control| control != id);
         }
         if let Some(id) = html_tag {
             self.end_of_generation.remove(&id);

@@ -3,7 +3,7 @@
 //! Invariant: ids are `0..len()`, texts are unique, and all special ids are in range.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 use inferno_gguf::StringArray;
@@ -73,6 +73,8 @@ pub(crate) struct Vocabulary {
     scores: Vec<f32>,
     ids: HashMap<String, u32, RandomState>,
     spelling: Spelling,
+    /// Control tokens that are not omitted from decoded text.
+    visible: BTreeSet<u32>,
     pub special: SpecialTokens,
 }
 
@@ -116,7 +118,8 @@ impl Vocabulary {
                 });
             }
         }
-        let mut vocabulary = Self { texts, kinds, scores, ids, spelling, special };
+        let visible = ANSWER_TAGS.iter().filter_map(|&tag| ids.get(tag).copied()).collect();
+        let mut vocabulary = Self { texts, kinds, scores, ids, spelling, visible, special };
         vocabulary.complete_special_tokens();
         Ok(vocabulary)
     }
@@ -128,8 +131,11 @@ impl Vocabulary {
         for id in found.control {
             self.kinds[id as usize] = TokenType::Control;
         }
-        for id in found.text {
-            self.kinds[id as usize] = TokenType::UserDefined;
+        for id in found.delimiters {
+            match self.is_special(id) {
+                true => _ = self.visible.insert(id),
+                false => self.kinds[id as usize] = TokenType::UserDefined,
+            }
         }
         for id in found.normal {
             self.kinds[id as usize] = TokenType::Normal;
@@ -177,7 +183,7 @@ impl Vocabulary {
 
     /// Whether the token is omitted from text that is decoded without special tokens.
     pub fn is_hidden(&self, id: u32) -> bool {
-        self.is_special(id) && !ANSWER_TAGS.contains(&self.text(id))
+        self.is_special(id) && !self.visible.contains(&id)
     }
 
     /// The bytes that the token decodes to; `None` if the id is out of range.

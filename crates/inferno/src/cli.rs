@@ -39,12 +39,16 @@ Examples:
 Configuration:
 Every option can also be set in the environment (--max-tokens as \
 INFERNO_MAX_TOKENS) or in inferno.toml, which is read from the current directory \
-or from the user's configuration directory. Command-line options override the \
-environment, and the environment overrides the file.
+or from the user's configuration directory; --config or INFERNO_CONFIG names \
+another file. Command-line options override the environment, and the environment \
+overrides the file.
 
   threads = 4             # applies to every command that has --threads
   [generate]
-  temperature = 0.7       # applies to one command")]
+  temperature = 0.7       # applies to one command
+
+Exceptions: --context of perplexity and imatrix, and --output of imatrix, are not \
+set in the environment, and options of bench serve are not set in the file.")]
 struct Inferno {
     /// Read configuration from this file instead of the default inferno.toml
     #[arg(long, global = true, value_name = "FILE")]
@@ -160,5 +164,28 @@ fn finish(result: Result<(), Failure>) -> u8 {
     match result {
         Ok(()) => EXIT_SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::Inferno;
+
+    /// Asserts that the help of a command and of its subcommands has their examples as they are written.
+    fn assert_examples_are_whole(command: &Command) {
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = command.clone().term_width(80).render_help().to_string();
+        for line in examples.lines().filter(|line| line.starts_with("  ")) {
+            let is_whole = help.lines().any(|shown| shown == line);
+            assert!(is_whole, "{}: {line} is wrapped", command.get_name());
+        }
+        command.get_subcommands().for_each(assert_examples_are_whole);
+    }
+
+    #[test]
+    fn examples_are_not_wrapped() {
+        assert_examples_are_whole(&Inferno::command());
     }
 }

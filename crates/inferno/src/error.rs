@@ -91,14 +91,14 @@ pub enum Error {
     },
     /// There is no GPU to prefer.
     #[error(
-        "no discrete or Apple GPU was found; choose another one with --device (see inferno devices), or use --backend parallel to \
-         run on the processor"
+        "no discrete or Apple GPU was found; select another GPU by its index or name (`inferno devices` lists them), or run on the \
+         processor"
     )]
     NoGpu,
     /// The layers that were chosen for a GPU do not fit in its memory.
     #[error(
-        "the layers on the GPU need {}, but its memory has {}; reduce --gpu-layers or the context, or use --cpu-experts for a \
-         mixture of experts",
+        "the layers on the GPU need {}, but its memory has {}; run fewer layers on the GPU, reduce the context, or run the experts \
+         of a mixture of experts on the processor (--cpu-experts)",
         BinaryBytes(*needed_bytes),
         BinaryBytes(*memory_bytes)
     )]
@@ -109,7 +109,7 @@ pub enum Error {
         memory_bytes: u64,
     },
     /// This build does not include the backend.
-    #[error("this build has no {backend} backend; use --backend parallel to run on the CPU")]
+    #[error("this build has no {backend} backend; run on the processor")]
     BackendNotBuilt {
         /// The name of the backend.
         backend: &'static str,
@@ -124,7 +124,7 @@ pub enum Error {
     },
     /// The model file has no prediction head.
     #[error(
-        "the model file has no prediction head (nextn_predict_layers is missing or 0); draft with --draft-model or --speculate"
+        "the model file has no prediction head (nextn_predict_layers is missing or 0); use a draft model, or draft from earlier text"
     )]
     NoPredictionHead,
     /// A draft model was set for a model whose stages run in other processes.
@@ -132,7 +132,7 @@ pub enum Error {
     DraftForStages,
     /// The backend does not support an option.
     #[error(
-        "the {backend} backend does not support {option}; remove it, or use --backend parallel"
+        "the {backend} backend does not support {option}; remove it, or use another backend or device"
     )]
     BackendOption {
         /// The option.
@@ -152,7 +152,7 @@ pub enum Error {
         problem: ImatrixError,
     },
     /// Threads could not be started.
-    #[error("failed to start threads: {source}; reduce --threads")]
+    #[error("failed to start threads: {source}; use fewer threads")]
     Threads {
         /// The cause.
         source: io::Error,

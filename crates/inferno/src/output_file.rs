@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use inferno_gguf::Gguf;
-use tempfile::NamedTempFile;
 
 use crate::Error;
 
 pub use error::OutputError;
+pub(crate) use inferno_gguf::temporary_next_to;
 
 /// Checks that the output is not one of the files of `checkpoint`, under any name.
 ///
@@ -99,16 +99,6 @@ pub(crate) fn ensure_creatable(output: &Path) -> Result<(), Error> {
     // The message of the error contains the name of the temporary file, its kind does not.
     let created = tempfile::tempfile_in(folder);
     created.map(drop).map_err(|error| Error::io(output, io::Error::from(error.kind())))
-}
-
-/// Creates a file in the folder of `output`, to be renamed to it when it is complete. It has the permissions of ordinary files.
-pub(crate) fn temporary_next_to(output: &Path) -> io::Result<NamedTempFile> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    // Limited by the user's mask. Temporary files are private by default.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
 /// Returns the file to write for `output`, with symbolic links resolved.

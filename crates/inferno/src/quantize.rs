@@ -21,7 +21,7 @@ use inferno_tensor::DType;
 use crate::imatrix::is_importance_matrix;
 use crate::output_file::{ensure_creatable, ensure_not_input, ensure_not_read, replaceable};
 use crate::{Error, ImportanceMatrix};
-use conversion::{Conversion, ggml_type, replaces_scales};
+use conversion::{Conversion, ggml_type, has_scales, replaces_scales};
 pub use error::QuantizeError;
 use format_selection::FormatSelection;
 pub(crate) use format_selection::is_quantizable;
@@ -62,9 +62,9 @@ pub enum QuantizedWeights {
 /// The progress of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuantizeProgress {
-    /// Bytes of the input converted so far.
+    /// Bytes of the input read so far.
     pub done_bytes: u64,
-    /// Bytes of all tensors of the input.
+    /// Bytes of all tensors of the input; twice those that become NVFP4, whose scales depend on all weights of a matrix.
     pub total_bytes: u64,
 }
 
@@ -114,36 +114,60 @@ pub fn quantize(
         tensor.declare(&mut writer)?;
     }
     let mut payloads = writer.create(output)?;
-    let total_bytes = plan.iter().map(|tensor| tensor.info.num_bytes() as u64).sum();
-    let mut done_bytes = 0;
+    let total_bytes = plan.iter().map(|tensor| tensor.num_reads() * tensor.info.num_bytes() as u64);
+    let mut progress = QuantizeProgress { done_bytes: 0, total_bytes: total_bytes.sum() };
+    let mut on_read = |bytes: usize| {
+        progress.done_bytes += bytes as u64;
+        match on_progress(progress) {
+            ControlFlow::Break(()) => Err(Error::Cancelled),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    };
     for tensor in &plan {
         let info = tensor.info;
-        let conversion = Conversion::new(gguf, info, tensor.formats, options.importance)?;
-        let mut scales = Vec::new();
-        let starts = (0..info.num_bytes()).step_by(conversion.chunk_bytes());
-        for (index, start) in starts.enumerate() {
-            let part = start..info.num_bytes().min(start + conversion.chunk_bytes());
-            // Payloads that are computed use these threads, too.
-            let rows = pool.install(|| gguf.part(info, part.clone()));
-            match pool.install(|| conversion.convert(index, &rows))? {
+        let mut conversion = Conversion::new(gguf, info, tensor.formats, options.importance)?;
+        if conversion.has_matrix_scales() {
+            let chunk_bytes = conversion.chunk_bytes();
+            for_each_chunk(gguf, info, chunk_bytes, &pool, |index, rows| {
+                pool.install(|| conversion.measure(index, rows))?;
+                on_read(rows.len())
+            })?;
+        }
+        let mut scales = conversion.matrix_scales();
+        for_each_chunk(gguf, info, conversion.chunk_bytes(), &pool, |index, rows| {
+            match pool.install(|| conversion.convert(index, rows))? {
                 Some(converted) => {
                     payloads.append(info.name(), &converted.payload)?;
                     scales.extend(converted.scales);
                 }
-                None => payloads.append(info.name(), &rows)?,
+                None => payloads.append(info.name(), rows)?,
             }
-            done_bytes += rows.len() as u64;
-            gguf.release_part(info, part);
-            if on_progress(QuantizeProgress { done_bytes, total_bytes }).is_break() {
-                return Err(Error::Cancelled);
-            }
-        }
-        if tensor.adds_scales() {
+            on_read(rows.len())
+        })?;
+        if tensor.scale_dims().is_some() {
             payloads.append(&TensorScales::name_for(info.name()), &scales)?;
         }
     }
     payloads.finish()?;
     Ok(plan.into_iter().map(|tensor| tensor.result).collect())
+}
+
+/// Reads a tensor in chunks, calls `body` with the index and bytes of each, and releases its memory.
+fn for_each_chunk(
+    gguf: &Gguf,
+    info: &TensorInfo,
+    chunk_bytes: usize,
+    pool: &rayon::ThreadPool,
+    mut body: impl FnMut(usize, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for (index, start) in (0..info.num_bytes()).step_by(chunk_bytes).enumerate() {
+        let part = start..info.num_bytes().min(start + chunk_bytes);
+        // Payloads that are computed use these threads, too.
+        let rows = pool.install(|| gguf.part(info, part.clone()));
+        body(index, &rows)?;
+        gguf.release_part(info, part);
+    }
+    Ok(())
 }
 
 /// What becomes of one tensor of the input.
@@ -159,17 +183,28 @@ impl PlannedTensor<'_> {
     fn declare(&self, writer: &mut GgufWriter) -> Result<(), GgufError> {
         let (name, dims) = (self.info.name(), self.info.dims());
         writer.add_tensor(name, dims, self.result.to)?;
-        if self.adds_scales() {
-            // One per row: without the first dimension, which is that of columns.
-            let dims = dims.get(1..).filter(|dims| !dims.is_empty()).unwrap_or(&[1]);
-            writer.add_tensor(&TensorScales::name_for(name), dims, GgmlType::F32)?;
+        if let Some(dims) = self.scale_dims() {
+            writer.add_tensor(&TensorScales::name_for(name), &dims, GgmlType::F32)?;
         }
         Ok(())
     }
 
-    /// Whether the output has a new tensor with the scales of this one.
-    fn adds_scales(&self) -> bool {
-        self.formats.is_some_and(|(_, to)| to == DType::Int8)
+    /// The dimensions of the new tensor with the scales of this one, if the output has one: one scale per row of INT8, and
+    /// one per matrix of NVFP4, as llama.cpp reads them.
+    fn scale_dims(&self) -> Option<Vec<usize>> {
+        let (_, to) = self.formats.filter(|(_, to)| has_scales(*to))?;
+        // The first dimension is that of columns, the second that of rows.
+        let num_shared = if to == DType::Int8 { 1 } else { 2 };
+        let dims = self.info.dims().get(num_shared..).unwrap_or(&[]);
+        Some(if dims.is_empty() { vec![1] } else { dims.to_vec() })
+    }
+
+    /// How often the weights are read.
+    fn num_reads(&self) -> u64 {
+        match self.formats {
+            Some((_, DType::Nvfp4)) => 2,
+            _ => 1,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::hub::OnDownload;
 use crate::hub::catalog::{self, similar};
-use crate::{Error, Hub, HubError, HubReference};
+use crate::{Error, Hub, HubError, HubReference, checkpoint};
 
 /// A model file on disk or a model on the Hugging Face Hub.
 ///
@@ -26,7 +26,8 @@ use crate::{Error, Hub, HubError, HubReference};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A GGUF file, any shard of a split model, or a folder with a Hugging Face checkpoint.
+    /// A GGUF file, any shard of a split model, or a folder with a Hugging Face checkpoint; or a part of a checkpoint, which
+    /// stands for its folder.
     File(PathBuf),
     /// A model on the Hugging Face Hub.
     Hub(HubReference),
@@ -68,7 +69,8 @@ impl FromStr for ModelSource {
     type Err = Error;
 
     /// Parses `hf:OWNER/REPO[:QUANT]`, the web address of a repository or of a file in it, a short name such as
-    /// `qwen3:0.6b` or a path. A file takes precedence over an address and a short name.
+    /// `qwen3:0.6b` or a path. A file takes precedence over an address and a short name. The path of a safetensors file or the
+    /// `config.json` of a checkpoint becomes that of the folder.
     ///
     /// **Errors**: [`HubError::InvalidReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -77,7 +79,8 @@ impl FromStr for ModelSource {
         }
         let path = PathBuf::from(text);
         if path.exists() {
-            return Ok(Self::File(path));
+            let folder = checkpoint::folder_of_part(&path).map(Path::to_owned);
+            return Ok(Self::File(folder.unwrap_or(path)));
         }
         let found = HubReference::from_web_address(text).or_else(|| catalog::find(text));
         Ok(found.map_or(Self::File(path), Self::Hub))

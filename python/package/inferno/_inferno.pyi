@@ -1,8 +1,9 @@
 """The extension module; use the classes of the package instead."""
 
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
 from typing import Any, final
+
+from .options import AnyPath
 
 __all__ = [
     "CacheEvent",
@@ -20,6 +21,8 @@ __all__ = [
     "Usage",
     "ValueStream",
     "__version__",
+    "check_server",
+    "check_stage_options",
     "devices",
     "divide",
     "main",
@@ -30,7 +33,13 @@ def main(arguments: Sequence[str]) -> int: ...
 def devices() -> list[dict[str, Any]]:
     """Lists the GPUs of this machine: `index`, `name`, `api`, `kind`, `driver` and `memory_bytes` of each."""
 
-def divide(source: str | None, num_stages: int) -> list[tuple[int, int]]: ...
+def divide(source: AnyPath | None, num_stages: int) -> list[tuple[int, int]]: ...
+def check_server(**options: Any) -> None:
+    """Checks the options of `LoadedModel.server`."""
+
+def check_stage_options(num_lanes: int, **options: Any) -> None:
+    """Checks the options of `LoadedModel.load_from_stages`."""
+
 @final
 class TokenLogprob:
     """The log-probability of a token, and the most probable tokens at its position."""
@@ -184,14 +193,14 @@ class Session:
     def submit(self, prompt: str | Sequence[int], options: Mapping[str, Any]) -> ChunkStream: ...
     def extend(self, prompt: str | Sequence[int]) -> None: ...
     def truncate(self, num_tokens: int) -> None: ...
-    def save(self, path: str | PathLike[str]) -> None: ...
-    def load(self, path: str | PathLike[str]) -> None: ...
+    def save(self, path: AnyPath) -> None: ...
+    def load(self, path: AnyPath) -> None: ...
 
 @final
 class Stage:
     @staticmethod
     def start(
-        source: str | None, first: int, end: int, address: str, key: str, **options: Any
+        source: AnyPath | None, first: int, end: int, address: str, key: str, **options: Any
     ) -> Stage: ...
     @property
     def address(self) -> str | None: ...
@@ -211,11 +220,13 @@ class StageAddresses:
 @final
 class LoadedModel:
     @staticmethod
-    def load(source: str | None, **options: Any) -> LoadedModel: ...
+    def load(source: AnyPath | None, **options: Any) -> LoadedModel: ...
     @staticmethod
     def load_from_stages(
-        source: str | None, stages: StageAddresses, num_lanes: int, **options: Any
+        source: AnyPath | None, stages: StageAddresses, num_lanes: int, **options: Any
     ) -> LoadedModel: ...
+    @property
+    def notes(self) -> list[str]: ...
     @property
     def name(self) -> str: ...
     @property

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 from urllib.parse import quote
 
+from . import _inferno
 from .model import Model
 from .streams import read_async
+
+if TYPE_CHECKING:
+    from .options import AnyPath
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -70,48 +73,60 @@ class AsgiApp:
 
 
 def asgi_app(
-    model: Model | str | os.PathLike[str] | None = None,
+    model: Model | AnyPath | None = None,
     *,
     api_keys: Sequence[str] = (),
     allowed_hosts: Sequence[str] = ("*",),
     allowed_origins: Sequence[str] = (),
     strict_fields: bool = False,
     allow_priority: bool = False,
+    max_body_bytes: int | None = None,
 ) -> AsgiApp:
     """Returns an ASGI application with the routes of `inferno serve`, such as `/v1/chat/completions` and `/metrics`.
 
-    `model` is a `Model`, or what one is created from. Any ASGI server can run it, and any framework can mount it. A client that disconnects cancels its request.
+    `model` is a `Model`, or what one is created from. Any ASGI server can run it, and any framework can mount it. A client
+    that disconnects cancels its request. Warnings and errors are logged by Python's logger `inferno`.
     `allowed_hosts` are the accepted values of the `Host` header, `allowed_origins` the web origins that may call from a
     browser, in addition to those on this machine. With `allow_priority`, requests are scheduled by their field `priority`,
-    which is ignored otherwise.
+    which is ignored otherwise. A request with a body of more than `max_body_bytes` (default: 16 MiB) is rejected.
 
     >>> import inferno
     >>> app = inferno.asgi_app(inferno.Model(), api_keys=["secret"])  # uvicorn module:app
     """
-    if not isinstance(model, Model):
-        model = Model(model)
-    server = model._model.server(
-        api_keys=strings("api_keys", api_keys),
-        allowed_hosts=strings("allowed_hosts", allowed_hosts),
-        allowed_origins=strings("allowed_origins", allowed_origins),
+    options = server_options(
+        api_keys=api_keys,
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
         strict_fields=strict_fields,
         allow_priority=allow_priority,
+        max_body_bytes=max_body_bytes,
     )
+    if not isinstance(model, Model):
+        model = Model(model, warm_up=True)
+    server = model._model.server(**options)
     return AsgiApp(lambda *request: read_async(server.request(*request)), server.max_body_bytes)
 
 
-def strings(name: str, values: Sequence[str]) -> list[str]:
-    """Returns the strings of an option. One string is an error: its letters would be strings, too."""
-    if isinstance(values, str):
-        raise TypeError(f"{name} must be a list of strings, not one string")
-    return list(values)
+def server_options(**options: Any) -> dict[str, Any]:
+    """Checks the options of a server before its model is loaded, and returns them."""
+    for name in ("api_keys", "allowed_hosts", "allowed_origins"):
+        # The letters of one string would be strings, too.
+        if isinstance(options[name], str):
+            raise TypeError(f"{name} must be a list of strings, not one string")
+        options[name] = list(options[name])
+    _inferno.check_server(**options)
+    return options
 
 
 def _target(scope: Scope) -> str:
     """Returns the path below the application and the query."""
-    path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
+    path: str = scope["path"]
+    below = path.removeprefix(scope.get("root_path", "").rstrip("/"))
+    # "/v" contains "/v/models", but not "/v1/models".
+    if not below or below.startswith("/"):
+        path = below or "/"
     query = scope.get("query_string", b"").decode("latin-1")
-    return quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+    return quote(path, safe="/:@!$&'()*+,;=~", errors="surrogateescape") + (f"?{query}" if query else "")
 
 
 async def _send_response(response: AsyncIterator[ResponsePart], send: Send) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Union
 
 from ._inferno import Response, Usage
 from .errors import EngineStoppedError, api_error
+from .json_text import to_json
 from .streams import read, read_async
 
 Messages = Union[str, Sequence[Mapping[str, Any]]]
@@ -72,6 +73,8 @@ class ChatChunk:
     finish_reason: str | None
     usage: Usage | None
     """The number of tokens; at the end."""
+    response: dict[str, Any] = field(repr=False)
+    """The whole chunk in OpenAI's format, with log-probabilities if they were requested."""
 
 
 def request_body(
@@ -92,6 +95,8 @@ def request_body(
     if tools is not None:
         body["tools"] = list(tools)
     if json_schema is not None:
+        if "response_format" in options:
+            raise TypeError("pass json_schema or response_format, not both")
         body["response_format"] = {
             "type": "json_schema",
             "json_schema": {"name": "answer", "schema": json_schema},
@@ -99,7 +104,7 @@ def request_body(
     if stream:
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
-    return json.dumps(body).encode()
+    return to_json(body).encode()
 
 
 def headers(body: bytes) -> list[tuple[str, bytes]]:
@@ -151,12 +156,25 @@ async def read_chunks_async(response: Response) -> AsyncIterator[ChatChunk]:
 def _body(parts: list[Any]) -> dict[str, Any]:
     """Puts a response together, and raises the error that it reports."""
     if not parts:
-        raise EngineStoppedError("the server stopped before it answered")
+        raise _cut_off()
     (status, _), *rest = parts
-    body: dict[str, Any] = json.loads(b"".join(rest))
+    body = _parsed(b"".join(rest))
     if status >= 400:
         raise api_error(status, body["error"])
     return body
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    """Parses a body. The server's are JSON, unless they are cut off."""
+    try:
+        parsed: dict[str, Any] = json.loads(body)
+    except ValueError:
+        raise _cut_off() from None
+    return parsed
+
+
+def _cut_off() -> EngineStoppedError:
+    return EngineStoppedError("the server stopped before its answer was complete", "EngineStopped")
 
 
 def _completion(response: dict[str, Any]) -> ChatCompletion:
@@ -188,7 +206,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     return Usage(usage["prompt_tokens"], cached, usage["completion_tokens"])
 
 
-def _chunk(event: Mapping[str, Any]) -> ChatChunk:
+def _chunk(event: dict[str, Any]) -> ChatChunk:
     choice = event["choices"][0] if event["choices"] else {}
     delta = choice.get("delta") or {}
     calls = [
@@ -206,6 +224,7 @@ def _chunk(event: Mapping[str, Any]) -> ChatChunk:
         tool_calls=calls,
         finish_reason=choice.get("finish_reason"),
         usage=_usage(event["usage"]) if event.get("usage") else None,
+        response=event,
     )
 
 
@@ -215,6 +234,7 @@ class _Events:
     def __init__(self) -> None:
         self._status = 0
         self._received = b""
+        self._is_complete = False
 
     def add(self, part: Any) -> Iterator[ChatChunk]:
         """Yields the chunks that `part` completes."""
@@ -226,7 +246,9 @@ class _Events:
             return
         *events, self._received = self._received.split(b"\n\n")
         for event in events:
-            if not event.startswith(b"data: ") or event == b"data: [DONE]":
+            if event == b"data: [DONE]":
+                self._is_complete = True
+            if self._is_complete or not event.startswith(b"data: "):
                 continue
             data = json.loads(event.removeprefix(b"data: "))
             if "error" in data:
@@ -234,8 +256,8 @@ class _Events:
             yield _chunk(data)
 
     def finish(self) -> None:
-        """Raises the error that the response reports instead of a stream."""
-        if not self._status:
-            raise EngineStoppedError("the server stopped before it answered")
+        """Raises the error that the response reports instead of a stream, and one for a stream that was cut off."""
         if self._status >= 400:
-            raise api_error(self._status, json.loads(self._received)["error"])
+            raise api_error(self._status, _parsed(self._received)["error"])
+        if not self._is_complete:
+            raise _cut_off()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,14 @@ from .chat import (
     request_body,
 )
 from .completion import Completion, complete
-from .model import Model, is_prompt
+from .model import Model
+from .prompt import is_prompt
 from .streams import read_async, submitted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .options import GenerationOptions, LoadOptions, Prompt
+    from .options import AnyPath, GenerationOptions, LoadOptions, Prompt
 
 
 class Engine:
@@ -52,7 +52,7 @@ class Engine:
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str] | None = None,
+        model: Model | AnyPath | None = None,
         *,
         device: str | int | None = None,
         **options: Unpack[LoadOptions],

@@ -1,4 +1,8 @@
-"""Exceptions. All of them are `InfernoError`s."""
+"""Exceptions of the engine and its server, all of which are `InfernoError`s.
+
+Arguments of the wrong type and unknown options raise `TypeError`, as everywhere in Python; a session that is in use and a model
+that was loaded before a fork raise `RuntimeError`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class DeviceError(InfernoError):
 
 
 class SavedStateError(InfernoError):
-    """A saved session could not be written, or does not belong to this model."""
+    """A saved session could not be written, or does not belong to this model or to its format of the KV cache."""
 
 
 class InvalidRequestError(InfernoError, ValueError):

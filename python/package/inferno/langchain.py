@@ -118,6 +118,15 @@ def _usage(usage: Usage) -> UsageMetadata:
     )
 
 
+def _metadata(finish_reason: Optional[str], response: dict[str, Any]) -> dict[str, Any]:
+    """Returns the finish reason, and the log-probabilities if they were requested."""
+    logprobs = [choice["logprobs"] for choice in response["choices"] if choice.get("logprobs")]
+    return {
+        **({"finish_reason": finish_reason} if finish_reason else {}),
+        **({"logprobs": logprobs[0]} if logprobs else {}),
+    }
+
+
 def _result(answer: ChatCompletion) -> ChatResult:
     message = AIMessage(
         content=answer.text,
@@ -132,7 +141,7 @@ def _result(answer: ChatCompletion) -> ChatResult:
             if call.arguments is None
         ],
         usage_metadata=_usage(answer.usage),
-        response_metadata={"finish_reason": answer.finish_reason},
+        response_metadata=_metadata(answer.finish_reason, answer.response),
         additional_kwargs={"reasoning_content": answer.reasoning} if answer.reasoning else {},
     )
     return ChatResult(generations=[ChatGeneration(message=message)])
@@ -146,7 +155,7 @@ def _generation_chunk(chunk: ChatChunk) -> ChatGenerationChunk:
             for call in chunk.tool_calls
         ],
         usage_metadata=_usage(chunk.usage) if chunk.usage else None,
-        response_metadata={"finish_reason": chunk.finish_reason} if chunk.finish_reason else {},
+        response_metadata=_metadata(chunk.finish_reason, chunk.response),
         additional_kwargs={"reasoning_content": chunk.reasoning} if chunk.reasoning else {},
     )
     return ChatGenerationChunk(message=message)

@@ -117,6 +117,14 @@ class InfernoLM(TemplateLM):
         _, context, continuation = request
         # As in the harness's own models, the beginning of a context that does not fit is left out.
         tokens = (context + continuation)[1 - self.model.context_length :]
+        if not 0 < len(continuation) < len(tokens):
+            limit = self.model.context_length - 2
+            raise InvalidRequestError(
+                f"a continuation must have from 1 to {limit} tokens after at least one token of context, but has "
+                f"{len(continuation)} after {len(context)}",
+                "ContinuationLength",
+                {"found": len(continuation), "limit": limit},
+            )
         return self.model._submit(tokens, {"max_tokens": 0, "prompt_logprobs": 1})
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -14,13 +14,14 @@ from .arrays import array
 from .chat import PATH, ChatChunk, ChatCompletion, Messages, headers, read_chunks, read_completion, request_body
 from .completion import Completion, completed
 from .errors import EngineStoppedError, InvalidRequestError
+from .prompt import is_prompt, token_ids
 from .session import Session
 from .streams import read
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .options import GenerationOptions, LoadOptions, Prompt
+    from .options import AnyPath, GenerationOptions, LoadOptions, Prompt
     from .stages import StageAddresses
 
 
@@ -29,7 +30,10 @@ class Model:
 
     `source` is a GGUF file, ``"hf:OWNER/REPO:QUANTIZATION"`` or a short name such as ``"qwen3:0.6b"``; without one, the
     built-in Ember is loaded. `device` is ``"auto"`` (a discrete or Apple GPU if the model fits in its memory, otherwise
-    the processor), ``"cpu"``, ``"gpu"``, or the index or a part of the name of a GPU that `inferno.devices` lists.
+    the processor), ``"cpu"``, ``"gpu"``, or the index or a part of the name of a GPU that `inferno.devices` lists. With
+    `threads`, ``"auto"`` is the processor. A model that is loaded otherwise than requested causes a `RuntimeWarning`.
+
+    A forked process cannot use a model of its parent: load it after the fork, or start processes by ``"spawn"``.
 
     >>> import inferno
     >>> model = inferno.Model(context=512)
@@ -39,19 +43,19 @@ class Model:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | None = None,
+        source: AnyPath | None = None,
         *,
         device: str | int | None = None,
         **options: Unpack[LoadOptions],
     ) -> None:
-        path = None if source is None else os.fspath(source)
         device = None if device is None else str(device)
-        self._model = _inferno.LoadedModel.load(path, device=device, **options)
+        self._model = _inferno.LoadedModel.load(source, device=device, **options)
+        self._warn()
 
     @classmethod
     def from_stages(
         cls,
-        source: str | os.PathLike[str] | None,
+        source: AnyPath | None,
         stages: StageAddresses,
         *,
         num_lanes: int | None = None,
@@ -60,13 +64,19 @@ class Model:
         """Uses a model whose weights are in other processes, each of which is a `Stage` of it.
 
         Only the header of `source` is read. Requests are divided between `num_lanes` caches of each stage, so that stages
-        compute different requests at the same time (default: one more than there are stages).
+        compute different requests at the same time (default: one more than there are stages; at most 256). `threads` and
+        `gpu_layers` are not accepted: each stage computes its layers on its own device.
         """
         model = cls.__new__(cls)
         num_lanes = len(stages) + 1 if num_lanes is None else num_lanes
-        path = None if source is None else os.fspath(source)
-        model._model = _inferno.LoadedModel.load_from_stages(path, stages._addresses, num_lanes, **options)
+        model._model = _inferno.LoadedModel.load_from_stages(source, stages._addresses, num_lanes, **options)
+        model._warn()
         return model
+
+    def _warn(self) -> None:
+        """Warns the caller of the caller of the options that have no effect."""
+        for note in self._model.notes:
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
 
     @property
     def name(self) -> str:
@@ -115,11 +125,12 @@ class Model:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether the model's file has a chat template, which `chat` requires."""
+        """Whether the model has a chat template, which `chat` requires: that of its file, or the option `chat_template`."""
         return self._model.has_chat_template
 
     def close(self) -> None:
-        """Releases the model. Its memory is freed when nothing else uses it: requests in progress, sessions, an application.
+        """Releases the model. Its memory is freed when nothing else uses it: requests in progress, streams that are not closed,
+        sessions, an application.
 
         Every later use is an `EngineStoppedError`. A model that is not closed is released with its last reference.
 
@@ -208,11 +219,7 @@ class Model:
         return self._model.submit(self._prompt(prompt), dict(options))
 
     def _prompt(self, prompt: Prompt) -> list[int]:
-        if isinstance(prompt, str):
-            return self._model.tokenize_prompt(prompt)
-        if isinstance(prompt, (bytes, bytearray, memoryview)):
-            raise TypeError("a prompt is a text or a list of token ids, not bytes")
-        return list(prompt)
+        return self._model.tokenize_prompt(prompt) if isinstance(prompt, str) else token_ids(prompt)
 
     def chat(
         self,
@@ -306,7 +313,7 @@ class Model:
             tokens = self.tokenize(text, add_special=True, parse_special=False)
             bos = [token for token in self.tokenize("", add_special=True)[:1] if token == self.bos_token_id]
         else:
-            tokens, bos = list(text), []
+            tokens, bos = token_ids(text), []
         limit = self.context_length - 1
         window = min(512, limit) if window is None else window
         stride = window if stride is None else stride
@@ -364,15 +371,6 @@ class _Closed:
 
     def __getattr__(self, name: str) -> Any:
         raise EngineStoppedError("the model is closed", "EngineStopped")
-
-
-def is_prompt(value: Any) -> bool:
-    """Whether it is one prompt, not a list of them. An empty list is a list of no prompts."""
-    if isinstance(value, str):
-        return True
-    if not hasattr(value, "__len__"):
-        raise TypeError(f"a prompt is a text or a list of token ids, not {type(value).__name__}")
-    return len(value) > 0 and hasattr(value[0], "__index__")
 
 
 def _values(stream: _inferno.ValueStream) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Union
 
 Prompt = Union[str, Sequence[int]]
 """A text, or the ids of its tokens."""
+AnyPath = Union[str, bytes, "os.PathLike[Any]"]
+"""A path, as Python's functions accept it."""
 
 
 class LoadOptions(TypedDict, total=False):
@@ -15,9 +18,10 @@ class LoadOptions(TypedDict, total=False):
     gpu_layers: int
     """Number of layers on the GPU, the last ones."""
     threads: int
-    """Number of threads (default: all cores)."""
+    """Number of threads (default: all cores); selects the processor, unless `device` or `gpu_layers` selects a GPU."""
     context: int
-    """Maximum number of tokens of a sequence (default: 4096, or the model's limit if that is shorter)."""
+    """Maximum number of tokens of a sequence; 0 for the model's limit (default: 4096, or the model's limit if that is
+    shorter)."""
     kv_dtype: str
     """Number format of the KV cache: `i16`, `f16`, `f32` or `q8_0`."""
     kv_cache_tokens: int
@@ -34,8 +38,8 @@ class LoadOptions(TypedDict, total=False):
     prefix_cache: bool
     """Reuse cached prompt prefixes (default: true)."""
     speculate: int
-    """Maximum number of tokens drafted from earlier text per step (default: 0); outputs are unchanged."""
-    draft_model: str
+    """Maximum number of tokens drafted from earlier text per step, at most 64 (default: 0); outputs are unchanged."""
+    draft_model: AnyPath
     """A smaller model with the same vocabulary, which drafts tokens; outputs are unchanged."""
     draft_head: bool
     """Draft tokens with the prediction head (MTP, nextn) in the model's file."""
@@ -47,6 +51,11 @@ class LoadOptions(TypedDict, total=False):
     """End a draft at tokens to which the draft model assigns a lower probability (default: 0)."""
     requantize: str
     """Quantize floating-point weights to this format while loading."""
+    chat_template: AnyPath
+    """File with the chat template (default: the template in the model's file)."""
+    warm_up: bool
+    """Prepare while loading what the first requests would otherwise wait for, such as kernels of a GPU and the memory of the
+    KV cache (default: false; true for the models that `asgi_app` and `inferno.ray` load)."""
     name: str
     """Name of the model in responses (default: the file name)."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidRequestError
 from .model import Model
+
+if TYPE_CHECKING:
+    from .completion import Completion
+    from .options import AnyPath
 
 _TASK = "text-generation"
 
@@ -32,29 +35,24 @@ class TextGenerationPipeline:
         """Continues a text or answers a conversation, or each of a list.
 
         Returns ``[{"generated_text": …}]``: the text with the prompt (without it if `return_full_text` is false), or the
-        conversation with the answer as its last message. `options` are those of `Model.generate` and `Model.chat`.
+        conversation with the answer as its last message. `options` are those of `Model.generate` and `Model.chat`;
+        `max_new_tokens` is another name of `max_tokens`, and ``do_sample=False`` of ``temperature=0``.
         """
         if not do_sample:
-            options["temperature"] = 0
+            _set(options, "temperature", 0, "do_sample=False")
         if max_new_tokens is not None:
-            options["max_tokens"] = max_new_tokens
+            _set(options, "max_tokens", max_new_tokens, "max_new_tokens")
         full = True if return_full_text is None else return_full_text
         if isinstance(text_inputs, str):
-            return [self._continue(text_inputs, full, options)]
+            return [_continued(text_inputs, self.model.generate(text_inputs, **options), full)]
         if text_inputs and isinstance(text_inputs[0], Mapping):
             return [self._answer(text_inputs, full, options)]
-        if all(isinstance(text, str) for text in text_inputs):
-            texts: list[str] = list(text_inputs)
-            completions = self.model.generate(texts, **options)
-            return [
-                [{"generated_text": (text if full else "") + completion.text}]
-                for text, completion in zip(texts, completions)
-            ]
-        return [[self._answer(messages, full, options)] for messages in text_inputs]
-
-    def _continue(self, text: str, full: bool, options: dict[str, Any]) -> dict[str, Any]:
-        completion = self.model.generate(text, **options)
-        return {"generated_text": (text if full else "") + completion.text}
+        texts = [each for each in text_inputs if isinstance(each, str)]
+        completions = iter(self.model.generate(texts, **options))
+        return [
+            [_continued(each, next(completions), full) if isinstance(each, str) else self._answer(each, full, options)]
+            for each in text_inputs
+        ]
 
     def _answer(self, messages: Sequence[Any], full: bool, options: dict[str, Any]) -> dict[str, Any]:
         answer = self.model.chat(messages, **options)
@@ -62,8 +60,19 @@ class TextGenerationPipeline:
         return {"generated_text": [*messages, message] if full else answer.text}
 
 
+def _set(options: dict[str, Any], name: str, value: Any, argument: str) -> None:
+    """Sets an option that another argument stands for."""
+    if name in options:
+        raise TypeError(f"pass {argument} or {name}, not both")
+    options[name] = value
+
+
+def _continued(text: str, completion: Completion, full: bool) -> dict[str, Any]:
+    return {"generated_text": (text if full else "") + completion.text}
+
+
 def pipeline(
-    task: str = _TASK, model: Model | str | os.PathLike[str] | None = None, **options: Any
+    task: str = _TASK, model: Model | AnyPath | None = None, **options: Any
 ) -> TextGenerationPipeline:
     """Creates a pipeline that is called like one of Hugging Face transformers. `options` are those of `Model`.
 

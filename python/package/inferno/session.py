@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,13 @@ from . import _inferno
 from ._inferno import Chunk
 from .completion import Completion, completed
 from .options import Prompt
+from .prompt import text_or_ids
 from .streams import read
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .options import SamplingOptions
+    from .options import AnyPath, SamplingOptions
 
 
 class Session:
@@ -43,7 +43,7 @@ class Session:
         At the start of the session, a text is preceded by the tokens that the model requires, such as BOS. An empty prompt
         continues the tokens of the session. Ctrl-C stops the generation.
         """
-        return completed(self._session.submit(prompt, dict(options)))
+        return completed(self._session.submit(text_or_ids(prompt), dict(options)))
 
     def stream(self, prompt: Prompt = "", **options: Unpack[SamplingOptions]) -> Iterator[Chunk]:
         """Generates as `generate` does, and yields each token with its text.
@@ -51,11 +51,11 @@ class Session:
         Closing the iterator stops the generation; the tokens so far remain in the session. The session cannot be used
         otherwise before that.
         """
-        return read(self._session.submit(prompt, dict(options)))
+        return read(self._session.submit(text_or_ids(prompt), dict(options)))
 
     def extend(self, prompt: Prompt) -> None:
-        """Appends `prompt` and computes it, without generating."""
-        self._session.extend(prompt)
+        """Appends `prompt` and computes it, without generating. Ctrl-C stops it, and leaves the session unchanged."""
+        self._session.extend(text_or_ids(prompt))
 
     def truncate(self, num_tokens: int) -> None:
         """Removes all but the first `num_tokens` tokens."""
@@ -65,10 +65,10 @@ class Session:
         """Removes all tokens."""
         self._session.truncate(0)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: AnyPath) -> None:
         """Writes the session with its keys and values to a file, which `load` restores without computing them again."""
         self._session.save(path)
 
-    def load(self, path: str | os.PathLike[str]) -> None:
+    def load(self, path: AnyPath) -> None:
         """Replaces the session with a saved one of the same model and KV cache format."""
         self._session.load(path)

@@ -12,11 +12,14 @@ True
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _inferno
+from .errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from .options import AnyPath
 
 
 class Stage:
@@ -29,7 +32,7 @@ class Stage:
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | None,
+        source: AnyPath | None,
         layers: range,
         *,
         key: str,
@@ -38,14 +41,15 @@ class Stage:
         threads: int | None = None,
         requantize: str | None = None,
     ) -> None:
-        path = None if source is None else os.fspath(source)
+        if layers.step != 1:
+            raise InvalidRequestError(f"layers must be a range without gaps, but are {layers}", "Argument")
         options: dict[str, Any] = {
             "device": None if device is None else str(device),
             "threads": threads,
             "requantize": requantize,
         }
         self.layers = layers
-        self._stage = _inferno.Stage.start(path, layers.start, layers.stop, address, key, **options)
+        self._stage = _inferno.Stage.start(source, layers.start, layers.stop, address, key, **options)
 
     @property
     def address(self) -> str:
@@ -92,12 +96,11 @@ class StageAddresses:
         self._addresses.close()
 
 
-def divide(source: str | os.PathLike[str] | None, num_stages: int) -> list[range]:
+def divide(source: AnyPath | None, num_stages: int) -> list[range]:
     """Divides the layers of a model between stages, so that the largest is as small as possible.
 
     >>> import inferno
     >>> [len(layers) for layers in inferno.divide(None, 2)]
     [5, 3]
     """
-    path = None if source is None else os.fspath(source)
-    return [range(first, end) for first, end in _inferno.divide(path, num_stages)]
+    return [range(first, end) for first, end in _inferno.divide(source, num_stages)]

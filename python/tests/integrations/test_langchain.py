@@ -40,6 +40,18 @@ def test_streams(model):
     assert asyncio.run(stream()) == expected(model).text
 
 
+def test_log_probabilities_are_in_the_metadata(model):
+    options = {"temperature": 0, "max_tokens": 5, "logprobs": True}
+    chat = ChatInferno(model=model, options=options)
+    answer = chat.invoke(MESSAGES)
+    assert len(answer.response_metadata["logprobs"]["content"]) == 5
+    streamed = None
+    for chunk in chat.stream(MESSAGES):
+        streamed = chunk if streamed is None else streamed + chunk
+    assert streamed.response_metadata["logprobs"] == answer.response_metadata["logprobs"]
+    assert "logprobs" not in chat_model(model).invoke(MESSAGES).response_metadata
+
+
 @tool
 def weather(city: str) -> str:
     """Returns the weather in a city."""

@@ -127,6 +127,16 @@ def test_rolling_log_likelihood_does_not_depend_on_windows(model):
     assert narrow.loglikelihood_rolling(requests("loglikelihood_rolling", (text,)))[0] < 0
 
 
+def test_continuations_that_cannot_be_scored_are_rejected(model):
+    harness = InfernoLM(inferno.Model(device="cpu", context=32))
+    context, longest = [5] * 40, [6] * 30
+    (score, _), = harness._loglikelihood_tokens([(("", ""), context, longest)])
+    assert score < 0
+    for pair in [(context, []), (context, [*longest, 6]), ([], [6])]:
+        with pytest.raises(inferno.InvalidRequestError, match="a continuation must have from 1 to 30 tokens"):
+            harness._loglikelihood_tokens([(("", ""), *pair)])
+
+
 def test_generation_ends_before_a_stop_string(model):
     arguments = ("Once upon a time", {"until": ["."], "max_gen_toks": 60, "do_sample": False})
     text, = InfernoLM(model).generate_until(requests("generate_until", arguments))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,8 @@ import inferno
 import inferno.ray
 from inferno.ray.data import _Actor, _Operation
 
+ENCODERS = Path(__file__).parents[3] / "crates/inferno-model/tests/fixtures/encoders"
+ENCODER, RERANKER = str(ENCODERS / "bert.gguf"), str(ENCODERS / "bert-reranker.gguf")
 LOAD = {"context": 512, "device": "cpu", "max_num_seqs": 8}
 NUM_ROWS = 80
 
@@ -171,6 +174,25 @@ def test_inputs_of_other_types_are_invalid_rows(kind, valid, invalid):
     for value in invalid:
         with pytest.raises(inferno.InvalidRequestError):
             results([value], None)
+
+
+@pytest.mark.parametrize(
+    ("compute", "model", "options", "message"),
+    [
+        (inferno.ray.generate, None, {"temprature": 1}, "temprature"),
+        (inferno.ray.generate, None, {"temperature": -1}, "temperature must be 0 or more"),
+        (inferno.ray.generate, ENCODER, {}, "computes embeddings, not text"),
+        (inferno.ray.chat, None, {"temperature": -1}, "temperature"),
+        (inferno.ray.chat, None, {"tool_choice": "required"}, "tool"),
+        (inferno.ray.embed, RERANKER, {}, "scores of a classifier"),
+    ],
+)
+def test_invalid_options_end_the_job(cluster, compute, model, options, message):
+    column = {"prompt": "Once", "messages": "Once", "text": "Once"}
+    load = {"device": "cpu", "max_num_seqs": 8}
+    result = compute(ray.data.from_items([column]), model, output="result", errors="error", load=load, num_cpus=0.5, **options)
+    with pytest.raises(Exception, match=message):
+        result.take_all()
 
 
 def test_small_blocks_are_combined_to_large_batches(cluster):

@@ -105,6 +105,22 @@ async def respond(app) -> int:
     return sent[0]["status"]
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"gpu_layers": 2}, inferno.InvalidRequestError, "gpu_layers cannot be set"),
+        ({"num_lanes": 0}, inferno.InvalidRequestError, "num_lanes must be between 1 and 256, but is 0"),
+        ({"num_lanes": 257}, inferno.InvalidRequestError, "num_lanes must be between 1 and 256, but is 257"),
+        ({"contxt": 512}, TypeError, "unknown argument"),
+    ],
+)
+def test_invalid_options_are_rejected_before_actors_are_started(cluster, options, error, message) -> None:
+    groups = len(placement_group_table())
+    with pytest.raises(error, match=message):
+        pipeline(num_cpus_per_stage=0.25, **options)
+    assert len(placement_group_table()) == groups
+
+
 def is_running(process: int) -> bool:
     try:
         os.kill(process, 0)

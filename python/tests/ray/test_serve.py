@@ -293,6 +293,12 @@ def test_arguments_are_checked():
         ServeArguments.model_validate({"contxt": "512"})
 
 
+def test_an_empty_key_is_rejected_before_a_replica_is_started() -> None:
+    for call in (lambda: serve_app(api_keys=["secret", ""]), lambda: app(ServeArguments.model_validate({"api_keys": ""}))):
+        with pytest.raises(inferno.InvalidRequestError, match="an API key is empty"):
+            call()
+
+
 @pytest.mark.parametrize("option", ["api_keys", "allowed_hosts", "allowed_origins"])
 def test_a_string_is_no_list_of_strings(option) -> None:
     with pytest.raises(TypeError, match=f"{option} must be a list of strings"):

@@ -3,7 +3,7 @@
 use inferno_tensor::Tensor;
 
 use super::arithmetic::softmax;
-use crate::{ExpertGroups, ExpertParams, Gating};
+use crate::{ExpertGroups, ExpertParams, Gating, MIN_PROBABILITY_SUM};
 
 /// One token's use of one expert.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,10 @@ impl ReferenceRouting {
             experts.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
             experts.truncate(params.num_experts_used);
             let sum = match params.normalize {
-                true => experts.iter().map(|&expert| probabilities[expert]).sum(),
+                true => {
+                    let sum: f64 = experts.iter().map(|&expert| probabilities[expert]).sum();
+                    sum + f64::from(MIN_PROBABILITY_SUM)
+                }
                 false => 1.0,
             };
             self.choices.extend(experts.into_iter().map(|expert| ExpertChoice {

@@ -105,6 +105,30 @@ fn a_chunk_without_tokens_or_blocks_is_rejected_and_changes_nothing() {
     assert_eq!(builder.build().num_tokens(), 0);
 }
 
+#[test]
+fn logits_of_more_tokens_than_a_chunk_has_are_rejected_and_change_nothing() {
+    let mut builder = BatchBuilder::new(BLOCK_TOKENS);
+    let mut push = |num_rows| {
+        builder.push(&SequenceChunk {
+            tokens: &[1, 2],
+            start: 0,
+            block_table: &[BlockId(0)],
+            logits: LogitRows::Tail(num_rows),
+            second_segment: None,
+        })
+    };
+    for num_rows in [3, usize::MAX] {
+        match push(num_rows) {
+            Err(BackendError::TailTooLong { num_rows: found, num_tokens: 2 }) => {
+                assert_eq!(found, num_rows);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    push(2).expect("as many as there are");
+    assert_eq!(builder.build().logit_rows(), [0, 1]);
+}
+
 /// Builds a batch of sequences of one token, with the slots of their states and of checkpoints after it.
 fn build_with_states(states: &[(u32, Option<u32>)]) -> Batch {
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);

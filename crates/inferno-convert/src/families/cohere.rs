@@ -1,5 +1,6 @@
 //! Command R and Command A.
 
+use super::layer_patterns::set_windows;
 use crate::family::{Action, Family, Rule, count, float};
 
 pub(super) const COMMAND_R: Family = Family {
@@ -13,7 +14,7 @@ pub(super) const COMMAND_R: Family = Family {
     },
     facts: &[float("logit_scale", &["logit_scale"]).required()],
     keys: |_, keys| {
-        keys.set("rope.scaling.type", "none");
+        keys.unscaled();
         Ok(())
     },
     ..Family::DEFAULT
@@ -33,8 +34,8 @@ pub(super) const COHERE2: Family = Family {
         let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
         let rotated = config.float(&["rotary_pct"])? * size as f64;
         keys.count("rope.dimension_count", rotated as usize);
-        keys.set("rope.scaling.type", "none");
-        Ok(())
+        keys.unscaled();
+        set_windows(config, keys, "sliding_window_pattern", 4)
     },
     rules: &[&[
         // The architecture has no biases.

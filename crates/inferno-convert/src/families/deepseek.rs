@@ -2,6 +2,7 @@
 
 use super::{llama, prediction};
 use crate::ConvertError;
+use crate::config::Config;
 use crate::family::{Context, Family, Rule, ViewError, count, float, rename, skip, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -21,14 +22,7 @@ const LATENT: &[Rule] = &[
 ];
 
 pub(super) const DEEPSEEK2: Family = Family {
-    classes: &[
-        "DeepseekV2ForCausalLM",
-        "DeepseekV3ForCausalLM",
-        "KimiVLForConditionalGeneration",
-        "KimiK25ForConditionalGeneration",
-        "YoutuForCausalLM",
-        "YoutuVLForConditionalGeneration",
-    ],
+    classes: &["DeepseekV2ForCausalLM", "YoutuForCausalLM", "YoutuVLForConditionalGeneration"],
     architecture: "deepseek2",
     defaults: &[("rms_norm_eps", "1e-6"), ("kv_lora_rank", "512")],
     prepare: |config| {
@@ -75,6 +69,31 @@ pub(super) const DEEPSEEK2: Family = Family {
     ..Family::DEFAULT
 };
 
+/// The key of the function that makes probabilities of the router's outputs.
+pub(super) const SCORING: &str = "scoring_func";
+
+/// DeepSeek V3 and Kimi.
+pub(super) const DEEPSEEK3: Family = Family {
+    classes: &[
+        "DeepseekV3ForCausalLM",
+        "KimiVLForConditionalGeneration",
+        "KimiK25ForConditionalGeneration",
+    ],
+    prepare: |config| {
+        (DEEPSEEK2.prepare)(config)?;
+        sigmoid_by_default(config);
+        Ok(())
+    },
+    ..DEEPSEEK2
+};
+
+/// The function of classes without a key for it.
+pub(super) fn sigmoid_by_default(config: &mut Config) {
+    if config.get("n_routed_experts").is_some() && config.get(SCORING).is_none() {
+        config.set(SCORING, "sigmoid");
+    }
+}
+
 /// A name for tensors without a place in the result.
 const UNUSED: &str = "unused";
 
@@ -115,8 +134,12 @@ pub(super) fn latent(context: &Context<'_>, keys: &mut Keys) -> Result<(), Conve
     if config.is_set("norm_topk_prob")? {
         keys.set("expert_weights_norm", true);
     }
-    if let Some(scale) = config.shared_rope().optional_float("mscale_all_dim")? {
+    let rope = config.shared_rope();
+    if let Some(scale) = rope.optional_float("mscale_all_dim")? {
         keys.float("rope.scaling.yarn_log_multiplier", 0.1 * scale);
+    }
+    if let Some(scale) = rope.optional_float("llama_4_scaling_beta")? {
+        keys.float("attention.temperature_scale", scale);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub(super) const MODERN_BERT: Family = Family {
         if let Some(interval) = interval(config)? {
             keys.count("attention.sliding_window_pattern", interval);
         }
-        keys.set("rope.scaling.type", "none");
+        keys.unscaled();
         keys.count("vocab_size", config.count(&["vocab_size"])?);
         if let Some(activation) = config.text("hidden_activation")? {
             keys.set("hidden_activation", activation);
@@ -111,7 +111,7 @@ pub(super) const NEO_BERT: Family = Family {
         let size = config.count(&["intermediate_size"])?;
         keys.count("feed_forward_length", 2 * size / 3);
         keys.float("rope.freq_base", 10_000.0);
-        keys.set("rope.scaling.type", "none");
+        keys.unscaled();
         let epsilon = config.optional_float(&["norm_eps"])?.unwrap_or(1e-6);
         keys.float("attention.layer_norm_rms_epsilon", epsilon);
         // The first token.
@@ -141,7 +141,7 @@ pub(super) const EUROBERT: Family = Family {
     defaults: &[("rope_theta", "250000.0"), ("rms_norm_eps", "1e-5")],
     keys: |_, keys| {
         keys.set("attention.causal", false);
-        keys.set("rope.scaling.type", "none");
+        keys.unscaled();
         Ok(())
     },
     // The head that predicts masked tokens.

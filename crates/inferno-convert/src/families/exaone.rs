@@ -1,6 +1,5 @@
 //! EXAONE 4 and its mixtures of experts.
 
-use super::llama::frequency_divisors;
 use super::prediction;
 use crate::ConvertError;
 use crate::config::Config;
@@ -12,13 +11,6 @@ pub(super) const EXAONE4: Family = Family {
     architecture: "exaone4",
     facts: &[count("vocab_size", &["vocab_size"]).required()],
     keys: windows,
-    constants: |context| {
-        let is_llama3 = |kind: &str| kind.eq_ignore_ascii_case("llama3");
-        match context.config.rope().kind().is_some_and(is_llama3) {
-            true => Ok(vec![("rope_freqs.weight", frequency_divisors(context.config, 16.0)?)]),
-            false => Ok(Vec::new()),
-        }
-    },
     rules: &[&[
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
@@ -72,7 +64,7 @@ pub(super) const EXAONE_MOE: Family = Family {
         let dense = config.count_or(&["first_k_dense_replace", "first_last_k_dense_replace"], 0)?;
         keys.count("leading_dense_block_count", dense);
         keys.count("nextn_predict_layers", prediction::stated(config)?);
-        keys.set("rope.scaling.type", "none");
+        keys.unscaled();
         Ok(())
     },
     prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),

@@ -1,10 +1,12 @@
 //! Gemma 1 to 4, Gemma 3n.
 
+use super::layer_patterns::set_windows;
 use crate::ConvertError;
 use crate::config::{Config, head_dim, invalid};
 use crate::dense;
 use crate::family::{Context, Family, GELU, Rule, TokenizerFacts, count, float, map, rename, skip};
 use crate::keys::Keys;
+use crate::rope::unsupported_kind;
 use crate::transforms::plus_one;
 
 const TOKENIZER: TokenizerFacts =
@@ -37,6 +39,7 @@ pub(super) const GEMMA: Family = Family {
         count("attention.key_length", &["head_dim"]).required(),
         count("attention.value_length", &["head_dim"]).required(),
     ],
+    keys: |context, keys| keys.rotary(context.config),
     rules: &[&[
         map("model.norm", "output_norm", plus_one),
         map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
@@ -52,6 +55,7 @@ pub(super) const GEMMA2: Family = Family {
     classes: &["Gemma2ForCausalLM"],
     architecture: "gemma2",
     keys: |context, keys| {
+        keys.rotary(context.config)?;
         for key in ["attn_logit_softcapping", "final_logit_softcapping"] {
             keys.float(key, context.config.float(&[key])?);
         }
@@ -95,21 +99,14 @@ fn windows_and_scale(config: &Config, keys: &mut Keys) -> Result<(), ConvertErro
     attention_scale(config, keys, 62)
 }
 
-/// Sets which layers have a window, unless all but every `period`-th have one, as runtimes expect.
+/// Sets which layers have a window, unless all but every `period`-th have one, as runtimes assume.
 fn window_pattern(config: &Config, keys: &mut Keys, period: usize) -> Result<(), ConvertError> {
-    let own_period = config.count_or(&["sliding_window_pattern"], period)?;
-    if own_period == 1 {
-        // No layer has one.
-        return Ok(());
+    const PERIOD: &str = "sliding_window_pattern";
+    // Without the length of the window, no layer has one.
+    match config.optional_count(&[PERIOD])? {
+        Some(1) => Ok(()),
+        _ => set_windows(config, keys, PERIOD, period),
     }
-    let pattern = match config.layers_of_type(&["sliding_attention"])? {
-        Some(pattern) => pattern,
-        None => config.all_but_every(own_period)?,
-    };
-    if pattern != config.all_but_every(period)? {
-        keys.set("attention.sliding_window_pattern", pattern);
-    }
-    Ok(())
 }
 
 /// Sets the factor on scores, unless it is that of the architecture: by the size of a head, or, in models with
@@ -295,6 +292,7 @@ pub(super) const GEMMA4: Family = Family {
         count("expert_feed_forward_length", &["expert_intermediate_size", "moe_intermediate_size"]),
     ],
     keys: gemma4,
+    own_scalings: &["proportional"],
     rules: &[&[
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"),
@@ -317,9 +315,8 @@ pub(super) const GEMMA4: Family = Family {
     ]],
     constants: |context| {
         let (config, rope) = (context.config, context.config.rope());
-        if rope.kind() != Some("proportional") {
-            let found = rope.kind().unwrap_or("nothing");
-            return Err(invalid("rope_parameters.full_attention.rope_type", "proportional", found));
+        if rope.kind().as_deref() != Some("proportional") {
+            return Err(unsupported_kind(rope, "proportional for layers with full attention"));
         }
         let size = global_head_dim(config)?;
         let rotated = (size as f64 * rope.float("partial_rotary_factor")? / 2.0) as usize;

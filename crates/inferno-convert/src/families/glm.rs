@@ -2,7 +2,7 @@
 
 use super::deepseek;
 use crate::ConvertError;
-use crate::config::invalid;
+use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, rename};
 use crate::keys::Keys;
 
@@ -73,6 +73,12 @@ pub(super) const GLM4_MOE: Family = Family {
 
 pub(super) const GLM4_MOE_LITE: Family = Family {
     classes: &["Glm4MoeLiteForCausalLM"],
+    defaults: &[("rms_norm_eps", "1e-5"), ("kv_lora_rank", "512")],
+    prepare: |config| {
+        (deepseek::DEEPSEEK2.prepare)(config)?;
+        deepseek::sigmoid_by_default(config);
+        leading_dense_layers(config)
+    },
     prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
     keys: |context, keys| {
         deepseek::latent(context, keys)?;
@@ -86,6 +92,22 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
     tokenizer: MOE_TOKENIZER,
     ..deepseek::DEEPSEEK2
 };
+
+/// Counts the layers without experts at the beginning, for files that list the kinds of layers instead.
+fn leading_dense_layers(config: &mut Config) -> Result<(), ConvertError> {
+    const COUNT: &str = "first_k_dense_replace";
+    if config.get(COUNT).is_some() {
+        return Ok(());
+    }
+    let kinds = config.texts("mlp_layer_types")?.unwrap_or_else(|| vec!["dense"]);
+    let dense = kinds.iter().take_while(|kind| **kind == "dense").count();
+    if kinds[dense..].contains(&"dense") {
+        let expected = "\"dense\" for the first layers only";
+        return Err(invalid("mlp_layer_types", expected, "another order"));
+    }
+    config.set(COUNT, dense);
+    Ok(())
+}
 
 /// Half of a head is rotated unless the file states another share.
 fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {

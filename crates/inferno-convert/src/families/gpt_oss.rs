@@ -1,5 +1,6 @@
 //! gpt-oss.
 
+use super::layer_patterns::set_windows;
 use crate::family::{Action, Context, Family, Rule, ViewError, count, rename, split};
 use crate::lazy::Lazy;
 use crate::transforms::{same, transposed};
@@ -7,10 +8,12 @@ use crate::transforms::{same, transposed};
 pub(super) const GPT_OSS: Family = Family {
     classes: &["GptOssForCausalLM"],
     architecture: "gpt-oss",
+    states_yarn_truncation: true,
     facts: &[
         count("attention.sliding_window", &["sliding_window"]).required(),
         count("expert_feed_forward_length", &["intermediate_size"]).required(),
     ],
+    keys: |context, keys| set_windows(context.config, keys, "sliding_window_pattern", 2),
     rules: &[&[
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.self_attn.sinks", "blk.{}.attn_sinks.weight"),

@@ -1,6 +1,6 @@
 //! Granite 3 and 4, dense, mixtures of experts, and hybrids with Mamba 2; Bamba, which is such a hybrid.
 
-use super::llama::{PAIRED, TOKENIZER, llama3_factors};
+use super::llama::{PAIRED, TOKENIZER};
 use super::mamba;
 use crate::ConvertError;
 use crate::config::Config;
@@ -22,7 +22,6 @@ pub(super) const GRANITE: Family = Family {
     facts: &[count("vocab_size", &["vocab_size"]).required()],
     keys: granite,
     rules: &[PAIRED],
-    constants: llama3_factors,
     tokenizer: TOKENIZER,
     ..Family::DEFAULT
 };
@@ -138,6 +137,9 @@ fn attention_layers(config: &Config) -> Result<Vec<bool>, ConvertError> {
     Ok(layers.map(|layer| layer % period == offset).collect())
 }
 
+/// The key of the kind of positions; without it, there are none.
+const POSITIONS: &str = "position_embedding_type";
+
 fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
     granite(context, keys)?;
@@ -150,7 +152,8 @@ fn hybrid(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     keys.count("ssm.time_step_rank", config.count(&["mamba_n_heads"])?);
     let heads = config.num_kv_heads()?;
     let attention = attention_layers(config)?;
-    let is_rotated = attention.iter().all(|&is_attention| is_attention);
+    config.expect_text(POSITIONS, &["rope", "nope"])?;
+    let is_rotated = config.text(POSITIONS)? == Some("rope");
     keys.counts("attention.head_count_kv", attention.iter().map(|&is| if is { heads } else { 0 }));
     if let Some(dimensions) = config.optional_count(&["attn_rotary_emb"])? {
         keys.set("rope.dimension_count", dimensions);

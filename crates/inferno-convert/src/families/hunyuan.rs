@@ -4,6 +4,7 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, TokenizerFacts, count, rename, skip};
 use crate::keys::Keys;
+use crate::rope::SCALING_TYPE;
 
 /// The context that the dynamic scaling of published models is made for.
 const DYNAMIC_CONTEXT: usize = 256 * 1024;
@@ -17,6 +18,7 @@ pub(super) const HUNYUAN_DENSE: Family = Family {
         keys.remove("expert_count");
         dynamic_rotation(context, keys, context.config.head_dim()?, 50.0)
     },
+    own_scalings: &["xdrope"],
     rename: without_tied_head,
     rules: &[&[
         rename("model.layers.{}.self_attn.query_layernorm", "blk.{}.attn_q_norm"),
@@ -41,12 +43,13 @@ fn dynamic_rotation(
     default_alpha: f64,
 ) -> Result<(), ConvertError> {
     let (config, rope) = (context.config, context.config.shared_rope());
-    let Some(kind @ ("dynamic" | "xdrope")) = rope.kind() else { return Ok(()) };
+    let kind = rope.kind();
+    let Some(kind @ ("dynamic" | "xdrope")) = kind.as_deref() else { return Ok(()) };
     let alpha = rope.optional_float("alpha")?.unwrap_or(default_alpha);
     let base = rope.optional_float("rope_theta")?.unwrap_or(10_000.0);
     let exponent = size as f64 / (size as f64 - 2.0);
     keys.float("rope.freq_base", base * alpha.powf(exponent));
-    keys.set("rope.scaling.type", "none");
+    keys.set(SCALING_TYPE, "none");
     keys.float("rope.scaling.factor", 1.0);
     if kind == "dynamic" {
         let context_length = config.count(&["max_position_embeddings"])?;

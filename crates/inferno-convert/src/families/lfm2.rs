@@ -28,7 +28,18 @@ const LAYERS: &[Rule] = &[
 /// Layers that are not attention have no key and value heads.
 fn heads_of_layers(config: &mut Config) -> Result<(), ConvertError> {
     let heads = config.num_kv_heads()?;
-    if let Some(layers) = config.layers_of_type(&["full_attention"])? {
+    let listed: Option<Vec<bool>> = match config.layers_of_type(&["full_attention"])? {
+        Some(layers) => Some(layers),
+        // The numbers of the layers, in the first form of the configuration.
+        None => match config.floats("full_attn_idxs")? {
+            Some(numbers) => {
+                let layers = 0..config.num_layers()?;
+                Some(layers.map(|layer| numbers.contains(&(layer as f64))).collect())
+            }
+            None => None,
+        },
+    };
+    if let Some(layers) = listed {
         let counts: Vec<usize> = layers.into_iter().map(|is| if is { heads } else { 0 }).collect();
         config.set("num_key_value_heads", counts);
     }
@@ -46,12 +57,12 @@ pub(super) const LFM2: Family = Family {
     keys: |context, keys| {
         let config = context.config;
         let mut size = config.count(&["block_ff_dim", "intermediate_size"])?;
-        if config.is_set("block_auto_adjust_ff_dim")? {
+        if config.optional_flag(&["block_auto_adjust_ff_dim"])?.unwrap_or(true) {
             size = 2 * size / 3;
             if let Some(factor) = config.optional_float(&["block_ffn_dim_multiplier"])? {
                 size = (factor * size as f64) as usize;
             }
-            size = size.next_multiple_of(config.count(&["block_multiple_of"])?.max(1));
+            size = size.next_multiple_of(config.count_or(&["block_multiple_of"], 256)?.max(1));
         }
         keys.count("feed_forward_length", size);
         Ok(())

@@ -1,12 +1,12 @@
 //! Llama and models with its layers: Mistral, Mixtral, SmolLM 3, Arcee, Apertus; Llama 4.
 
-use std::f64::consts::PI;
-
 use super::deepseek;
+use super::layer_patterns::{expect_rotated, rotated_layers, set_unless_periodic};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, map, rename, skip, split};
 use crate::keys::Keys;
+use crate::rope::unsupported_kind;
 use crate::transforms::{
     first_half_transposed, paired_keys, paired_queries, second_half_transposed, transposed,
 };
@@ -27,7 +27,6 @@ pub(super) const LLAMA: Family = Family {
         "MistralForCausalLM",
         "MixtralForCausalLM",
         "LlamaModel",
-        "LlavaForConditionalGeneration",
     ],
     architecture: "llama",
     defaults: &[("rope_theta", "10000.0")],
@@ -54,13 +53,68 @@ pub(super) const LLAMA: Family = Family {
         rotary_dimensions(context, keys)
     },
     rules: &[PAIRED],
-    constants: llama3_factors,
     tokenizer: TOKENIZER,
     ..Family::DEFAULT
 };
 
-pub(super) const SMOLLM3: Family =
-    Family { classes: &["SmolLM3ForCausalLM"], architecture: "smollm3", ..LLAMA };
+/// Models that read images, whose text models are described by what differs from the defaults of their class.
+pub(super) const LLAVA: Family = Family {
+    classes: &["LlavaForConditionalGeneration"],
+    select: Some(|config, _| match config.text("model_type")? {
+        // `llava` is the type of the whole model.
+        Some("llama" | "llava") | None => Ok(&LLAVA_LLAMA),
+        Some("mistral") => Ok(&LLAVA_MISTRAL),
+        Some(other) => Err(invalid("text_config.model_type", "llama or mistral", other)),
+    }),
+    ..LLAMA
+};
+
+/// **Source**: `LlamaConfig` of transformers.
+const LLAVA_LLAMA: Family = Family {
+    classes: &[],
+    defaults: &[
+        ("vocab_size", "32000"),
+        ("hidden_size", "4096"),
+        ("intermediate_size", "11008"),
+        ("num_hidden_layers", "32"),
+        ("num_attention_heads", "32"),
+        ("max_position_embeddings", "2048"),
+        ("rms_norm_eps", "1e-6"),
+        ("rope_theta", "10000.0"),
+    ],
+    ..LLAMA
+};
+
+/// **Source**: `MistralConfig` of transformers.
+const LLAVA_MISTRAL: Family = Family {
+    classes: &[],
+    defaults: &[
+        ("vocab_size", "32000"),
+        ("hidden_size", "4096"),
+        ("intermediate_size", "14336"),
+        ("num_hidden_layers", "32"),
+        ("num_attention_heads", "32"),
+        ("num_key_value_heads", "8"),
+        ("max_position_embeddings", "131072"),
+        ("rms_norm_eps", "1e-6"),
+        ("rope_theta", "10000.0"),
+    ],
+    ..LLAMA
+};
+
+pub(super) const SMOLLM3: Family = Family {
+    classes: &["SmolLM3ForCausalLM"],
+    architecture: "smollm3",
+    keys: |context, keys| {
+        let config = context.config;
+        if config.get("sliding_window").is_some() {
+            config.expect_flag("use_sliding_window", false)?;
+        }
+        expect_rotated(config, &config.all_but_every(4)?)?;
+        rotary_dimensions(context, keys)
+    },
+    ..LLAMA
+};
 
 pub(super) const ARCEE: Family = Family {
     classes: &["ArceeForCausalLM"],
@@ -86,9 +140,8 @@ const MINISTRAL3: Family = Family {
         keys.sliding_window(context.config)?;
         if context.config.text("model_type")? == Some("ministral3") {
             let rope = context.config.shared_rope();
-            if rope.kind() != Some("yarn") {
-                let found = rope.kind().unwrap_or("nothing");
-                return Err(invalid("rope_parameters.rope_type", "yarn", found));
+            if rope.kind().as_deref() != Some("yarn") {
+                return Err(unsupported_kind(rope, "yarn"));
             }
             keys.float("rope.scaling.yarn_log_multiplier", rope.float("mscale_all_dim")?);
             keys.float("attention.temperature_scale", rope.float("llama_4_scaling_beta")?);
@@ -148,11 +201,7 @@ pub(super) const LLAMA4: Family = Family {
     ],
     keys: |context, keys| {
         rotary_dimensions(context, keys)?;
-        let full = context.config.layers_of_type(&["full_attention"])?;
-        if full.is_some_and(|full| full.into_iter().all(|is_full| is_full)) {
-            keys.count("attention.sliding_window", 0);
-        }
-        Ok(())
+        chunked_layers(context.config, keys)
     },
     rules: &[&[
         rename("model.layers.{}.feed_forward.router", "blk.{}.ffn_gate_inp"),
@@ -177,6 +226,33 @@ pub(super) const LLAMA4: Family = Family {
     ..LLAMA
 };
 
+/// The length of the parts of a text that most layers of Llama 4 attend to, unless a file states it.
+const CHUNK_LEN: usize = 8192;
+
+/// Sets the layers of Llama 4 whose attention is limited to parts of a text, which are those with rotary embedding; if
+/// there are none, all layers have it.
+fn chunked_layers(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+    const CHUNK: &str = "attention_chunk_size";
+    let len = match config.is_null(CHUNK) {
+        true => 0,
+        false => config.count_or(&[CHUNK], CHUNK_LEN)?,
+    };
+    let rotated = rotated_layers(config)?;
+    let chunked = match config.layers_of_type(&["chunked_attention"])? {
+        Some(chunked) => chunked,
+        None => rotated.iter().map(|is_rotated| *is_rotated && len > 0).collect(),
+    };
+    if !chunked.contains(&true) {
+        keys.count("attention.sliding_window", 0);
+        return expect_rotated(config, &vec![true; config.num_layers()?]);
+    }
+    if len != CHUNK_LEN {
+        keys.count("attention.sliding_window", len);
+    }
+    expect_rotated(config, &chunked)?;
+    set_unless_periodic(config, keys, chunked, 4)
+}
+
 /// All dimensions of a head are rotated.
 pub(super) fn rotary_dimensions(
     context: &Context<'_>,
@@ -184,48 +260,4 @@ pub(super) fn rotary_dimensions(
 ) -> Result<(), ConvertError> {
     keys.count("rope.dimension_count", context.config.head_dim()?);
     Ok(())
-}
-
-/// Llama 3's divisors of the rotary frequencies.
-///
-/// **Source**: `modeling_rope_utils.py` of transformers.
-pub(super) fn llama3_factors(
-    context: &Context<'_>,
-) -> Result<Vec<(&'static str, Vec<f32>)>, ConvertError> {
-    let Context { config, .. } = context;
-    match config.rope().kind() {
-        Some(kind) if kind.eq_ignore_ascii_case("llama3") => {
-            Ok(vec![("rope_freqs.weight", frequency_divisors(config, 8.0)?)])
-        }
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// The divisors; `default_factor` is the one of low frequencies if the file does not have it.
-pub(super) fn frequency_divisors(
-    config: &Config,
-    default_factor: f64,
-) -> Result<Vec<f32>, ConvertError> {
-    let rope = config.rope();
-    let number = |key, default| Ok::<_, ConvertError>(rope.optional_float(key)?.unwrap_or(default));
-    let base = number("rope_theta", 10_000.0)?;
-    let (factor, low) = (number("factor", default_factor)?, number("low_freq_factor", 1.0)?);
-    let (high, original) =
-        (number("high_freq_factor", 4.0)?, number("original_max_position_embeddings", 8192.0)?);
-    let dims = config.head_dim()?;
-    let divisors = (0..dims).step_by(2).map(|dim| {
-        // In single precision, as the reference computes them.
-        let exponent = dim as f32 / dims as f32;
-        let frequency = 1.0 / (base as f32).powf(exponent);
-        let wavelength = (2.0 * PI) as f32 / frequency;
-        if f64::from(wavelength) < original / high {
-            1.0
-        } else if f64::from(wavelength) > original / low {
-            factor as f32
-        } else {
-            let smooth = (original as f32 / wavelength - low as f32) / (high - low) as f32;
-            1.0 / ((1.0 - smooth) / factor as f32 + smooth)
-        }
-    });
-    Ok(divisors.collect())
 }

@@ -289,6 +289,7 @@ pub(super) const FALCON_H1: Family = Family {
         keys.count("attention.key_length", config.head_dim()?);
         keys.count("attention.value_length", config.head_dim()?);
         keys.float("rope.freq_base", config.shared_rope().float("rope_theta")?);
+        keys.rotary(config)?;
         let is_normalized_first =
             config.optional_flag(&["mamba_norm_before_gate"])?.unwrap_or(true);
         if config.is_set("mamba_rms_norm")? && is_normalized_first {

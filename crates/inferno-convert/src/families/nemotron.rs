@@ -5,6 +5,7 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, map, rename};
 use crate::keys::Keys;
+use crate::rope::SCALING_TYPE;
 use crate::transforms::{
     column, negative_exp_column, paired_keys, paired_queries, plus_one, squeezed,
 };
@@ -28,13 +29,13 @@ pub(super) const NEMOTRON: Family = Family {
         let size = config.count(&["hidden_size", "n_embd"])?;
         let rotated = (share * size as f64) as usize / config.num_heads()?.max(1);
         keys.count("rope.dimension_count", rotated);
-        match config.optional_float(&["factor"])?.or(rope.optional_float("factor")?) {
-            Some(factor) => {
-                keys.set("rope.scaling.type", "linear");
-                keys.float("rope.scaling.factor", factor);
-            }
-            None => keys.set("rope.scaling.type", "none"),
+        // A factor without the kind of its scaling.
+        let factor = config.optional_float(&["factor"])?.or(rope.optional_float("factor")?);
+        if let (None, Some(factor)) = (rope.kind(), factor) {
+            keys.set(SCALING_TYPE, "linear");
+            keys.float("rope.scaling.factor", factor);
         }
+        keys.unscaled();
         Ok(())
     },
     rules: &[&[

@@ -1,6 +1,8 @@
 //! Families with one model each: Seed-OSS, dots.llm1, MiniMax M2, Trinity.
 
-use super::llama::{llama3_factors, rotary_dimensions};
+use super::deepseek::SCORING;
+use super::layer_patterns::set_windows;
+use super::llama::rotary_dimensions;
 use super::qwen::QWEN2_MOE;
 use crate::family::{Family, TokenizerFacts, count, flag, float, rename};
 
@@ -22,6 +24,13 @@ pub(super) const DOTS1: Family = Family {
         float("expert_weights_scale", &["routed_scaling_factor"]).required(),
         flag("expert_weights_norm", &["norm_topk_prob"]),
     ],
+    prepare: |config| {
+        // The file names the selection of experts, of which the function is a part.
+        if config.text(SCORING)?.is_none_or(|function| function == "noaux_tc") {
+            config.set(SCORING, "sigmoid");
+        }
+        Ok(())
+    },
     keys: |_, _| Ok(()),
     ..QWEN2_MOE
 };
@@ -48,7 +57,12 @@ pub(super) const AFMOE: Family = Family {
         float("expert_weights_scale", &["route_scale"]),
         count("attention.sliding_window", &["sliding_window"]),
     ],
-    keys: rotary_dimensions,
+    keys: |context, keys| {
+        // Runtimes multiply the embeddings by the root of their width.
+        context.config.expect_flag("mup_enabled", true)?;
+        set_windows(context.config, keys, "global_attn_every_n_layers", 4)?;
+        rotary_dimensions(context, keys)
+    },
     rules: &[&[
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.pre_mlp_layernorm", "blk.{}.ffn_norm"),
@@ -57,7 +71,6 @@ pub(super) const AFMOE: Family = Family {
         rename("model.layers.{}.mlp.router.gate", "blk.{}.ffn_gate_inp"),
         rename("model.layers.{}.mlp.expert_bias", "blk.{}.exp_probs_b.bias"),
     ]],
-    constants: llama3_factors,
     tokenizer: TokenizerFacts { copies_space_prefix: true, ..TokenizerFacts::DEFAULT },
     ..Family::DEFAULT
 };

@@ -3,6 +3,7 @@
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Family, GELU, TokenizerFacts, count, float, rename};
+use crate::rope::unsupported_kind;
 
 pub(super) const PHI2: Family = Family {
     classes: &["PhiForCausalLM"],
@@ -61,17 +62,16 @@ pub(super) const PHI3: Family = Family {
         keys.count("rope.dimension_count", rotary_dimensions(config)?);
         keys.float("rope.freq_base", config.rope().float("rope_theta")?);
         keys.count("attention.sliding_window", config.count_or(&["sliding_window"], 0)?);
-        if factors(config)?.is_some() {
+        if factors(config)?.is_none() {
+            keys.rotary(config)?;
+        } else {
             let scale =
                 config.count(&["n_positions", "max_position_embeddings"])? as f64 / original;
-            let factor = match rope.kind() {
+            let factor = match rope.kind().as_deref() {
                 _ if scale <= 1.0 => 1.0,
                 Some("su" | "longrope") => (1.0 + scale.ln() / original.ln()).sqrt(),
                 Some("yarn") => 0.1 * scale.ln() + 1.0,
-                other => {
-                    let found = other.unwrap_or("nothing");
-                    return Err(invalid("rope_scaling.type", "longrope or yarn", found));
-                }
+                _ => return Err(unsupported_kind(rope, "longrope or yarn")),
             };
             keys.float("rope.scaling.attn_factor", factor);
         }

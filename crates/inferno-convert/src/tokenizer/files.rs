@@ -147,6 +147,28 @@ impl TokenizerFiles {
         })
     }
 
+    /// Whether BPE on bytes adds a space before a text.
+    pub(super) fn adds_space_before_words(&self) -> bool {
+        let stages = self.stages("pre_tokenizer");
+        stages.iter().any(|it| it["type"] == "ByteLevel" && it["add_prefix_space"] == true)
+    }
+
+    /// Checks that words have no marks at their beginning or end, which merges in GGUF files do not have.
+    ///
+    /// **Errors**: an affix.
+    pub(super) fn check_affixes(&self) -> Result<(), ConvertError> {
+        let affix = |key: &&str| {
+            let found = self.model().and_then(|model| model[*key].as_str());
+            found.is_some_and(|affix| !affix.is_empty())
+        };
+        match ["continuing_subword_prefix", "end_of_word_suffix"].into_iter().find(affix) {
+            None => Ok(()),
+            Some(key) => Err(ConvertError::tokenizer(format!(
+                "{key} of BPE in tokenizer.json is not supported, as GGUF files cannot have it"
+            ))),
+        }
+    }
+
     /// Whether several spaces count as one, by a stage that splits or replaces, or by an option.
     pub(super) fn removes_extra_spaces(&self) -> bool {
         let splits = self.stages("pre_tokenizer").iter().any(|it| it["type"] == "WhitespaceSplit");
@@ -216,12 +238,22 @@ impl TokenizerFiles {
         texts
     }
 
+    /// The numbers of tokens under a key of `generation_config.json`.
+    pub(super) fn generation_ids(&self, key: &str) -> Result<Vec<usize>, ConvertError> {
+        let config = json::read_object(&self.folder.join("generation_config.json"))?;
+        Ok(config.as_ref().and_then(|config| config.get(key)).map(ids).unwrap_or_default())
+    }
+
     /// The first of several tokens that end a text in `generation_config.json`.
     pub(super) fn first_of_several_ends(&self) -> Result<Option<usize>, ConvertError> {
-        let config = json::read_object(&self.folder.join("generation_config.json"))?;
-        let ends = config.as_ref().and_then(|config| config.get("eos_token_id")?.as_array());
-        let first = ends.filter(|ends| ends.len() > 1).and_then(|ends| ends[0].as_u64());
-        Ok(first.map(|id| id as usize))
+        let ends = self.generation_ids("eos_token_id")?;
+        Ok(ends.first().copied().filter(|_| ends.len() > 1))
+    }
+
+    /// The tokens of a vocabulary of `size` that must not be generated.
+    pub(super) fn suppressed_tokens(&self, size: usize) -> Result<Vec<i32>, ConvertError> {
+        let ids = self.generation_ids("suppress_tokens")?.into_iter().filter(|id| *id < size);
+        Ok(ids.filter_map(|id| i32::try_from(id).ok()).collect())
     }
 
     /// The error of an invalid `tokenizer.json`.
@@ -282,6 +314,12 @@ pub(super) fn flattened(stage: &Value) -> Vec<&Value> {
         None if stage.is_null() => Vec::new(),
         None => vec![stage],
     }
+}
+
+/// The numbers of tokens in a value, which is one of them or a list.
+pub(super) fn ids(value: &Value) -> Vec<usize> {
+    let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    list.iter().filter_map(|id| Some(id.as_u64()? as usize)).collect()
 }
 
 /// The text of a special token, which is a text or an object.

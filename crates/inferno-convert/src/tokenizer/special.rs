@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use inferno_gguf::Metadata;
 use serde_json::Value;
 
-use super::files::{TokenizerFiles, flattened, token_text};
+use super::files::{TokenizerFiles, flattened, ids, token_text};
 use crate::ConvertError;
 use crate::config::Config;
 
@@ -81,6 +81,32 @@ impl SpecialTokens {
             }
         }
         Ok(special)
+    }
+
+    /// Completes the token that ends texts by the numbers in the configurations of model and generation, of which the next one ends
+    /// turns. Numbers from `size` on are ignored.
+    pub(super) fn complete_ends(
+        &mut self,
+        files: &TokenizerFiles,
+        config: &Config,
+        size: usize,
+    ) -> Result<(), ConvertError> {
+        const KEY: &str = "eos_token_id";
+        if self.ids.contains_key("eos") {
+            return Ok(());
+        }
+        let of_model = config.get(KEY).map(ids).unwrap_or_default();
+        let all = of_model.into_iter().chain(files.generation_ids(KEY)?);
+        let mut ends = Vec::new();
+        for id in all.filter(|id| *id < size) {
+            if !ends.contains(&id) {
+                ends.push(id);
+            }
+        }
+        for (role, id) in ["eos", "eot"].into_iter().zip(ends) {
+            self.set_default(role, id);
+        }
+        Ok(())
     }
 
     /// Which tokens the post-processor of `tokenizer.json` adds. Tokens that it names become BOS and EOS.

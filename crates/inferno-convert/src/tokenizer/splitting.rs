@@ -4,6 +4,8 @@
 //! of characters, and the results are compared with those of every known pre-tokenizer. So neither the spelling of an
 //! expression nor the vocabulary matters, and no list of known files is needed.
 
+use std::ops::Range;
+
 use fancy_regex::Regex;
 use inferno_tokenizer::pre_tokenizers;
 use serde_json::Value;
@@ -15,7 +17,7 @@ use crate::ConvertError;
 pub(super) struct Identified {
     pub(super) name: &'static str,
     /// What the user should know.
-    pub(super) note: Option<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Texts that every pre-tokenizer must split alike: words, numbers, white space, contractions, punctuation, scripts.
@@ -48,18 +50,10 @@ pub(super) fn identify(
     let ignores_merges = files.model().is_some_and(|model| model["ignore_merges"] == true);
     let (common, rare) = (stages.split(COMMON)?, stages.split(RARE)?);
     let candidates = pre_tokenizers().filter(|it| it.words(COMMON) == common);
+    let rare = spans(rare.iter().map(String::as_str));
+    let ends = |spans: &[Range<usize>]| spans.iter().map(|span| span.end).collect::<Vec<_>>();
     let differences = |words: &[&str]| {
-        let borders = |words: &[&str]| -> Vec<usize> {
-            words
-                .iter()
-                .scan(0, |end, word| {
-                    *end += word.len();
-                    Some(*end)
-                })
-                .collect()
-        };
-        let (own, other) =
-            (borders(words), borders(&rare.iter().map(String::as_str).collect::<Vec<_>>()));
+        let (own, other) = (ends(&spans(words.iter().copied())), ends(&rare));
         own.iter().filter(|border| !other.contains(border)).count()
             + other.iter().filter(|border| !own.contains(border)).count()
     };
@@ -79,10 +73,44 @@ pub(super) fn identify(
     };
     let named = best.names().iter().find(|name| **name == preferred);
     let name = named.copied().unwrap_or(best.names()[0]);
-    let note = (best.ignores_merges() != ignores_merges).then(|| {
-        format!("pre-tokenizer {name} differs from tokenizer.json in words that are tokens without merges")
+    let mut notes = Vec::new();
+    if best.ignores_merges() != ignores_merges {
+        notes.push(format!(
+            "pre-tokenizer {name} differs from tokenizer.json in words that are tokens without merges"
+        ));
+    }
+    let words = spans(best.words(RARE).into_iter());
+    let other: Vec<_> = rare.into_iter().filter(|span| !words.contains(span)).collect();
+    if !other.is_empty() {
+        let listed: Vec<String> = other
+            .iter()
+            .take(MAX_LISTED)
+            .map(|span| format!("{:?}", &RARE[span.clone()]))
+            .collect();
+        let more = match other.len().saturating_sub(MAX_LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let listed = listed.join(", ");
+        notes.push(format!(
+            "pre-tokenizer {name} differs from tokenizer.json in rare words, which have other tokens: of a sample text, \
+             {listed}{more}"
+        ));
+    }
+    Ok(Identified { name, notes })
+}
+
+/// Number of words that a note lists.
+const MAX_LISTED: usize = 8;
+
+/// The places of words that follow each other.
+fn spans<'w>(words: impl Iterator<Item = &'w str>) -> Vec<Range<usize>> {
+    let ranges = words.scan(0, |end, word| {
+        let start = *end;
+        *end += word.len();
+        Some(start..*end)
     });
-    Ok(Identified { name, note })
+    ranges.collect()
 }
 
 /// The stages of a pre-tokenizer in `tokenizer.json`.

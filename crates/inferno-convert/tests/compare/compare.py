@@ -284,12 +284,16 @@ def compare(ours, theirs):
 
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
 # The name of a built-in template is no template, it writes scores, which are floats, as integers, and one family has no type there.
-# It omits the rotary base of a few families and the window of Mistral.
+# It omits the rotary base of a few families, the window of Mistral, whether gpt-oss rounds YaRN's ramp, and that queries of
+# Mistral 4 grow.
 BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores", "key llama.attention.sliding_window"],
           "mistral": ["key llama.attention.sliding_window"],
           "gptneox": ["key general.file_type", "key gptneox.rope.freq_base"],
           "falcon": ["key falcon.rope.freq_base"], "phi2": ["key phi2.rope.freq_base"],
           "stablelm": ["key stablelm.rope.freq_base"], "stablelm-12b": ["key stablelm.rope.freq_base"],
+          "gemma": ["key gemma.rope.freq_base"], "gemma2": ["key gemma2.rope.freq_base"],
+          "gemma2-27b": ["key gemma2.rope.freq_base"], "gpt-oss": ["key gpt-oss.rope.scaling.yarn_truncate"],
+          "mistral4": ["key mistral4.attention.temperature_scale"],
           "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
 
 # Small models that are committed, with what llama.cpp's converter made of them.

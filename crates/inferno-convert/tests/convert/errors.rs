@@ -50,7 +50,11 @@ fn the_text_model_of_an_unknown_model_is_converted() {
     write(folder.path(), &config, &tensors);
     let conversion =
         Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
-    assert!(conversion.notes()[0].contains("1 tensors of encoders"), "{:?}", conversion.notes());
+    assert!(
+        conversion.notes()[0].contains("1 tensor of encoders for images or audio is not"),
+        "{:?}",
+        conversion.notes()
+    );
 }
 
 #[test]

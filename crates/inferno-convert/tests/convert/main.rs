@@ -1,11 +1,18 @@
 //! Conversions of small checkpoints.
 
+mod byte_level;
 mod checkpoint;
 mod decoders;
 mod embeddings;
 mod errors;
 mod fixtures;
+mod half_precision;
+mod layer_patterns;
+mod packed;
 mod prediction_heads;
+mod published;
 mod quantized;
+mod released;
 mod rerankers;
+mod rotary;
 mod tokenizers;

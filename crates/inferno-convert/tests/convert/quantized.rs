@@ -165,3 +165,56 @@ fn mxfp4_weights_of_experts_keep_their_values() {
         assert_eq!(values(&gguf, &name), expected);
     }
 }
+
+/// Converts the Llama model of the tests with experts of 8-bit floats that have these scales.
+fn experts_with_scales(scales: &[usize]) -> Result<Gguf, ConvertError> {
+    let (mut config, mut tensors) = llama();
+    let options =
+        json!({"quant_method": "fp8", "activation_scheme": "static", "weight_block_size": null});
+    config["quantization_config"] = options;
+    let name = "model.layers.0.mlp.experts.gate_up_proj";
+    tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![2, 4, 3], vec![0x38; 24]));
+    tensors.insert(format!("{name}_scale_inv"), floats(scales, |index| (index + 1) as f32));
+    tensors.insert(format!("{name}_activation_scale"), floats(&[2], |_| 9.0));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    Conversion::open(folder.path(), &ConvertOptions::default())?.into_gguf()
+}
+
+/// As `FP8Experts` of transformers stores them: a scale per expert, or one for each half of two projections.
+#[test]
+fn fused_experts_of_eight_bit_floats_have_a_scale_each() {
+    for scales in [&[2, 1, 1][..], &[2]] {
+        let gguf = experts_with_scales(scales).expect("it is converted");
+        for name in ["gate", "up"] {
+            let expected = [[1.0; 6], [2.0; 6]].concat();
+            assert_eq!(values(&gguf, &format!("blk.0.ffn_{name}_exps.weight")), expected);
+        }
+    }
+    let gguf = experts_with_scales(&[2, 2, 1]).expect("it is converted");
+    for (name, expected) in [("gate", [1.0, 3.0]), ("up", [2.0, 4.0])] {
+        let expected = expected.map(|scale| [scale; 6]).concat();
+        assert_eq!(values(&gguf, &format!("blk.0.ffn_{name}_exps.weight")), expected);
+    }
+    let gguf = experts_with_scales(&[1]).expect("it is converted");
+    assert_eq!(values(&gguf, "blk.0.ffn_up_exps.weight"), [1.0; 12]);
+    let message = experts_with_scales(&[3, 1, 1]).expect_err("another number").to_string();
+    assert!(message.contains("scales of shape [3, 1, 1]"), "{message}");
+}
+
+#[test]
+fn blocks_of_fused_experts_do_not_extend_over_several_experts() {
+    let (mut config, mut tensors) = llama();
+    config["quantization_config"] = json!({"quant_method": "fp8", "weight_block_size": [3, 2]});
+    let name = "model.layers.0.mlp.experts.down_proj";
+    tensors.insert(name.to_owned(), (Dtype::F8_E4M3, vec![2, 4, 3], vec![0x38; 24]));
+    tensors.insert(format!("{name}_scale_inv"), floats(&[2, 2, 2], |index| (index + 1) as f32));
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let conversion =
+        Conversion::open(folder.path(), &ConvertOptions::default()).expect("it is converted");
+    let gguf = conversion.into_gguf().expect("a valid file");
+    let rows = [[1.0, 1.0, 2.0], [1.0, 1.0, 2.0], [1.0, 1.0, 2.0], [3.0, 3.0, 4.0]].concat();
+    let expected = [rows.clone(), rows.iter().map(|scale| scale + 4.0).collect()].concat();
+    assert_eq!(values(&gguf, "blk.0.ffn_down_exps.weight"), expected);
+}

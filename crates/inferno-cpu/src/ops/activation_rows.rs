@@ -2,6 +2,7 @@
 
 use inferno_backend::BackendError;
 
+use crate::buffer::MIN_TASK_VALUES;
 use crate::executor::Executor;
 use crate::ops::activations::{Activations, BLOCK_ROWS, FLOAT_GROUP_COLS, MAX_NARROW};
 use crate::ops::input::InputRows;
@@ -13,7 +14,7 @@ fn padded_rows(rows: usize) -> usize {
     match rows {
         0 => 0,
         1..=MAX_NARROW => rows.next_power_of_two(),
-        _ => rows.next_multiple_of(BLOCK_ROWS),
+        _ => rows.checked_next_multiple_of(BLOCK_ROWS).unwrap_or(usize::MAX),
     }
 }
 
@@ -34,7 +35,20 @@ pub(crate) struct ActivationRows {
     lines: ScratchArray,
     /// The first line of each expert's rows in `lines`, and the end of the last one's.
     starts: Vec<usize>,
+    /// The blocks of all experts.
+    blocks: Vec<BlockPlace>,
+    /// The first line of each block in `lines`, and the end of the last one.
+    block_starts: Vec<usize>,
     row_lines: usize,
+}
+
+/// The rows of a block.
+#[derive(Debug, Clone, Copy)]
+struct BlockPlace {
+    /// Number of the expert among those that have rows.
+    expert: usize,
+    /// The first of its rows.
+    first: usize,
 }
 
 /// Some rows that make a block.
@@ -57,43 +71,47 @@ impl ActivationRows {
         row_lines: usize,
         fill: impl Fn(ActivationBlock<'_>, &mut [CacheLine]) + Sync,
     ) -> Result<(), BackendError> {
-        let end = self.reserve(rows, row_lines)?;
-        let lines = &mut self.lines.get_mut()[..end];
-        for index in 0..rows.num_experts() {
-            let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
-            let rows = rows.expert(index).1;
+        let num_rows = self.reserve(rows, row_lines)?;
+        let Self { lines, blocks, block_starts, .. } = self;
+        let is_parallel = num_rows.saturating_mul(x.cols()) >= MIN_TASK_VALUES;
+        let work = |number: usize, lines: &mut [CacheLine], thread| {
+            let BlockPlace { expert, first } = blocks[number];
+            let rows = rows.expert(expert).1;
             let width = padded_rows(rows.len()).min(BLOCK_ROWS);
-            let chunk_lines = (BLOCK_ROWS * row_lines).max(1);
-            executor.pool.run_chunks(lines, chunk_lines, |number, lines, thread| {
-                let first = number * BLOCK_ROWS;
-                let len = BLOCK_ROWS.min(rows.len() - first);
-                let index = |place| rows.input(first + place);
-                x.with_block(executor.level, thread, len, index, |rows| {
-                    fill(ActivationBlock { rows, width }, lines);
-                });
-            });
-        }
+            let len = BLOCK_ROWS.min(rows.len() - first);
+            x.with_block(
+                executor.level,
+                thread,
+                len,
+                |place| rows.input(first + place),
+                |rows| fill(ActivationBlock { rows, width }, lines),
+            );
+        };
+        executor.pool.run_parts(lines.get_mut(), block_starts, is_parallel, work);
         Ok(())
     }
 
-    /// Makes room for the rows of all experts; returns the number of lines that they use.
+    /// Makes room for the rows of all experts, and divides them into blocks; returns their number.
     fn reserve(&mut self, rows: ProductRows<'_>, row_lines: usize) -> Result<usize, BackendError> {
         self.row_lines = row_lines;
-        self.starts.clear();
-        let num_starts = rows.num_experts() + 1;
-        self.starts.try_reserve(num_starts).map_err(|_| BackendError::OutOfMemory {
-            what: "intermediate results",
-            bytes: num_starts.saturating_mul(size_of::<usize>()),
-        })?;
+        let lens = (0..rows.num_experts()).map(|index| rows.expert(index).1.len());
+        let num_blocks = lens.clone().map(|len| len.div_ceil(BLOCK_ROWS)).sum();
+        restart(&mut self.starts, rows.num_experts() + 1)?;
+        restart(&mut self.blocks, num_blocks)?;
+        restart(&mut self.block_starts, num_blocks + 1)?;
         let mut end = 0usize;
-        self.starts.push(end);
-        for index in 0..rows.num_experts() {
-            end = end
-                .saturating_add(padded_rows(rows.expert(index).1.len()).saturating_mul(row_lines));
+        for (expert, len) in lens.clone().enumerate() {
             self.starts.push(end);
+            for first in (0..len).step_by(BLOCK_ROWS) {
+                self.blocks.push(BlockPlace { expert, first });
+                self.block_starts.push(end.saturating_add(first.saturating_mul(row_lines)));
+            }
+            end = end.saturating_add(padded_rows(len).saturating_mul(row_lines));
         }
+        self.starts.push(end);
+        self.block_starts.push(end);
         self.lines.reserve(end)?;
-        Ok(end)
+        Ok(lens.sum())
     }
 
     /// The rows of expert `index` of those that have rows; none before [`fill`](Self::fill).
@@ -106,6 +124,15 @@ impl ActivationRows {
     pub(crate) fn num_bytes(&self) -> usize {
         self.lines.num_bytes()
     }
+}
+
+/// Empties `array` and makes room for `len` values.
+fn restart<T>(array: &mut Vec<T>, len: usize) -> Result<(), BackendError> {
+    array.clear();
+    array.try_reserve(len).map_err(|_| BackendError::OutOfMemory {
+        what: "intermediate results",
+        bytes: len.saturating_mul(size_of::<T>()),
+    })
 }
 
 /// Cache lines of a row of floating-point activations.

@@ -17,8 +17,9 @@ use crate::lanes::{Kernel, LANES, Lanes};
 use crate::memory::{AlignedArray, Arena};
 use crate::ops::softmax::{load_or, sum_of_exponentials};
 
-/// Logits of a part. Few enough that the rounding of a lane's sum stays below the error that is allowed.
-const PART: usize = 4096;
+/// Logits of a part. Few enough for the error of its sum: each of the 127 additions of a lane has a relative error of at
+/// most 2^-24, which makes 7.6e-6, while `EXP_SUM_ERROR` is 1e-5.
+const PART: usize = 2048;
 
 /// Logits of a block.
 const BLOCK: usize = 64;
@@ -27,25 +28,58 @@ const BLOCK: usize = 64;
 /// not finite.
 const SUMMARY: usize = 2 + PART / BLOCK;
 
-/// The summaries of rows, kept between calls.
+/// Memory that selections reuse: tasks do not allocate.
 #[derive(Debug, Default)]
 pub(crate) struct CandidateWorkspace {
+    /// The summaries of the parts of each row.
     summaries: Option<AlignedArray>,
+    /// The [`Selection`] of each row.
+    selections: Option<AlignedArray>,
 }
 
 impl CandidateWorkspace {
-    fn summaries(&mut self, len: usize) -> Result<&mut [f32], BackendError> {
-        let bytes = len.saturating_mul(size_of::<f32>());
-        let known = self.summaries.take().filter(|array| array.get::<f32>().len() >= len);
-        let array = match known {
-            Some(array) => array,
-            None => AlignedArray::zeroed(bytes, "candidates")?,
-        };
-        Ok(&mut self.summaries.insert(array).get_mut()[..len])
+    pub(crate) fn num_bytes(&self) -> usize {
+        let arrays = self.summaries.iter().chain(&self.selections);
+        arrays.map(|array| size_of_val(array.get::<f32>())).sum()
+    }
+}
+
+/// `len` numbers of an array, which is replaced if it is smaller.
+fn reserved(array: &mut Option<AlignedArray>, len: usize) -> Result<&mut [f32], BackendError> {
+    let bytes = len.saturating_mul(size_of::<f32>());
+    let known = array.take().filter(|array| array.get::<f32>().len() >= len);
+    let reserved = match known {
+        Some(known) => known,
+        None => AlignedArray::zeroed(bytes, "candidates")?,
+    };
+    Ok(&mut array.insert(reserved).get_mut()[..len])
+}
+
+/// A logit and its id, as bits.
+type Candidate = [f32; 2];
+
+/// The memory of the selection from one row.
+struct Selection<'a> {
+    /// The words of the candidates.
+    words: &'a mut [f32],
+    /// The maxima of the blocks.
+    maxima: &'a mut [f32],
+    /// The best candidates so far, up to twice as many as are selected.
+    best: &'a mut [Candidate],
+}
+
+impl<'a> Selection<'a> {
+    /// Number of values of the memory.
+    fn len(shape: CandidateShape) -> usize {
+        let maxima = shape.vocab_size.div_ceil(BLOCK);
+        shape.row_len().saturating_add(maxima).saturating_add(4 * shape.count)
     }
 
-    pub(crate) fn num_bytes(&self) -> usize {
-        self.summaries.as_ref().map_or(0, |array| size_of_val(array.get::<f32>()))
+    /// Divides [`len`](Self::len) values.
+    fn new(shape: CandidateShape, memory: &'a mut [f32]) -> Self {
+        let (words, memory) = memory.split_at_mut(shape.row_len());
+        let (maxima, best) = memory.split_at_mut(shape.vocab_size.div_ceil(BLOCK));
+        Self { words, maxima, best: bytemuck::cast_slice_mut(best) }
     }
 }
 
@@ -54,14 +88,17 @@ fn summaries_len(vocab_size: usize) -> usize {
     vocab_size.div_ceil(PART) * SUMMARY
 }
 
-/// Number of words of the largest number of candidates of a row.
-fn max_row_len(vocab_size: usize) -> usize {
-    CandidateShape { count: MAX_CANDIDATES.min(vocab_size), vocab_size }.row_len()
+/// The largest number of candidates of a row.
+fn max_shape(vocab_size: usize) -> CandidateShape {
+    CandidateShape { count: MAX_CANDIDATES.min(vocab_size), vocab_size }
 }
 
 /// Upper bound of the bytes that [`select_candidates`] allocates.
 pub(crate) fn max_scratch_bytes(pass: &PassShape) -> usize {
-    let of_row = summaries_len(pass.vocab_size).saturating_add(max_row_len(pass.vocab_size));
+    let shape = max_shape(pass.vocab_size);
+    let of_row = summaries_len(pass.vocab_size)
+        .saturating_add(Selection::len(shape))
+        .saturating_add(shape.row_len());
     of_row.saturating_mul(size_of::<f32>()).saturating_mul(pass.max_num_logit_rows)
 }
 
@@ -81,10 +118,16 @@ pub(crate) fn select_candidates(
     let out = match out.take() {
         Some(known) if known.values().len() >= rows * row_len => out.insert(known),
         // Room for any number of candidates of any part of a row, so that it is allocated once.
-        _ => out.insert(CpuBuffer::zeroed(logits.num_rows(), max_row_len(logits.cols()), arena)?),
+        _ => {
+            let row_len = max_shape(logits.cols()).row_len();
+            out.insert(CpuBuffer::zeroed(logits.num_rows(), row_len, arena)?)
+        }
     };
     let num_parts = vocab_size.div_ceil(PART);
-    let summaries = workspace.summaries(rows * summaries_len(vocab_size))?;
+    let CandidateWorkspace { summaries, selections } = workspace;
+    let summaries = reserved(summaries, rows * summaries_len(vocab_size))?;
+    let selection_len = Selection::len(shape);
+    let selections = reserved(selections, rows * selection_len)?;
     let row = |row: usize| &logits.values()[row * logits.cols()..][..vocab_size];
     executor.pool.run_chunks(summaries, SUMMARY, |task, summary, _| {
         let logits = row(task / num_parts);
@@ -93,10 +136,15 @@ pub(crate) fn select_candidates(
         executor.level.run(Summarize { logits, summary });
     });
     let summaries = &*summaries;
-    executor.pool.run_chunks(&mut out.values_mut()[..rows * row_len], row_len, |at, words, _| {
+    executor.pool.run_chunks(selections, selection_len, |at, memory, _| {
         let of_row = summaries_len(vocab_size);
-        select(shape, row(at), &summaries[at * of_row..][..of_row], words);
+        let summaries = &summaries[at * of_row..][..of_row];
+        select(shape, row(at), summaries, Selection::new(shape, memory));
     });
+    let out = out.values_mut().chunks_exact_mut(row_len);
+    for (out, selection) in out.zip(selections.chunks_exact(selection_len)) {
+        out.copy_from_slice(&selection[..row_len]);
+    }
     Ok(())
 }
 
@@ -129,45 +177,67 @@ impl Kernel for Summarize<'_> {
     }
 }
 
-/// Writes the candidates of a row, given the summaries of its parts, to `words`.
-fn select(shape: CandidateShape, logits: &[f32], summaries: &[f32], words: &mut [f32]) {
+/// Writes the candidates of a row, given the summaries of its parts, to `selection.words`.
+fn select(shape: CandidateShape, logits: &[f32], summaries: &[f32], selection: Selection<'_>) {
     let parts = || summaries.chunks_exact(SUMMARY);
     let max = parts().fold(f32::NEG_INFINITY, |max, part| max.max(part[1]));
-    let sum: f64 = parts().map(|part| f64::from(part[0]) * f64::from(part[1] - max).exp()).sum();
-    let is_finite = parts().all(|part| part[1].is_finite());
-    let mut best = if is_finite { largest(shape.count, logits, summaries) } else { Vec::new() };
-    best.resize(shape.count, (0, 0.0));
-    shape.write(sum, is_finite, &best, words);
+    let of_part = |part: &[f32]| f64::from(part[0]) * libm::exp(f64::from(part[1] - max));
+    let sum: f64 = parts().map(of_part).sum();
+    let Selection { words, maxima, best } = selection;
+    if !parts().all(|part| part[1].is_finite()) {
+        return shape.write(sum, false, std::iter::repeat_n((0, 0.0), shape.count), words);
+    }
+    let best = largest(shape.count, logits, summaries, maxima, best);
+    shape.write(sum, true, best.iter().map(|&[logit, id]| (id.to_bits(), logit)), words);
 }
 
-/// Returns the `count` largest of finite logits with their ids, in the order of candidates.
-fn largest(count: usize, logits: &[f32], summaries: &[f32]) -> Vec<(u32, f32)> {
-    let num_blocks = logits.len().div_ceil(BLOCK);
+/// Returns the `count` largest of finite logits, in the order of candidates. Overwrites `sorted` and `best`.
+fn largest<'a>(
+    count: usize,
+    logits: &[f32],
+    summaries: &[f32],
+    sorted: &mut [f32],
+    best: &'a mut [Candidate],
+) -> &'a [Candidate] {
+    let num_blocks = sorted.len();
     let maxima = || summaries.chunks_exact(SUMMARY).flat_map(|part| &part[2..]).take(num_blocks);
     // As many blocks as there are candidates contain a logit of at least this value each.
-    let bound = match count < num_blocks {
+    let mut bound = match count < num_blocks {
         true => {
-            let mut sorted: Vec<f32> = maxima().copied().collect();
+            sorted.iter_mut().zip(maxima()).for_each(|(sorted, max)| *sorted = *max);
             *sorted.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a)).1
         }
         false => f32::MIN,
     };
-    let mut best = Vec::new();
+    let mut len = 0;
     for (number, (&max, block)) in maxima().zip(logits.chunks(BLOCK)).enumerate() {
-        if max >= bound {
-            let ids = (number * BLOCK) as u32..;
-            best.extend(ids.zip(block.iter().copied()).filter(|&(_, logit)| logit >= bound));
+        if max < bound {
+            continue;
+        }
+        for (id, &logit) in ((number * BLOCK) as u32..).zip(block) {
+            if logit < bound {
+                continue;
+            }
+            best[len] = [logit, f32::from_bits(id)];
+            len += 1;
+            if len == best.len() {
+                best.select_nth_unstable_by(count - 1, order);
+                len = count;
+                bound = best[count - 1][0];
+            }
         }
     }
-    if count < best.len() {
-        best.select_nth_unstable_by(count, order);
-        best.truncate(count);
+    let best = &mut best[..len];
+    if count < len {
+        best.select_nth_unstable_by(count - 1, order);
     }
+    let best = &mut best[..count];
     best.sort_unstable_by(order);
     best
 }
 
 /// The order of candidates: descending logits, then ascending ids.
-fn order(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
-    b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal).then(a.0.cmp(&b.0))
+fn order(a: &Candidate, b: &Candidate) -> Ordering {
+    let ids = a[1].to_bits().cmp(&b[1].to_bits());
+    b[0].partial_cmp(&a[0]).unwrap_or(Ordering::Equal).then(ids)
 }

@@ -1,11 +1,13 @@
 //! Routing of tokens to experts.
 //!
 //! **Order of the sums.** The softmax over router logits is that of `softmax.rs`. The probabilities of the
-//! chosen experts are added in the order of choice, the highest score first.
+//! chosen experts are added in the order of choice, the highest score first, then `MIN_PROBABILITY_SUM`.
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, ExpertGroups, ExpertInput, ExpertParams, Function, Gating};
+use inferno_backend::{
+    BackendError, ExpertGroups, ExpertInput, ExpertParams, Function, Gating, MIN_PROBABILITY_SUM,
+};
 
 use crate::buffer::CpuBuffer;
 use crate::isa::Level;
@@ -146,6 +148,7 @@ impl CpuRouting {
         }
         if params.normalize {
             let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
+            let sum = sum + MIN_PROBABILITY_SUM;
             weights.iter_mut().for_each(|weight| *weight /= sum);
         }
         weights.iter_mut().for_each(|weight| *weight *= params.scale);

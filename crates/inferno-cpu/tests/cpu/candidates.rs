@@ -17,6 +17,11 @@ fn candidates_of_large_vocabularies_agree() {
 }
 
 #[test]
+fn sums_of_many_small_exponentials_are_within_the_bound() {
+    all().iter().for_each(candidates::many_small_exponentials);
+}
+
+#[test]
 fn equal_logits_are_in_the_order_of_their_ids() {
     all().iter().for_each(candidates::equal_logits);
 }

@@ -1,8 +1,11 @@
 //! Mixture of experts: routing, products, combination.
 
-use crate::cases::{Random, all, bits, relative_error, simplest};
-use inferno_backend::{ExpertParams, Gating, ReferenceBackend};
-use inferno_conformance::experts::{HIDDEN, INNER, biased, forward, input_weighted, per_head};
+use crate::cases::{Random, all, backend, bits, matrix, relative_error, run, simplest};
+use inferno_backend::{DeviceMemory, ExpertParams, Gating, Pass, ReferenceBackend};
+use inferno_conformance::experts::{
+    HIDDEN, INNER, biased, forward, input_weighted, per_head, vanishing_probabilities,
+};
+use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
 #[test]
@@ -47,6 +50,12 @@ fn biased_experts_of_the_best_groups_agree_with_the_reference() {
             assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
         }
     }
+}
+
+#[test]
+fn experts_whose_probabilities_vanish_have_no_effect() {
+    vanishing_probabilities(&ReferenceBackend::new());
+    all().iter().for_each(vanishing_probabilities);
 }
 
 #[test]
@@ -107,4 +116,27 @@ fn products_with_a_matrix_per_head_agree_with_the_reference() {
             assert_eq!(bits(&per_head(&backend, rows, &x)), bits(&expected), "{backend:?}");
         }
     }
+}
+
+/// The rows of all experts are converted in one parallel step, however many experts there are.
+#[test]
+fn a_product_of_many_experts_runs_as_many_parallel_steps_as_one_of_two() {
+    let steps = |num_experts: usize| {
+        let backend = backend(Isa::Scalar, 2);
+        let (rows, cols) = (80 * num_experts, 256);
+        let mut random = Random::new(42);
+        let weight = random.weight(DType::Q8_0, num_experts, 32, cols);
+        let weight = backend.load_weight(&[weight]).expect("memory");
+        let params = ExpertParams::softmax(num_experts, 1, true);
+        let logits = matrix(&backend, rows, num_experts, &random.values(rows * num_experts));
+        let mut routing = backend.alloc_routing(rows, &params).expect("memory");
+        run(&backend, |pass| pass.route_experts(rows, &logits, None, &params, &mut routing));
+        let x = matrix(&backend, rows, cols, &random.values(rows * cols));
+        let mut out = backend.alloc(rows, 32).expect("memory");
+        let before = backend.num_parallel_steps();
+        run(&backend, |pass| pass.expert_linear(&routing, &x, &weight, None, &mut out))
+            .expect("memory");
+        backend.num_parallel_steps() - before
+    };
+    assert_eq!(steps(16), steps(2));
 }

@@ -2,7 +2,8 @@
 
 use crate::cases::{Random, SILU, backend, matrix, run};
 use inferno_backend::{
-    DeviceMemory, ExpertParams, KvDType, Pass, PassShape, ProductShape, QkvLayout,
+    CandidateShape, DeviceMemory, ExpertParams, KvDType, MAX_CANDIDATES, Pass, PassShape,
+    ProductShape, QkvLayout,
 };
 use inferno_conformance::attention::attend_after;
 use inferno_cpu::Isa;
@@ -67,6 +68,34 @@ fn routed_products_allocate_at_most_what_is_estimated() {
         let estimated = backend.scratch_bytes(&pass(KvDType::F16, vec![product]));
         let allocated = backend.allocated_scratch_bytes();
         assert!(allocated <= estimated, "{allocated} bytes, {estimated} estimated");
+    }
+}
+
+#[test]
+fn selections_of_candidates_allocate_at_most_what_is_estimated() {
+    let (rows, vocab_size) = (3, 20_000);
+    let backend = backend(Isa::Scalar, 2);
+    let logits = Random::new(3).values(rows * vocab_size);
+    let logits = matrix(&backend, rows, vocab_size, &logits);
+    let shape = CandidateShape { count: MAX_CANDIDATES, vocab_size };
+    let mut out = None;
+    run(&backend, |pass| pass.select_candidates(rows, shape, &logits, &mut out)).expect("memory");
+    let without = pass(KvDType::F16, vec![]);
+    let with = PassShape { max_num_logit_rows: rows, vocab_size, ..without.clone() };
+    let estimated = backend.scratch_bytes(&with) - backend.scratch_bytes(&without);
+    let allocated = backend.allocated_scratch_bytes();
+    assert!(allocated <= estimated, "{allocated} bytes, {estimated} estimated");
+    // The candidates themselves are part of the estimate.
+    assert!(allocated >= estimated / 2, "{allocated} bytes, {estimated} estimated");
+}
+
+#[test]
+fn estimates_of_passes_of_any_size_do_not_overflow() {
+    let backend = backend(Isa::Scalar, 1);
+    for (max_num_rows, num_experts) in [(usize::MAX, 1), (usize::MAX, 8), (usize::MAX - 20, 1)] {
+        let product = ProductShape { dtype: DType::Q8_0, cols: 64, max_num_rows, num_experts };
+        let estimated = backend.scratch_bytes(&pass(KvDType::F16, vec![product]));
+        assert_eq!(estimated, usize::MAX);
     }
 }
 

@@ -73,7 +73,12 @@ impl GenerationTask {
     ) -> Result<Self, EngineError> {
         let mut sampler = info.sampler(&params.sampling)?;
         sampler.add_prompt(prompt);
-        let stop = StopChecker::new(params.stop.clone(), info.vocab_size, &info.end_of_generation)?;
+        let stop = StopChecker::new(
+            params.stop.clone(),
+            info.vocab_size,
+            &info.end_of_generation,
+            &info.suppressed,
+        )?;
         Ok(Self {
             sender,
             sampler,

@@ -15,6 +15,8 @@ pub(crate) struct ModelInfo {
     pub(crate) tokenizer: Arc<Tokenizer>,
     /// Tokens that end a generation.
     pub(crate) end_of_generation: Vec<u32>,
+    /// Tokens that are never generated.
+    pub(crate) suppressed: Vec<u32>,
     /// Tokens that both model and tokenizer have. Models often have more, as padding.
     pub(crate) vocab_size: usize,
     pub(crate) hidden_size: usize,
@@ -43,7 +45,17 @@ impl ModelInfo {
         let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
         let runner_context_length = runner.context_length();
         Self {
-            end_of_generation: known.filter(|&id| tokenizer.is_end_of_generation(id)).collect(),
+            end_of_generation: known
+                .clone()
+                .filter(|&id| tokenizer.is_end_of_generation(id))
+                .collect(),
+            suppressed: tokenizer
+                .special_tokens()
+                .suppressed
+                .iter()
+                .copied()
+                .filter(|id| known.contains(id))
+                .collect(),
             tokenizer,
             vocab_size,
             hidden_size: runner.hidden_size(),

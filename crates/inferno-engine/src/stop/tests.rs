@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn checker(params: StopParams) -> StopChecker {
-    StopChecker::new(params, 100, &[2]).expect("valid parameters")
+    StopChecker::new(params, 100, &[2], &[8]).expect("valid parameters")
 }
 
 /// Takes a token and the text that it adds; a token that ends by itself has no more to say.
@@ -109,7 +109,7 @@ fn end_of_generation_and_stop_tokens_end_without_their_text() {
 fn end_of_generation_can_be_ignored() {
     let params = StopParams { ignore_eos: true, min_tokens: 1, ..StopParams::default() };
     let mut checker = checker(params);
-    assert_eq!(checker.banned(), [0u32; 0]);
+    assert_eq!(checker.banned(), [8]);
     assert_eq!(push(&mut checker, 2, "").finish_reason, None);
     assert_eq!(push(&mut checker, 2, "").finish_reason, None);
 }
@@ -118,11 +118,11 @@ fn end_of_generation_can_be_ignored() {
 fn the_first_min_tokens_end_nothing() {
     let params = StopParams { min_tokens: 2, stop_token_ids: vec![7], ..stop_at(&["aba"]) };
     let mut checker = checker(params);
-    assert_eq!(checker.banned(), [2, 7]);
+    assert_eq!(checker.banned(), [8, 2, 7]);
     assert_eq!(push(&mut checker, 50, "aba").finish_reason, None);
-    assert_eq!(checker.banned(), [2, 7]);
+    assert_eq!(checker.banned(), [8, 2, 7]);
     assert_eq!(push(&mut checker, 7, "").finish_reason, None);
-    assert_eq!(checker.banned(), [0u32; 0]);
+    assert_eq!(checker.banned(), [8]);
     // The end of the string that was passed over begins the one that counts.
     let last = push(&mut checker, 51, "ba");
     assert_eq!(last.text, "");
@@ -143,7 +143,7 @@ fn what_was_held_back_is_released_when_max_tokens_are_reached() {
 #[test]
 fn requests_that_contradict_themselves_are_refused() {
     let refused = |params: StopParams| {
-        StopChecker::new(params, 10, &[]).expect_err("it contradicts itself").to_string()
+        StopChecker::new(params, 10, &[], &[]).expect_err("it contradicts itself").to_string()
     };
     let params = StopParams { max_tokens: Some(2), min_tokens: 3, ..StopParams::default() };
     assert_eq!(refused(params), "min_tokens is 3, which is more than max_tokens, 2");

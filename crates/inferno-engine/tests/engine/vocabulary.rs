@@ -19,8 +19,19 @@ pub fn tokenizer() -> Arc<Tokenizer> {
     tokenizer_of(VOCAB_SIZE)
 }
 
+/// The tokenizer of a model that must not generate the tokens `suppressed`.
+pub fn tokenizer_that_suppresses(suppressed: &[i32]) -> Arc<Tokenizer> {
+    let mut metadata = metadata_of(VOCAB_SIZE);
+    metadata.insert("tokenizer.ggml.suppress_tokens", suppressed.to_vec());
+    Arc::new(Tokenizer::from_metadata(&metadata).expect("a sound vocabulary"))
+}
+
 /// The tokenizer with further tokens, up to `vocab_size`.
 pub fn tokenizer_of(vocab_size: usize) -> Arc<Tokenizer> {
+    Arc::new(Tokenizer::from_metadata(&metadata_of(vocab_size)).expect("a sound vocabulary"))
+}
+
+fn metadata_of(vocab_size: usize) -> Metadata {
     let letters = ('a'..='z').map(String::from);
     // Byte-level vocabularies spell the bytes C3, A9 and 88, and the space, like this.
     let others = ["Ġ", "ab", "the", "Ã", "©", "Ī"].map(String::from);
@@ -43,5 +54,5 @@ pub fn tokenizer_of(vocab_size: usize) -> Arc<Tokenizer> {
     metadata.insert("tokenizer.ggml.eos_token_id", END);
     metadata.insert("tokenizer.ggml.bos_token_id", BEGIN);
     metadata.insert("tokenizer.ggml.add_bos_token", true);
-    Arc::new(Tokenizer::from_metadata(&metadata).expect("a sound vocabulary"))
+    metadata
 }

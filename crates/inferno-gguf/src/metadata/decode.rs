@@ -58,9 +58,13 @@ fn read_value(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataValue> {
         MetadataType::Bool => {
             let offset = cursor.offset();
             let [byte] = cursor.array(WHAT)?;
-            MetadataValue::Bool(to_bool(byte, offset)?)
+            MetadataValue::Bool(to_bool(byte, key, offset)?)
         }
-        MetadataType::String => MetadataValue::String(cursor.string("metadata string")?),
+        MetadataType::String => {
+            let offset = cursor.offset();
+            let text = cursor.string("metadata string")?;
+            MetadataValue::String(text.ok_or_else(|| invalid_string(key, offset))?)
+        }
         MetadataType::Array => MetadataValue::Array(read_array(cursor, key, 1)?),
         MetadataType::U64 => MetadataValue::U64(u64::from_le_bytes(cursor.array(WHAT)?)),
         MetadataType::I64 => MetadataValue::I64(i64::from_le_bytes(cursor.array(WHAT)?)),
@@ -94,8 +98,8 @@ fn read_array(cursor: &mut Cursor<'_>, key: &str, depth: usize) -> Result<Metada
         MetadataType::U32 => MetadataArray::U32(read_numbers(cursor, u32::from_le_bytes)?),
         MetadataType::I32 => MetadataArray::I32(read_numbers(cursor, i32::from_le_bytes)?),
         MetadataType::F32 => MetadataArray::F32(read_numbers(cursor, f32::from_le_bytes)?),
-        MetadataType::Bool => MetadataArray::Bool(read_bools(cursor)?),
-        MetadataType::String => MetadataArray::String(read_strings(cursor)?),
+        MetadataType::Bool => MetadataArray::Bool(read_bools(cursor, key)?),
+        MetadataType::String => MetadataArray::String(read_strings(cursor, key)?),
         MetadataType::Array => {
             let count = cursor.count("nested arrays", ARRAY_HEADER_BYTES)?;
             let arrays = (0..count).map(|_| read_array(cursor, key, depth + 1));
@@ -116,22 +120,26 @@ fn read_numbers<const N: usize, T>(
     Ok(elements.iter().map(|&bytes| from_bytes(bytes)).collect())
 }
 
-fn read_bools(cursor: &mut Cursor<'_>) -> Result<Vec<bool>> {
+fn read_bools(cursor: &mut Cursor<'_>, key: &str) -> Result<Vec<bool>> {
     let count = cursor.count("array elements", 1)?;
     let start = cursor.offset();
     let bytes = cursor.take(count as u64, "array")?;
-    bytes.iter().zip(start..).map(|(&byte, offset)| to_bool(byte, offset)).collect()
+    bytes.iter().zip(start..).map(|(&byte, offset)| to_bool(byte, key, offset)).collect()
 }
 
-fn to_bool(byte: u8, offset: u64) -> Result<bool> {
+fn to_bool(byte: u8, key: &str, offset: u64) -> Result<bool> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
-        found => Err(GgufError::InvalidBool { found, offset }),
+        found => Err(GgufError::InvalidBool { key: key.to_owned(), found, offset }),
     }
 }
 
-fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
+fn invalid_string(key: &str, offset: u64) -> GgufError {
+    GgufError::InvalidString { key: key.to_owned(), offset }
+}
+
+fn read_strings(cursor: &mut Cursor<'_>, key: &str) -> Result<StringArray> {
     const WHAT: &str = "string of an array";
     let count = cursor.count("array strings", STRING_LENGTH_BYTES)?;
     let start = cursor.clone();
@@ -141,10 +149,8 @@ fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
         text.extend_from_slice(cursor.string_bytes(WHAT)?);
         ends.push(text.len());
     }
-    StringArray::from_parts(text, ends).map_err(|index| GgufError::InvalidUtf8 {
-        what: WHAT,
-        offset: offset_of_string(start, index),
-    })
+    StringArray::from_parts(text, ends)
+        .map_err(|index| invalid_string(key, offset_of_string(start, index)))
 }
 
 /// The offset of the string at `index`, found by reading the strings before it again.

@@ -11,21 +11,18 @@ use crate::{GgufError, Result};
 /// Encodes the keys and values in order, to be stored at `offset` in the file. Also returns the
 /// alignment of payloads that they set.
 ///
-/// **Errors**: those of the reader: [`GgufError::NameTooLong`],
-/// [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`].
+/// **Errors**: [`GgufError::WrittenNameTooLong`], [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`], for metadata
+/// that a reader would reject.
 pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<(Vec<u8>, u64)> {
     let mut out = Vec::new();
     let mut alignment = DEFAULT_ALIGNMENT;
     for (key, value) in metadata.iter() {
         let entry_offset = offset + out.len() as u64;
-        let length = key.len() as u64;
-        if length > MAX_NAME_BYTES {
-            let max = MAX_NAME_BYTES;
-            return Err(GgufError::NameTooLong {
+        if key.len() as u64 > MAX_NAME_BYTES {
+            return Err(GgufError::WrittenNameTooLong {
                 what: "metadata key",
-                offset: entry_offset,
-                length,
-                max,
+                name: key.to_owned(),
+                max: MAX_NAME_BYTES,
             });
         }
         encode_string(key, &mut out);

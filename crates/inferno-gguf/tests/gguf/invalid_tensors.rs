@@ -38,6 +38,10 @@ fn an_unknown_type_error_has_the_tensor_and_the_number() {
                 if tensor == "t" && *found == type_id
         );
     }
+    // IQ4_KS of ik_llama.cpp.
+    let message = rejection(with_tensors(&[("t", &[32], 144, 0)])).to_string();
+    assert!(message.contains("known types are 0 to 41, except 4 and 5"), "{message}");
+    assert!(message.contains("ik_llama.cpp; use another quantization"), "{message}");
 }
 
 #[test]

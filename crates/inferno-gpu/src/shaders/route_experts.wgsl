@@ -182,7 +182,8 @@ fn main(
             routing[first + j] = expert;
         }
     }
-    let divisor = select(1.0, sum, params.is_normalized != 0u);
+    // All probabilities can be zero (`MIN_PROBABILITY_SUM`).
+    let divisor = select(1.0, sum + 1e-20, params.is_normalized != 0u);
     // The first thread reads back what it wrote.
     if lane == 0u {
         for (var j = 0u; j < params.num_used; j++) {

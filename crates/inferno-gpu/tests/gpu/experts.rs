@@ -2,7 +2,9 @@
 
 use inferno_backend::{ExpertParams, Gating, ReferenceBackend};
 use inferno_conformance::cases::{Random, bits, relative_error};
-use inferno_conformance::experts::{HIDDEN, INNER, biased, forward, input_weighted, per_head};
+use inferno_conformance::experts::{
+    HIDDEN, INNER, biased, forward, input_weighted, per_head, vanishing_probabilities,
+};
 use inferno_tensor::DType;
 
 use crate::device::adapter;
@@ -48,6 +50,11 @@ fn biased_experts_of_the_best_groups_agree() {
         let error = relative_error(&biased(backend, case, &logits, &x), &reference);
         assert!(error < bound(DType::F32), "{rows}: {error}");
     }
+}
+
+#[test]
+fn experts_whose_probabilities_vanish_have_no_effect() {
+    adapter().into_iter().for_each(vanishing_probabilities);
 }
 
 #[test]

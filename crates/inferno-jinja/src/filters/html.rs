@@ -2,9 +2,10 @@
 
 use super::text::only_text;
 use crate::arguments::{Arguments, flag};
+use crate::character::is_space;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
-use crate::text::{is_space, quoted};
+use crate::text::quoted;
 use crate::value::Value;
 
 /// A text with HTML's special characters escaped.

@@ -1,9 +1,9 @@
 //! Filters of numbers.
 
 use crate::arguments::{Arguments, flag, integer_or};
+use crate::character::{is_space, with_ascii_digits};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
-use crate::text::is_space;
 use crate::value::Value;
 
 pub(super) fn abs(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
@@ -19,8 +19,8 @@ pub(super) fn abs(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
 }
 
 /// The integer that a text writes, with Python's underscores, prefixes and spaces.
-fn parse_int(text: &str, base: i128) -> Option<i128> {
-    let text = text.trim_matches(is_space).to_ascii_lowercase();
+pub(super) fn parse_int(text: &str, base: i128) -> Option<i128> {
+    let text = with_ascii_digits(text.trim_matches(is_space)).to_ascii_lowercase();
     let (is_negative, digits) = match text.strip_prefix(['-', '+']) {
         Some(digits) => (text.starts_with('-'), digits),
         None => (false, text.as_str()),
@@ -43,7 +43,7 @@ fn parse_int(text: &str, base: i128) -> Option<i128> {
 
 /// The number that a text writes, as Python's `float` reads it.
 fn parse_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(is_space);
+    let text = with_ascii_digits(text.trim_matches(is_space));
     let has_bare_underscore = text.starts_with('_')
         || text.ends_with('_')
         || text.as_bytes().windows(3).any(|window| {

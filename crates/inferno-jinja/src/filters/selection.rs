@@ -2,7 +2,9 @@
 
 use indexmap::IndexSet;
 
+use super::number::parse_int;
 use crate::arguments::{Arguments, flag, not_none};
+use crate::character::is_digit;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::quoted;
@@ -10,26 +12,39 @@ use crate::value::Value;
 use crate::{filters, predicates};
 
 /// How a filter looks at an item: an attribute of it, in lower case if case is ignored.
+#[derive(Clone, Default)]
 pub(super) struct Lookup {
     attribute: Option<Value>,
+    /// What replaces an undefined part of the attribute.
+    default: Option<Value>,
     ignores_case: bool,
 }
 
 impl Lookup {
     pub(super) fn new(attribute: Option<Value>, case_sensitive: Option<Value>) -> Self {
-        Self { attribute: not_none(attribute), ignores_case: !flag(case_sensitive) }
+        Self { ignores_case: !flag(case_sensitive), ..Self::exact(attribute) }
     }
 
     /// A lookup that keeps case.
     pub(super) fn exact(attribute: Option<Value>) -> Self {
-        Self { attribute: not_none(attribute), ignores_case: false }
+        Self { attribute: not_none(attribute), ..Self::default() }
+    }
+
+    /// This lookup with a default for every part of the attribute.
+    pub(super) fn or(self, default: Option<Value>) -> Self {
+        Self { default: not_none(default), ..self }
+    }
+
+    /// This lookup, but with case.
+    pub(super) fn with_case(&self) -> Self {
+        Self { ignores_case: false, ..self.clone() }
     }
 
     /// The value that the filter compares for an item.
     pub(super) fn of(&self, runtime: &mut Runtime, item: &Value) -> Result<Value> {
         let value = match &self.attribute {
             None => item.clone(),
-            Some(attribute) => attribute_of(runtime, item, attribute)?,
+            Some(attribute) => self.attribute_of(runtime, item, attribute)?,
         };
         match &value {
             Value::Text(text) if self.ignores_case => {
@@ -47,7 +62,7 @@ impl Lookup {
             Some(Value::Text(attributes)) => {
                 for attribute in attributes.split(',') {
                     let attribute = Some(Value::from(attribute));
-                    let lookup = Self { attribute, ignores_case: self.ignores_case };
+                    let lookup = Self { attribute, ..self.clone() };
                     values.push(lookup.of(runtime, item)?);
                 }
             }
@@ -55,23 +70,34 @@ impl Lookup {
         }
         runtime.list(values)
     }
-}
 
-/// An attribute of an item: an index, or names and indices separated by dots.
-fn attribute_of(runtime: &mut Runtime, item: &Value, attribute: &Value) -> Result<Value> {
-    let Value::Text(path) = attribute else {
-        return runtime.item(item, attribute);
-    };
-    let mut value = item.clone();
-    for part in path.split('.') {
-        let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        let key = match part.parse::<i128>().ok().filter(|_| is_index) {
-            Some(index) => Value::Int(index),
-            None => runtime.budget.text(part)?,
+    /// An attribute of an item: an index, or names and indices separated by dots.
+    fn attribute_of(
+        &self,
+        runtime: &mut Runtime,
+        item: &Value,
+        attribute: &Value,
+    ) -> Result<Value> {
+        let or_default = |found: Value| match &self.default {
+            Some(default) if found.is_undefined() => default.clone(),
+            _ => found,
         };
-        value = runtime.item(&value, &key)?;
+        let Value::Text(path) = attribute else {
+            return runtime.item(item, attribute).map(or_default);
+        };
+        let mut value = item.clone();
+        for part in path.split('.') {
+            let key = match !part.is_empty() && part.chars().all(is_digit) {
+                true => Value::Int(parse_int(part, 10).ok_or_else(|| {
+                    let part = quoted(part);
+                    Error::failed(format!("invalid literal for int() with base 10: {part}"))
+                })?),
+                false => runtime.budget.text(part)?,
+            };
+            value = or_default(runtime.item(&value, &key)?);
+        }
+        Ok(value)
     }
-    Ok(value)
 }
 
 /// `value|map(attribute=…, default=…)` or `value|map(filter, …)`
@@ -85,14 +111,9 @@ pub(super) fn map(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> 
     let mut mapped = Vec::with_capacity(items.len());
     if others.positional.is_empty() && is_lookup {
         let [attribute, default] = others.bind("map", ["attribute", "default"])?;
-        let (lookup, default) = (Lookup::exact(attribute), not_none(default));
+        let lookup = Lookup::exact(attribute).or(default);
         for item in items {
-            let found = lookup.of(runtime, &item)?;
-            mapped.push(if found.is_undefined() {
-                default.clone().unwrap_or(found)
-            } else {
-                found
-            });
+            mapped.push(lookup.of(runtime, &item)?);
         }
     } else {
         if others.positional.is_empty() {
@@ -102,17 +123,18 @@ pub(super) fn map(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> 
         let filter = filters::find(&name)
             .ok_or_else(|| Error::failed(format!("No filter named {}.", quoted(&name))))?;
         for item in items {
-            mapped.push(filter(runtime, with_first(item, &others))?);
+            let arguments = with_first(runtime, item, &others)?;
+            mapped.push(filter(runtime, arguments)?);
         }
     }
     runtime.generator(mapped)
 }
 
 /// Arguments with one more in front.
-fn with_first(value: Value, others: &Arguments) -> Arguments {
-    let mut arguments = others.clone();
-    arguments.positional.insert(0, value);
-    arguments
+fn with_first(runtime: &mut Runtime, value: Value, others: &Arguments) -> Result<Arguments> {
+    runtime.budget.work(others.positional.len() + others.named.len())?;
+    let positional = std::iter::once(value).chain(others.positional.iter().cloned()).collect();
+    Ok(Arguments { positional, named: others.named.clone() })
 }
 
 /// The items for which a test of them, or of an attribute of them, is `wanted`.
@@ -144,7 +166,10 @@ pub(super) fn select(
         let found = lookup.of(runtime, &item)?;
         let holds = match predicate {
             None => found.is_true(),
-            Some(predicate) => predicate(runtime, with_first(found, &others))?,
+            Some(predicate) => {
+                let arguments = with_first(runtime, found, &others)?;
+                predicate(runtime, arguments)?
+            }
         };
         if holds == wanted {
             selected.push(item);

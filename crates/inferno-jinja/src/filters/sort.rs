@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::selection::Lookup;
-use crate::arguments::{Arguments, flag, not_none};
+use crate::arguments::{Arguments, flag};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::syntax_tree::Comparison;
@@ -50,20 +50,18 @@ pub(super) fn groupby(runtime: &mut Runtime, arguments: Arguments) -> Result<Val
     let parameters = ["attribute", "default", "case_sensitive"];
     let (value, [attribute, default, case_sensitive]) =
         arguments.bind_filter("groupby", parameters)?;
-    let default = not_none(default);
-    let or_default = |found: Value| match (&default, found.is_undefined()) {
-        (Some(default), true) => default.clone(),
-        _ => found,
-    };
-    let exact = Lookup::exact(attribute.clone());
-    let lookup = Lookup::new(attribute, case_sensitive);
+    if attribute.is_none() {
+        return Err(Error::failed("groupby() missing 1 required positional argument: 'attribute'"));
+    }
+    let lookup = Lookup::new(attribute, case_sensitive).or(default);
+    let exact = lookup.with_case();
     let mut keyed = Vec::new();
     for item in runtime.items(&value)? {
-        keyed.push((or_default(lookup.of(runtime, &item)?), item));
+        keyed.push((lookup.of(runtime, &item)?, item));
     }
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     for item in runtime.sorted(keyed, false)? {
-        let found = or_default(lookup.of(runtime, &item)?);
+        let found = lookup.of(runtime, &item)?;
         match groups.last_mut() {
             Some((last, group)) if runtime.equal(last, &found)? => group.push(item),
             _ => groups.push((found, vec![item])),
@@ -71,7 +69,7 @@ pub(super) fn groupby(runtime: &mut Runtime, arguments: Arguments) -> Result<Val
     }
     let mut named = Vec::new();
     for (_, group) in groups {
-        let grouper = or_default(exact.of(runtime, &group[0])?);
+        let grouper = exact.of(runtime, &group[0])?;
         let pair = vec![grouper, runtime.list(group)?];
         runtime.budget.allocate_items(2)?;
         named.push(Value::Tuple(Rc::new(Sequence::named(pair, &["grouper", "list"]))));

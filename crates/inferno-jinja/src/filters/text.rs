@@ -1,11 +1,12 @@
 //! Filters of strings.
 
 use crate::arguments::{Arguments, flag, integer, integer_or, not_none};
+use crate::character::{is_alphanumeric, is_space};
+use crate::dict::Key;
 use crate::error::{Error, Result};
-use crate::methods::{self, Alignment, capitalized, changed_case, lines, pad, strip, title_case};
+use crate::methods::{self, Alignment, capitalized, changed_case, lines, pad, strip};
 use crate::runtime::Runtime;
-use crate::text::is_space;
-use crate::value::{Dict, Key, Text, Value};
+use crate::value::{Text, Value};
 
 /// The text form of a filter's only argument.
 pub(super) fn only_text(runtime: &mut Runtime, name: &str, arguments: Arguments) -> Result<Text> {
@@ -33,11 +34,19 @@ pub(super) fn upper(runtime: &mut Runtime, arguments: Arguments) -> Result<Value
     changed_case(runtime, &text, str::to_uppercase)
 }
 
-/// Words begin after spaces, hyphens and opening brackets.
+/// Words in lower case with their first character in upper case; they begin after spaces, hyphens and opening brackets.
 pub(super) fn title(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "title", arguments)?;
     let separates = |c: char| is_space(c) || "-({[<".contains(c);
-    changed_case(runtime, &text, |text| title_case(text, separates))
+    changed_case(runtime, &text, |text| {
+        let mut titled = String::with_capacity(text.len());
+        for word in text.split_inclusive(separates) {
+            let mut characters = word.chars();
+            titled.extend(characters.next().into_iter().flat_map(char::to_uppercase));
+            titled.push_str(&characters.as_str().to_lowercase());
+        }
+        titled
+    })
 }
 
 pub(super) fn string(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
@@ -66,8 +75,8 @@ pub(super) fn format(runtime: &mut Runtime, arguments: Arguments) -> Result<Valu
             return Err(Error::failed(message));
         }
         (true, false) => {
-            let entries = others.named.into_iter().map(|(name, value)| (Key::from(&*name), value));
-            Value::Dict(std::rc::Rc::new(Dict::new(entries)))
+            let entries = others.named.into_iter().map(|(name, value)| (Key::from(name), value));
+            runtime.dict(entries.collect())?
         }
         (_, true) => runtime.tuple(others.positional)?,
     };
@@ -149,7 +158,7 @@ pub(super) fn truncate(runtime: &mut Runtime, arguments: Arguments) -> Result<Va
 pub(super) fn wordcount(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "wordcount", arguments)?;
     runtime.budget.scan(text.len())?;
-    let is_word = |c: char| c == '_' || c.is_alphanumeric();
+    let is_word = |c: char| c == '_' || is_alphanumeric(c);
     let count = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count();
     Ok(Value::Int(count as i128))
 }

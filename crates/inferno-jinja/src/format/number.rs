@@ -1,12 +1,13 @@
 //! Numbers in the presentation types of Python's format specifications.
 
 use super::Spec;
+use super::spec::Digits;
 use crate::budget::TextBuilder;
 use crate::error::{Error, Result};
 use crate::text::float;
 use crate::value::Value;
 
-/// The most decimals that are written.
+/// The most decimals of a float, or digits that an integer is extended to.
 const MAX_PRECISION: usize = 1000;
 
 pub(super) fn unknown(kind: char, name: &str) -> Error {
@@ -33,6 +34,14 @@ pub(crate) fn write_number(
     }
 }
 
+fn checked(precision: usize) -> Result<usize> {
+    match precision > MAX_PRECISION {
+        true => Err(Error::failed("the precision is too large")),
+        false => Ok(precision),
+    }
+}
+
+/// Writes an integer with at least as many digits as the precision.
 fn write_integer(spec: &Spec, kind: char, number: i128, text: &mut TextBuilder) -> Result<()> {
     let magnitude = number.unsigned_abs();
     let (prefix, digits, group) = match kind {
@@ -48,11 +57,13 @@ fn write_integer(spec: &Spec, kind: char, number: i128, text: &mut TextBuilder) 
         }
         _ => ("", magnitude.to_string(), 3),
     };
-    if spec.precision.is_some() {
-        return Err(Error::failed("Precision not allowed in integer format specifier"));
-    }
+    let zeros = checked(spec.precision.unwrap_or(0))?.saturating_sub(digits.len());
+    let digits = "0".repeat(zeros) + &digits;
     let prefix = if spec.is_alternate { prefix } else { "" };
-    spec.write_signed(number < 0, prefix, &grouped(&digits, spec.grouping, group), text)
+    spec.write_digits(
+        Digits { is_negative: number < 0, prefix, whole: &digits, group, rest: "" },
+        text,
+    )
 }
 
 fn write_float(
@@ -62,7 +73,7 @@ fn write_float(
     type_name: &str,
     text: &mut TextBuilder,
 ) -> Result<()> {
-    let precision = spec.precision.unwrap_or(6).min(MAX_PRECISION);
+    let precision = checked(spec.precision.unwrap_or(6))?;
     let magnitude = number.abs();
     let mut digits = match kind {
         _ if !number.is_finite() => float(magnitude),
@@ -73,7 +84,7 @@ fn write_float(
         '\0' => match spec.precision {
             None => float(magnitude),
             Some(precision) => {
-                let digits = general(magnitude, precision.clamp(1, MAX_PRECISION), false);
+                let digits = general(magnitude, precision.max(1), false);
                 let is_whole = !digits.contains(['.', 'e']);
                 if is_whole { format!("{digits}.0") } else { digits }
             }
@@ -83,11 +94,10 @@ fn write_float(
     if kind.is_ascii_uppercase() {
         digits = digits.to_uppercase();
     }
-    if spec.grouping.is_some() {
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        digits = grouped(&digits[..end], spec.grouping, 3) + &digits[end..];
-    }
-    spec.write_signed(number.is_sign_negative() && !number.is_nan(), "", &digits, text)
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let (whole, rest) = digits.split_at(end);
+    let is_negative = number.is_sign_negative() && !number.is_nan();
+    spec.write_digits(Digits { is_negative, prefix: "", whole, group: 3, rest }, text)
 }
 
 /// `1.5e+07`
@@ -114,19 +124,4 @@ fn general(value: f64, precision: usize, keeps_zeros: bool) -> String {
         }
         false => format!("{}{}", trimmed(digits), &scientific[digits.len()..]),
     }
-}
-
-/// Digits in groups of `size`.
-fn grouped(digits: &str, separator: Option<char>, size: usize) -> String {
-    let Some(separator) = separator else {
-        return digits.to_owned();
-    };
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(size) {
-            text.push(separator);
-        }
-        text.push(digit);
-    }
-    text
 }

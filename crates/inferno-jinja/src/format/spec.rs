@@ -23,6 +23,19 @@ pub(crate) struct Spec {
     pub(crate) precision: Option<usize>,
 }
 
+/// A number to be written in a field, in ASCII.
+pub(super) struct Digits<'a> {
+    pub(super) is_negative: bool,
+    /// The prefix of a radix.
+    pub(super) prefix: &'a str,
+    /// The digits of the whole part; empty for infinity and NaN.
+    pub(super) whole: &'a str,
+    /// Number of digits per group.
+    pub(super) group: usize,
+    /// What follows the whole part.
+    pub(super) rest: &'a str,
+}
+
 impl Spec {
     /// Parses a specification, with its type.
     ///
@@ -56,6 +69,13 @@ impl Spec {
             parsed.precision = Some(precision.ok_or_else(missing)?);
         }
         let kind = rest.next();
+        if let (Some(separator), Some(kind)) = (parsed.grouping, kind) {
+            let is_allowed =
+                "deEfFgG%".contains(kind) || (separator == '_' && "boxX".contains(kind));
+            if !is_allowed {
+                return Err(Error::failed(format!("Cannot specify '{separator}' with '{kind}'.")));
+            }
+        }
         match rest.next() {
             None => Ok((parsed, kind)),
             Some(_) => Err(Error::failed(format!("Invalid format specifier '{spec}'"))),
@@ -84,23 +104,30 @@ impl Spec {
         text.fill(self.fill, after)
     }
 
-    /// Writes a number in its field: its sign, its prefix, its digits.
-    pub(crate) fn write_signed(
-        &self,
-        is_negative: bool,
-        prefix: &str,
-        digits: &str,
-        text: &mut TextBuilder,
-    ) -> Result<()> {
+    /// Writes a number in its field.
+    pub(super) fn write_digits(&self, number: Digits<'_>, text: &mut TextBuilder) -> Result<()> {
+        let Digits { is_negative, prefix, whole, group, rest } = number;
         let sign = match (is_negative, self.sign) {
             (true, _) => "-",
             (false, Some('+')) => "+",
             (false, Some(' ')) => " ",
             _ => "",
         };
-        let missing = self.width.saturating_sub(sign.len() + prefix.len() + digits.chars().count());
         let default = if self.is_zero_padded { '=' } else { '>' };
-        let (before, inside, after) = match self.alignment.unwrap_or(default) {
+        let alignment = self.alignment.unwrap_or(default);
+        let width = self.width.saturating_sub(sign.len() + prefix.len() + rest.len());
+        let (num_digits, num_separators) = match self.grouping {
+            Some(_) if !whole.is_empty() => {
+                // Zeros that fill the field are grouped too.
+                let is_filled = alignment == '=' && self.fill == '0';
+                let least = if is_filled { digits_of_width(width, group) } else { 0 };
+                let num_digits = whole.len().max(least);
+                (num_digits, (num_digits - 1) / group)
+            }
+            _ => (whole.len(), 0),
+        };
+        let missing = width.saturating_sub(num_digits).saturating_sub(num_separators);
+        let (before, inside, after) = match alignment {
             '<' => (0, 0, missing),
             '^' => (missing / 2, 0, missing - missing / 2),
             '=' => (0, missing, 0),
@@ -110,9 +137,26 @@ impl Spec {
         text.push(sign)?;
         text.push(prefix)?;
         text.fill(self.fill, inside)?;
-        text.push(digits)?;
+        text.reserve(num_digits.saturating_add(num_separators))?;
+        let zeros = std::iter::repeat_n('0', num_digits - whole.len());
+        for (at, digit) in zeros.chain(whole.chars()).enumerate() {
+            if let Some(separator) = self.grouping
+                && at > 0
+                && (num_digits - at).is_multiple_of(group)
+            {
+                text.fill(separator, 1)?;
+            }
+            text.fill(digit, 1)?;
+        }
+        text.push(rest)?;
         text.fill(self.fill, after)
     }
+}
+
+/// The least number of digits that have at least `width` characters with a separator between groups.
+fn digits_of_width(width: usize, group: usize) -> usize {
+    let num_groups = width / (group + 1);
+    width - num_groups + usize::from(width.is_multiple_of(group + 1))
 }
 
 /// The number that the next digits write, if there are any.

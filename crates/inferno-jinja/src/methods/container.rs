@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use super::Method;
 use crate::arguments::Arguments;
+use crate::dict::Dict;
 use crate::error::{Error, Result};
 use crate::object::{Loop, Object};
 use crate::operators::search_bounds;
 use crate::runtime::Runtime;
-use crate::value::{Dict, Value, ViewKind};
+use crate::value::{Value, ViewKind};
 
 pub(super) const DICT_METHODS: &[(&str, Method)] = &[
     ("copy", copy),
@@ -21,6 +22,9 @@ pub(super) const DICT_METHODS: &[(&str, Method)] = &[
 
 pub(super) const LIST_METHODS: &[(&str, Method)] =
     &[("copy", copy), ("count", count), ("index", index)];
+
+/// Methods of `dict` itself.
+pub(super) const DICT_TYPE_METHODS: &[(&str, Method)] = &[("fromkeys", from_keys)];
 
 /// Methods of tuples and ranges.
 pub(super) const SEQUENCE_METHODS: &[(&str, Method)] = &[("count", count), ("index", index)];
@@ -128,8 +132,8 @@ fn next(_: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     match value {
         Value::Object(object) => match &**object {
             Object::Cycler { items, index } => {
-                let current = items[index.get()].clone();
-                index.set((index.get() + 1) % items.len());
+                let current = items.items[index.get()].clone();
+                index.set((index.get() + 1) % items.items.len());
                 Ok(current)
             }
             _ => Err(Error::failed("descriptor requires a cycler")),

@@ -1,24 +1,27 @@
 //! Methods of strings.
 
+mod case;
 mod search;
 mod split;
 
+pub(crate) use case::{capitalized, is_lower, is_upper};
 pub(crate) use search::replace;
 pub(crate) use split::lines;
 
 use std::collections::HashSet;
 
 use super::Method;
-use super::character::{is_alphanumeric, is_decimal, is_digit, is_letter};
 use crate::arguments::{Arguments, integer, integer_or, not_none, string};
+use crate::character::{
+    is_alphanumeric, is_decimal, is_digit, is_letter, is_numeric, is_printable, is_space,
+};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
-use crate::text::{is_printable, is_space};
 use crate::value::{Text, Value};
 
 pub(super) const METHODS: &[(&str, Method)] = &[
     ("capitalize", |r, s, a| in_case(r, s, a, capitalized)),
-    ("casefold", |r, s, a| in_case(r, s, a, str::to_lowercase)),
+    ("casefold", |r, s, a| in_case(r, s, a, case::casefolded)),
     ("center", |r, s, a| padded(r, s, a, Alignment::Center)),
     ("count", |r, s, a| search::search(r, s, a, "count")),
     ("endswith", |r, s, a| search::affix(r, s, a, "endswith", |text, end| text.ends_with(end))),
@@ -33,10 +36,10 @@ pub(super) const METHODS: &[(&str, Method)] = &[
     ("isdigit", |r, s, a| all(r, s, a, is_digit)),
     ("isidentifier", |r, s, a| whether(r, s, a, is_identifier)),
     ("islower", |r, s, a| whether(r, s, a, is_lower)),
-    ("isnumeric", |r, s, a| all(r, s, a, char::is_numeric)),
+    ("isnumeric", |r, s, a| all(r, s, a, is_numeric)),
     ("isprintable", |r, s, a| whether(r, s, a, |text| text.chars().all(is_printable))),
     ("isspace", |r, s, a| all(r, s, a, is_space)),
-    ("istitle", |r, s, a| whether(r, s, a, is_title)),
+    ("istitle", |r, s, a| whether(r, s, a, case::is_title)),
     ("isupper", |r, s, a| whether(r, s, a, is_upper)),
     ("join", join),
     ("ljust", |r, s, a| padded(r, s, a, Alignment::Left)),
@@ -58,8 +61,8 @@ pub(super) const METHODS: &[(&str, Method)] = &[
         search::affix(r, s, a, "startswith", |text, start| text.starts_with(start))
     }),
     ("strip", |r, s, a| stripped(r, s, a, (true, true))),
-    ("swapcase", |r, s, a| in_case(r, s, a, swapped)),
-    ("title", |r, s, a| in_case(r, s, a, titled)),
+    ("swapcase", |r, s, a| in_case(r, s, a, case::swapped)),
+    ("title", |r, s, a| in_case(r, s, a, case::titled)),
     ("upper", |r, s, a| in_case(r, s, a, str::to_uppercase)),
     ("zfill", zero_fill),
 ];
@@ -116,54 +119,6 @@ fn whether(
 ) -> Result<Value> {
     let text = read(runtime, value, arguments)?;
     Ok(Value::Bool(holds(text)))
-}
-
-/// The first character in upper case, the others in lower case.
-pub(crate) fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(characters.as_str().to_lowercase().chars()).collect()
-}
-
-fn swapped(text: &str) -> String {
-    let swap = |c: char| match c.is_uppercase() {
-        true => c.to_lowercase().to_string(),
-        false => c.to_uppercase().to_string(),
-    };
-    text.chars().map(swap).collect()
-}
-
-fn titled(text: &str) -> String {
-    title_case(text, |previous| !(previous.is_lowercase() || previous.is_uppercase()))
-}
-
-/// Words with their first letter in upper case, the others in lower case; a word begins at the start
-/// and after characters that separate words.
-pub(crate) fn title_case(text: &str, separates: impl Fn(char) -> bool) -> String {
-    let mut titled = String::with_capacity(text.len());
-    let mut is_start = true;
-    for character in text.chars() {
-        match is_start {
-            true => titled.extend(character.to_uppercase()),
-            false => titled.extend(character.to_lowercase()),
-        }
-        is_start = separates(character);
-    }
-    titled
-}
-
-/// `islower`
-pub(crate) fn is_lower(text: &str) -> bool {
-    text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase)
-}
-
-/// `isupper`
-pub(crate) fn is_upper(text: &str) -> bool {
-    text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase)
-}
-
-fn is_title(text: &str) -> bool {
-    text.chars().any(|c| c.is_uppercase() || c.is_lowercase()) && titled(text) == text
 }
 
 fn is_identifier(text: &str) -> bool {

@@ -24,7 +24,8 @@ impl Parser {
             false => self.primary()?,
         };
         let mut links = Vec::new();
-        while self.postfix(&mut links)? || (with_filters && self.filter_or_test(&mut links)?) {}
+        while self.postfix(&mut links)? {}
+        while with_filters && self.filter_or_test(&mut links)? {}
         Ok(chain(operand, links))
     }
 
@@ -140,8 +141,11 @@ impl Parser {
         Ok(true)
     }
 
+    /// Parses a filter, a test, or a call of what they return, if there is one.
     fn filter_or_test(&mut self, links: &mut Vec<Link>) -> Result<bool> {
-        if self.skip_operator("|") {
+        if self.is_operator("(") {
+            links.push(Link::Call(self.arguments()?));
+        } else if self.skip_operator("|") {
             links.extend(self.filters(false)?);
         } else if self.skip_name("is") {
             links.push(self.test()?);
@@ -208,6 +212,10 @@ impl Parser {
             } else if self.is_keyword_argument() {
                 ensure(list.unpacked_named.is_none())?;
                 let name = self.name()?;
+                if list.named.iter().any(|(known, _)| *known == name) {
+                    let message = format!("keyword argument repeated: {name}");
+                    return Err(Error::syntax(message, line));
+                }
                 self.expect("=")?;
                 list.named.push((name, self.expression()?));
             } else {

@@ -12,6 +12,16 @@ use crate::syntax_tree::{
 /// The most branches of one `if`.
 const MAX_BRANCHES: usize = 500;
 
+/// The statement that a target belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TargetKind {
+    /// May be an attribute of a namespace.
+    Set,
+    For,
+    /// May be named `loop` inside a loop.
+    With,
+}
+
 impl Parser {
     /// Parses the statement that the tag `name` opens.
     pub(super) fn statement(
@@ -73,7 +83,7 @@ impl Parser {
     }
 
     fn set(&mut self) -> Result<StatementKind> {
-        let target = self.target(&[], true)?;
+        let target = self.target(&[], TargetKind::Set)?;
         if self.skip_operator("=") {
             let value = self.tuple(true, &[], false)?;
             return Ok(StatementKind::Set { target, value });
@@ -86,7 +96,8 @@ impl Parser {
     }
 
     fn for_loop(&mut self) -> Result<StatementKind> {
-        let target = self.target(&["in"], false)?;
+        self.enclosing_loops += 1;
+        let target = self.target(&["in"], TargetKind::For)?;
         if !self.skip_name("in") {
             return Err(self.unexpected("in"));
         }
@@ -98,7 +109,12 @@ impl Parser {
         let (body, end) = self.body_of_tag(&["endfor", "else"])?;
         let names = self.special_names.pop().unwrap_or_default();
         self.loop_depth -= 1;
-        let otherwise = if end == "else" { self.only_body("endfor")? } else { Vec::new() };
+        let otherwise = match end {
+            "else" if is_recursive => self.isolated("endfor")?,
+            "else" => self.only_body("endfor")?,
+            _ => Vec::new(),
+        };
+        self.enclosing_loops -= 1;
         self.mention(SpecialNames { loop_variable: false, ..names });
         Ok(StatementKind::For(Arc::new(ForLoop {
             target,
@@ -139,7 +155,7 @@ impl Parser {
             if !targets.is_empty() {
                 self.expect(",")?;
             }
-            targets.push(self.target(&[], false)?);
+            targets.push(self.target(&[], TargetKind::With)?);
             self.expect("=")?;
             values.push(self.expression()?);
         }
@@ -217,6 +233,10 @@ impl Parser {
                 self.expect(",")?;
             }
             let name = self.name()?;
+            if parameters.iter().any(|known| known.name == name) {
+                let message = format!("duplicate argument '{name}' in function definition");
+                return Err(Error::syntax(message, self.line()));
+            }
             let has_default = self.skip_operator("=");
             if !has_default && parameters.last().is_some_and(|last| last.default.is_some()) {
                 let message = "non-default argument follows default argument";
@@ -230,12 +250,12 @@ impl Parser {
     }
 
     /// What is assigned to, up to a name in `ends`: a name, an attribute of a namespace, or a tuple.
-    fn target(&mut self, ends: &[&str], with_namespace: bool) -> Result<Target> {
+    fn target(&mut self, ends: &[&str], kind: TargetKind) -> Result<Target> {
         let mut targets = Vec::new();
         let mut is_tuple = false;
         while !self.is_end() && !self.is_operator(")") && !ends.iter().any(|end| self.is_name(end))
         {
-            targets.push(self.single_target(with_namespace)?);
+            targets.push(self.single_target(kind)?);
             if !self.skip_operator(",") {
                 break;
             }
@@ -254,9 +274,9 @@ impl Parser {
         }
     }
 
-    fn single_target(&mut self, with_namespace: bool) -> Result<Target> {
+    fn single_target(&mut self, kind: TargetKind) -> Result<Target> {
         if self.skip_operator("(") {
-            let target = self.nested(|parser| parser.target(&[], with_namespace))?;
+            let target = self.nested(|parser| parser.target(&[], kind))?;
             self.expect(")")?;
             return Ok(target);
         }
@@ -266,12 +286,12 @@ impl Parser {
             "true" | "false" | "none" | "True" | "False" | "None" => {
                 Err(Error::syntax("can't assign to 'const'", line))
             }
-            "loop" if self.loop_depth > 0 => {
+            _ if kind == TargetKind::Set && self.skip_operator(".") => {
+                Ok(Target::Attribute(name, self.name()?))
+            }
+            "loop" if kind != TargetKind::With && self.enclosing_loops > 0 => {
                 let message = "Can't assign to special loop variable in for-loop target";
                 Err(Error::syntax(message, line))
-            }
-            _ if with_namespace && self.skip_operator(".") => {
-                Ok(Target::Attribute(name, self.name()?))
             }
             _ => Ok(Target::Name(name)),
         }

@@ -1,5 +1,6 @@
 //! Calls.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -33,14 +34,17 @@ impl Renderer<'_> {
                 return Err(Error::failed("argument after ** must be a mapping"));
             };
             self.runtime.budget.allocate_items(entries.len().saturating_mul(2))?;
+            for (name, _) in &arguments.named {
+                self.runtime.budget.scan(name.len())?;
+                if entries.get_text(name).is_some() {
+                    let message = format!("got multiple values for keyword argument '{name}'");
+                    return Err(Error::failed(message));
+                }
+            }
             for (name, value) in entries.iter() {
                 let name =
                     name.as_text().ok_or_else(|| Error::failed("keywords must be strings"))?;
-                if arguments.named.iter().any(|(known, _)| **known == **name) {
-                    let message = format!("got multiple values for keyword argument '{}'", &**name);
-                    return Err(Error::failed(message));
-                }
-                arguments.named.push((Arc::from(&**name), value.clone()));
+                arguments.named.push((name.shared(), value.clone()));
             }
         }
         Ok(arguments)
@@ -54,7 +58,7 @@ impl Renderer<'_> {
             return Err(callee.misuse(|found| format!("'{found}' object is not callable")));
         };
         match &**object {
-            Object::Function(function) => function(&mut self.runtime, arguments),
+            Object::Function { function, .. } => function(&mut self.runtime, arguments),
             Object::Method { receiver, method, .. } => {
                 method(&mut self.runtime, receiver, arguments)
             }
@@ -94,24 +98,29 @@ impl Renderer<'_> {
         let (name, num_parameters) = (&definition.name, definition.parameters.len());
         let num_positional = arguments.positional.len();
         let excess = arguments.positional.split_off(num_positional.min(num_parameters));
-        let mut positional = std::mem::take(&mut arguments.positional).into_iter();
-        let mut missing = Vec::new();
-        for parameter in &definition.parameters {
-            let value = positional.next().or_else(|| take(&mut arguments, &parameter.name));
-            match value {
-                Some(value) => self.scopes.set(Arc::clone(&parameter.name), value),
-                None => missing.push(parameter),
-            }
+        let mut parameters = definition.parameters.iter();
+        for (value, parameter) in arguments.positional.drain(..).zip(parameters.by_ref()) {
+            self.scopes.set(Arc::clone(&parameter.name), value);
         }
         let is_parameter = definition.parameters.iter().any(|known| &*known.name == "caller");
-        if definition.uses.caller && !is_parameter {
-            let caller = take(&mut arguments, "caller");
+        let caller = (definition.uses.caller && !is_parameter).then_some("caller");
+        let missing = parameters.as_slice();
+        let names = missing.iter().map(|parameter| &*parameter.name).chain(caller);
+        let mut found = self.take_named(&mut arguments, names)?.into_iter();
+        let mut defaulted = Vec::new();
+        for (parameter, value) in missing.iter().zip(found.by_ref()) {
+            match value {
+                Some(value) => self.scopes.set(Arc::clone(&parameter.name), value),
+                None => defaulted.push(parameter),
+            }
+        }
+        if let Some(caller) = found.next() {
             let caller = caller.unwrap_or_else(|| Value::undefined("No caller defined"));
             self.scopes.set("caller".into(), caller);
         }
         if definition.uses.kwargs {
             let named = std::mem::take(&mut arguments.named);
-            let entries = named.into_iter().map(|(name, value)| (name.as_ref().into(), value));
+            let entries = named.into_iter().map(|(name, value)| (name.into(), value));
             let entries = self.runtime.dict(entries.collect())?;
             self.scopes.set("kwargs".into(), entries);
         } else if let Some((unknown, _)) = arguments.named.first() {
@@ -126,7 +135,7 @@ impl Renderer<'_> {
                 format!("macro '{name}' takes not more than {num_parameters} argument(s)");
             return Err(Error::failed(message));
         }
-        for parameter in missing {
+        for parameter in defaulted {
             let value = match &parameter.default {
                 Some(default) => self.evaluate(default)?,
                 None => {
@@ -139,14 +148,26 @@ impl Renderer<'_> {
         Ok(())
     }
 
+    /// Removes the keyword arguments with these names, and returns their values in the order of the names.
+    fn take_named<'n>(
+        &mut self,
+        arguments: &mut Arguments,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<Option<Value>>> {
+        let positions: HashMap<&str, usize> = names.zip(0..).collect();
+        let mut found = vec![None; positions.len()];
+        for (name, value) in std::mem::take(&mut arguments.named) {
+            self.runtime.budget.scan(name.len())?;
+            match positions.get(&*name) {
+                Some(&position) if found[position].is_none() => found[position] = Some(value),
+                _ => arguments.named.push((name, value)),
+            }
+        }
+        Ok(found)
+    }
+
     /// `self`: the blocks of the template.
     pub(super) fn blocks(&self) -> Value {
         Value::Object(Rc::new(Object::Blocks(Arc::clone(&self.template.blocks))))
     }
-}
-
-/// Removes a keyword argument.
-fn take(arguments: &mut Arguments, name: &str) -> Option<Value> {
-    let position = arguments.named.iter().position(|(known, _)| **known == *name)?;
-    Some(arguments.named.remove(position).1)
 }

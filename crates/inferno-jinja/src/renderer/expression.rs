@@ -82,7 +82,7 @@ impl Renderer<'_> {
             return Ok(value.clone());
         }
         Ok(match functions::find(name) {
-            Some(function) => Value::object(Object::Function(function)),
+            Some((name, function)) => Value::object(Object::Function { name, function }),
             None if &**name == "self" => self.blocks(),
             None => Value::Undefined(Rc::new(Undefined::Variable(Arc::clone(name)))),
         })

@@ -1,7 +1,6 @@
 //! Statements.
 
 use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Renderer;
@@ -77,8 +76,10 @@ impl Renderer<'_> {
             }
             StatementKind::Filter { filters, body } => {
                 let (text, flow) = self.captured(|renderer| renderer.scoped(body))?;
-                let text = self.filtered(text, filters)?;
-                self.write_value(&text)?;
+                if flow == Flow::Next {
+                    let text = self.filtered(text, filters)?;
+                    self.write_value(&text)?;
+                }
                 return Ok(flow);
             }
             StatementKind::Block(block) => self.block(block)?,
@@ -109,8 +110,10 @@ impl Renderer<'_> {
 
     fn set_block(&mut self, target: &Target, filters: &[Link], body: &[Statement]) -> Result<Flow> {
         let (text, flow) = self.captured(|renderer| renderer.scoped(body))?;
-        let value = self.filtered(text, filters)?;
-        self.assign(target, value)?;
+        if flow == Flow::Next {
+            let value = self.filtered(text, filters)?;
+            self.assign(target, value)?;
+        }
         Ok(flow)
     }
 
@@ -182,8 +185,7 @@ impl Renderer<'_> {
                 let Some(Value::Namespace(index)) = self.scopes.get(name) else {
                     return Err(Error::failed("cannot assign attribute on non-namespace object"));
                 };
-                self.runtime.namespaces[*index].insert(Arc::clone(attribute), value);
-                Ok(())
+                self.runtime.set_attribute(*index, attribute, value)
             }
             Target::Tuple(targets) => {
                 let items = self.runtime.items(&value)?;
@@ -247,15 +249,16 @@ impl Renderer<'_> {
             items = self.filtered_items(definition, items)?;
             self.runtime.budget.allocate_items(items.len() + 4)?;
             self.num_loops += 1;
-            current = Some(Rc::new(Object::Loop(Loop {
-                items: Rc::new(Sequence::of(items.clone())),
+            current = Some(self.runtime.object(Object::Loop(Loop {
+                items: Sequence::of(items.clone()),
                 index: Cell::new(0),
                 depth: recursive.map_or(0, |(_, depth)| depth),
                 id: self.num_loops,
                 recursive: recursive.map(|(scope, _)| (scope, Arc::clone(definition))),
-            })));
+            }))?);
         }
-        let mut is_empty = true;
+        // As in Jinja2, an iteration that breaks or continues the loop does not prevent its `else`.
+        let mut runs_else = true;
         for (index, item) in items.into_iter().enumerate() {
             self.runtime.budget.work(1)?;
             let previous = self.scopes.enter(self.scopes.current());
@@ -268,20 +271,21 @@ impl Renderer<'_> {
                 self.scopes.leave(previous);
                 continue;
             }
-            is_empty = false;
-            if let Some(current) = &current {
-                if let Object::Loop(current) = &**current {
+            if let Some(value @ Value::Object(object)) = &current {
+                if let Object::Loop(current) = &**object {
                     current.index.set(index);
                 }
-                self.scopes.set("loop".into(), Value::Object(Rc::clone(current)));
+                self.scopes.set("loop".into(), value.clone());
             }
             let flow = self.statements(&definition.body)?;
             self.scopes.leave(previous);
-            if flow == Flow::Break {
-                break;
+            match flow {
+                Flow::Next => runs_else = false,
+                Flow::Continue => {}
+                Flow::Break => break,
             }
         }
-        match is_empty {
+        match runs_else {
             true => self.scoped(&definition.otherwise),
             false => Ok(Flow::Next),
         }

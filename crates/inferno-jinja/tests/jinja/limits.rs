@@ -40,6 +40,7 @@ fn a_template_that_builds_or_writes_without_end_is_stopped() {
         "{{ [0] * 10 ** 10 }}".to_owned(),
         "{{ '%9999999999d' % 1 }}".to_owned(),
         "{{ '{:9999999999}'.format(1) }}".to_owned(),
+        "{{ '{:09999999999,}'.format(1) }}".to_owned(),
         "{{ 'a'.center(9999999999) }}".to_owned(),
         "{{ 'a' | center(9999999999) }}".to_owned(),
         "{{ 'a' | indent(9999999999) }}".to_owned(),
@@ -92,6 +93,98 @@ fn what_nests_too_deep_is_refused() {
             "{error}"
         );
     }
+}
+
+/// Objects hold values too: methods their receiver, loops, cyclers and joiners their items.
+#[test]
+fn chains_of_objects_do_not_exhaust_the_stack() {
+    for step in [
+        "{% set n.c = [n.c].count %}",
+        "{% set n.c = {'a': n.c}.items %}",
+        "{% for x in [n.c] %}{% set n.c = loop %}{% endfor %}",
+        "{% for x in [n.c] %}{% set n.c = loop.cycle %}{% endfor %}",
+        "{% for x in [n.c] recursive %}{% set n.c = loop %}{% endfor %}",
+        "{% set n.c = cycler(n.c) %}",
+        "{% set n.c = cycler(n.c).next %}",
+        "{% set n.c = joiner(n.c) %}",
+    ] {
+        let error = error_of(&format!(
+            "{{% set n = namespace(c=0) %}}{{% for i in range(100000) %}}{step}{{% endfor %}}"
+        ));
+        assert!(error.to_string().contains("maximum recursion depth"), "{step}\n{error}");
+    }
+    // Values refer to namespaces by index, so a chain of them is not nested.
+    let chain = "{% set n = namespace(c=0) %}{% for i in range(100000) %}{% set n.c = namespace(c=n.c) %}{% endfor %}";
+    assert_eq!(render(&format!("{chain}{{{{ n.c == n.c.c }}}}")).unwrap(), "False");
+    let error = error_of(&format!("{chain}{{{{ n }}}}"));
+    assert!(error.to_string().contains("maximum recursion depth"), "{error}");
+}
+
+/// A tuple that holds the same tuple twice, 60 times over, is small, but has 2^60 leaves.
+#[test]
+fn work_on_shared_tuples_is_charged_for_every_visit() {
+    let shared = "{% set n = namespace(t=(), u=()) %}{% for i in range(60) %}\
+                  {% set n.t = (n.t, n.t) %}{% set n.u = (n.u, n.u) %}{% endfor %}";
+    for operation in [
+        "{{ {n.t: 1} }}",
+        "{{ {}[n.t] }}",
+        "{{ {}.get(n.t) }}",
+        "{{ n.t in {} }}",
+        "{{ dict.fromkeys([n.t]) }}",
+        "{{ dict([[n.t, 1]]) }}",
+        "{{ [n.t] | unique | list }}",
+        "{{ n.t == n.u }}",
+        "{{ n.t < n.u }}",
+        "{{ n.t in [n.u] }}",
+        "{{ [n.t, n.u] | sort }}",
+        "{{ n.t }}",
+        "{{ n.t | tojson }}",
+        "{{ n.t | tojson(indent='') }}",
+        "{{ n }}",
+    ] {
+        let limits = Limits { steps: 1_000_000, bytes: 1 << 20 };
+        let rendered = render_within(&format!("{shared}{operation}"), limits);
+        let is_limit =
+            matches!(rendered, Err(Error::TooManySteps { .. } | Error::TooManyBytes { .. }));
+        assert!(is_limit, "{operation}\n{rendered:?}");
+    }
+}
+
+/// Each takes milliseconds; comparing every name or key with all others would take minutes.
+#[test]
+fn names_and_keys_are_looked_up_by_hash() {
+    let names = "{% set d = {}.fromkeys(range(100000) | map('string')) %}";
+    let parameters: Vec<String> = (0..500).map(|index| format!("a{index}")).collect();
+    let parameters = parameters.join(", ");
+    let halves = "{% set s %}{% for i in range(100000) %}{{ i }}.5 {% endfor %}{% endset %}";
+    for (template, expected) in [
+        (format!("{names}{{{{ dict(x=1, **d) | length }}}}"), "100001"),
+        (
+            format!(
+                "{names}{{% macro m({parameters}) %}}{{{{ kwargs | length }}}}{{% endmacro %}}{{{{ m(**d) }}}}"
+            ),
+            "100000",
+        ),
+        (format!("{halves}{{{{ s.split() | map('float') | unique | list | length }}}}"), "100000"),
+        (
+            "{{ range(100000) | map('string') | map(attribute='upper') | unique | list | length }}"
+                .to_owned(),
+            "100000",
+        ),
+        ("{{ ([{}.values()] * 100000) | unique | list | length }}".to_owned(), "1"),
+        (
+            "{{ (['nan' | replace('', '') | float] * 100000) | unique | list | length }}"
+                .to_owned(),
+            "1",
+        ),
+    ] {
+        let started = std::time::Instant::now();
+        assert_eq!(render(&template).unwrap(), expected, "{template}");
+        assert!(started.elapsed().as_secs() < 10, "{template} took {:?}", started.elapsed());
+    }
+    // What searches all arguments by name is charged for each of them.
+    let error = error_of(&format!("{names}{{{{ ('{{x}}' * 100000).format(**dict(d, x=1)) }}}}"));
+    assert!(matches!(error, Error::TooManyBytes { .. } | Error::TooManySteps { .. }), "{error}");
 }
 
 #[test]

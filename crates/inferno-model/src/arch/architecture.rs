@@ -7,7 +7,8 @@ use crate::spec::tensors::Presence;
 
 /// What distinguishes one architecture from the others.
 ///
-/// Sizes, bases and factors are in the metadata of a file; a key that no fact refers to must have no effect.
+/// Sizes, bases and factors are in the metadata of a file. A key that changes the computation of other architectures must
+/// have no effect if no fact refers to it (`keys/unsupported.rs`).
 #[derive(Debug)]
 pub struct Architecture {
     /// Value of `general.architecture`, and the prefix of the architecture's metadata keys.
@@ -148,6 +149,9 @@ pub(crate) enum Parallel {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AttentionFacts {
     pub(crate) pairing: RopePairing,
+    /// Whether halves are paired if the file divides the rotated components into sections, for several kinds of positions:
+    /// converters permute the rows of queries and keys for it. The positions of text are equal.
+    pub(crate) pairs_halves_in_sections: bool,
     /// The biases of query, key and value.
     pub(crate) bias: Presence,
     /// Whether rows of a fused projection are the query, key and value of one head after those of another, instead of all
@@ -156,6 +160,8 @@ pub(crate) struct AttentionFacts {
     pub(crate) qk_norm: QkNormKind,
     /// Layers with the sliding window, if there is one.
     pub(crate) windows: Windows,
+    /// The length of the window if the file does not set it.
+    pub(crate) window_len: WindowLength,
     /// Layers without rotary embedding.
     pub(crate) unrotated: Unrotated,
     /// Rotary embedding of layers with a window, if it is not that of the others.
@@ -179,7 +185,12 @@ pub(crate) struct AttentionFacts {
     pub(crate) has_unit_scale: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
     pub(crate) hidden_scale_layers: usize,
+    /// Published models with YaRN whose ramp is not rounded, which their files do not contain.
+    pub(crate) unrounded_ramps: &'static [ModelSize],
 }
+
+/// A published model, by its number of blocks and the size of its vocabulary: some of its files lack a key.
+pub(crate) type ModelSize = (usize, usize);
 
 /// Norms of query and key heads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,6 +230,17 @@ pub(crate) enum Temperature {
     },
 }
 
+/// The length of the sliding window if the file does not set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WindowLength {
+    /// There is no window.
+    Optional,
+    /// The file is invalid: all models of the architecture have a window.
+    Required,
+    /// This one. A file that sets 0 has no window.
+    Default(usize),
+}
+
 /// Which layers have the sliding window that the metadata set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Windows {
@@ -230,8 +252,8 @@ pub(crate) enum Windows {
     PeriodicAfterFirst(usize),
     /// Those of the file's pattern.
     ByKey,
-    /// All but the last of each period, in chunks of this length if the file sets no other; none if it sets 0.
-    Chunked { len: usize, period: usize },
+    /// All but the last of each period of this length, in chunks, unless the file has a pattern.
+    Chunked(usize),
 }
 
 /// A product whose sigmoid the output of the heads is multiplied by.
@@ -322,6 +344,8 @@ pub(crate) enum Activation {
 pub(crate) struct ExpertFacts {
     /// How router logits become probabilities if the file does not say; with `has_keys` alone it may.
     pub(crate) gating: Gating,
+    /// Published models for which it is the sigmoid function instead.
+    pub(crate) sigmoid_models: &'static [ModelSize],
     /// Whether the weights of the chosen experts are normalized if the file does not say.
     pub(crate) normalize: bool,
     /// Whether the gating function, groups and a factor on the weights are read.
@@ -373,10 +397,12 @@ pub(crate) const BASE: Architecture = Architecture {
     parallel: Parallel::Never,
     attention: AttentionFacts {
         pairing: RopePairing::Halves,
+        pairs_halves_in_sections: false,
         bias: Presence::Optional,
         fuses_by_head: false,
         qk_norm: QkNormKind::None,
         windows: Windows::All,
+        window_len: WindowLength::Optional,
         unrotated: Unrotated::None,
         windowed_rotary: None,
         has_sinks: false,
@@ -389,12 +415,14 @@ pub(crate) const BASE: Architecture = Architecture {
         max_distance_bias: None,
         has_unit_scale: false,
         hidden_scale_layers: 0,
+        unrounded_ramps: &[],
     },
     recurrent: None,
     has_single_blocks: false,
     activation: Activation::Gated(Gate::Product(Function::Silu)),
     experts: ExpertFacts {
         gating: Gating::Softmax,
+        sigmoid_models: &[],
         normalize: true,
         has_keys: false,
         beside_dense: false,

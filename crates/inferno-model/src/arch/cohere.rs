@@ -6,7 +6,7 @@ use inferno_backend::RopePairing;
 
 use super::architecture::{
     Architecture, AttentionFacts, BASE, LAYER_NORMS, LogitScale, NormNames, Parallel, QkNormKind,
-    Unrotated, Windows,
+    Unrotated, WindowLength, Windows,
 };
 
 /// The large model has a norm for each head.
@@ -29,6 +29,7 @@ pub(super) const COHERE2: Architecture = Architecture {
     attention: AttentionFacts {
         qk_norm: QkNormKind::None,
         windows: Windows::Periodic(4),
+        window_len: WindowLength::Required,
         unrotated: Unrotated::Unwindowed,
         ..COMMAND_R.attention
     },

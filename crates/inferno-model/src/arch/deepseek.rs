@@ -16,6 +16,9 @@ pub(super) const DEEPSEEK2: Architecture = Architecture {
     },
     experts: ExpertFacts {
         gating: Gating::Softmax,
+        // GLM 4.7 Flash, without and with the layer that predicts further tokens: llama.cpp's converter did not write the
+        // function until January 2026, and its runtime has the same rule.
+        sigmoid_models: &[(47, 154_880), (48, 154_880)],
         normalize: false,
         has_keys: true,
         ..BASE.experts

@@ -11,8 +11,8 @@ use inferno_backend::{Function, RopePairing};
 
 use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, ClassifierActivation, ClassifierFacts,
-    ClassifierPooling, ExpertFacts, LAYER_NORMS, NormNames, QkNormKind, Unrotated, WindowedRotary,
-    Windows,
+    ClassifierPooling, ExpertFacts, LAYER_NORMS, NormNames, QkNormKind, Unrotated, WindowLength,
+    WindowedRotary, Windows,
 };
 use super::gemma::GEMMA3;
 use super::llama::LLAMA;
@@ -107,5 +107,9 @@ pub(super) const LLAMA_EMBED: Architecture =
     Architecture { name: "llama-embed", is_causal: false, ..LLAMA };
 
 /// Gemma 3 without a causal mask.
-pub(super) const GEMMA_EMBEDDING: Architecture =
-    Architecture { name: "gemma-embedding", is_causal: false, ..GEMMA3 };
+pub(super) const GEMMA_EMBEDDING: Architecture = Architecture {
+    name: "gemma-embedding",
+    is_causal: false,
+    attention: AttentionFacts { window_len: WindowLength::Required, ..GEMMA3.attention },
+    ..GEMMA3
+};

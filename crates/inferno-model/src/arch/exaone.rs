@@ -5,7 +5,8 @@
 use inferno_backend::Gating;
 
 use super::architecture::{
-    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind, Unrotated, Windows,
+    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind, Unrotated,
+    WindowLength, Windows,
 };
 
 pub(super) const EXAONE4: Architecture = Architecture {
@@ -23,6 +24,7 @@ pub(super) const EXAONE4: Architecture = Architecture {
 pub(super) const EXAONE_MOE: Architecture = Architecture {
     name: "exaone-moe",
     norms: NormNames::PRE,
+    attention: AttentionFacts { window_len: WindowLength::Required, ..EXAONE4.attention },
     experts: ExpertFacts {
         gating: Gating::Sigmoid,
         normalize: false,

@@ -7,7 +7,7 @@ use inferno_backend::{Function, Gate};
 
 use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames,
-    QkNormKind, Softcap, WindowedRotary, Windows,
+    QkNormKind, Softcap, WindowLength, WindowedRotary, Windows,
 };
 
 pub(super) const GEMMA: Architecture = Architecture {
@@ -24,6 +24,7 @@ pub(super) const GEMMA2: Architecture = Architecture {
     norms: NormNames::SANDWICH,
     attention: AttentionFacts {
         windows: Windows::Periodic(2),
+        window_len: WindowLength::Default(4096),
         hidden_scale_layers: 46,
         ..GEMMA.attention
     },
@@ -32,7 +33,8 @@ pub(super) const GEMMA2: Architecture = Architecture {
     ..GEMMA
 };
 
-/// Norms of heads instead of bounds; a window and another rotary base in five of six layers.
+/// Norms of heads instead of bounds; a window and another rotary base in five of six layers, unless the file sets no window,
+/// as that of Rnj 1.
 pub(super) const GEMMA3: Architecture = Architecture {
     name: "gemma3",
     has_multipliers: true,
@@ -54,6 +56,7 @@ pub(super) const GEMMA4: Architecture = Architecture {
     name: "gemma4",
     attention: AttentionFacts {
         windows: Windows::ByKey,
+        window_len: WindowLength::Required,
         normalizes_values: true,
         keys_as_values: true,
         shares_kv: true,
@@ -72,6 +75,7 @@ pub(super) const GEMMA3N: Architecture = Architecture {
     name: "gemma3n",
     attention: AttentionFacts {
         windows: Windows::ByKey,
+        window_len: WindowLength::Required,
         normalizes_values: true,
         shares_kv: true,
         has_unit_scale: true,

@@ -1,4 +1,4 @@
-//! GLM 4, 4.5 and 4.6.
+//! GLM 4, 4.5 and 4.6, and the text part of GLM-4.1V, GLM-4.6V-Flash and GLM-OCR.
 //!
 //! **Source**: GLM-4.5 Team, GLM-4.5: Agentic, Reasoning, and Coding Foundation Models, section 2.1.
 
@@ -6,11 +6,15 @@ use inferno_backend::{Gating, RopePairing};
 
 use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind};
 
-/// Norms of inputs and outputs.
+/// Norms of inputs and outputs. Files of models that read images have sections of positions.
 pub(super) const GLM4: Architecture = Architecture {
     name: "glm4",
     norms: NormNames::SANDWICH,
-    attention: AttentionFacts { pairing: RopePairing::Interleaved, ..BASE.attention },
+    attention: AttentionFacts {
+        pairing: RopePairing::Interleaved,
+        pairs_halves_in_sections: true,
+        ..BASE.attention
+    },
     ..BASE
 };
 

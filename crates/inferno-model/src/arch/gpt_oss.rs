@@ -4,7 +4,9 @@
 
 use inferno_backend::Gate;
 
-use super::architecture::{Activation, Architecture, AttentionFacts, BASE, NormNames, Windows};
+use super::architecture::{
+    Activation, Architecture, AttentionFacts, BASE, NormNames, WindowLength, Windows,
+};
 use crate::spec::tensors::Presence;
 
 pub(super) const GPT_OSS: Architecture = Architecture {
@@ -13,7 +15,10 @@ pub(super) const GPT_OSS: Architecture = Architecture {
     attention: AttentionFacts {
         bias: Presence::Required,
         windows: Windows::Periodic(2),
+        window_len: WindowLength::Required,
         has_sinks: true,
+        // gpt-oss-20b and gpt-oss-120b.
+        unrounded_ramps: &[(24, 201_088), (36, 201_088)],
         ..BASE.attention
     },
     // The softmax over the chosen experts alone is the normalized softmax over all of them.

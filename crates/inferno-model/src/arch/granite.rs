@@ -14,6 +14,7 @@ pub(super) const GRANITE: Architecture = Architecture {
     embedding_scale: EmbeddingScale::Key,
     logit_scale: LogitScale::Divides,
     has_multipliers: true,
+    attention: AttentionFacts { unrotated: Unrotated::ByKey, ..LLAMA.attention },
     ..LLAMA
 };
 
@@ -22,7 +23,6 @@ pub(super) const GRANITE_MOE: Architecture = Architecture { name: "granitemoe", 
 /// Mamba 2 between a few layers of attention.
 pub(super) const GRANITE_HYBRID: Architecture = Architecture {
     name: "granitehybrid",
-    attention: AttentionFacts { unrotated: Unrotated::ByKey, ..GRANITE.attention },
     recurrent: Some(RecurrentFacts {
         kind: RecurrentKind::Mamba2 { min_step: 0.0 },
         layers: RecurrentLayers::WithoutKvHeads,

@@ -7,7 +7,7 @@ use inferno_backend::{Function, Gating, RopePairing};
 
 use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind, Temperature,
-    Unrotated, Windows,
+    Unrotated, WindowLength, Windows,
 };
 
 pub(super) const LLAMA: Architecture = Architecture {
@@ -23,7 +23,8 @@ pub(super) const LLAMA4: Architecture = Architecture {
     name: "llama4",
     attention: AttentionFacts {
         qk_norm: QkNormKind::Unweighted { except_experts: 128 },
-        windows: Windows::Chunked { len: 8192, period: 4 },
+        windows: Windows::Chunked(4),
+        window_len: WindowLength::Default(8192),
         unrotated: Unrotated::Unwindowed,
         temperature: Temperature::Unrotated { scale: 0.1, context_length: 8192 },
         ..LLAMA.attention

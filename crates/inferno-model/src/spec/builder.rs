@@ -1,5 +1,6 @@
 //! Builds the description of a model from the facts of its architecture, metadata and the tensors of the file.
 
+mod activations;
 mod attention;
 mod feed_forward;
 mod latent;
@@ -7,32 +8,29 @@ mod layers;
 mod pooled;
 mod prediction_head;
 mod recurrent;
+mod rotaries;
 mod selective_scan;
 mod streams;
+mod windows;
 
-use inferno_backend::{AttentionWindow, Function};
+use inferno_backend::Function;
 use inferno_gguf::Gguf;
 
 use super::layer::{LayerSpec, NormSpec};
 use super::pooled::PooledSpec;
-use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
-use super::{
-    InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec,
-    UnusedTensors,
-};
-use crate::arch::architecture::{
-    EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
-};
+use super::unused::{OtherTensors, UnusedTensors};
+use super::{InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec};
+use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, Softcap, Temperature};
 use crate::keys::{ArchitectureKeys, LAYER_NORM_EPS, PerLayer, RMS_EPS};
 use crate::tensor_names::{
     EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS, TOKEN_TYPES,
 };
 use crate::{Architecture, ModelError};
+use activations::LayerActivations;
 use feed_forward::ExpertLayers;
-
-/// Epsilon if the file sets none: the value Llama 2 was trained with.
-const DEFAULT_EPS: f32 = 1e-5;
+use recurrent::RecurrentPlaces;
+use windows::LayerWindows;
 
 /// The parts of a description that its other parts are built from.
 pub(super) struct SpecBuilder<'a> {
@@ -46,18 +44,18 @@ pub(super) struct SpecBuilder<'a> {
     attention_scale: Option<f32>,
     is_parallel: bool,
     is_causal: bool,
-    /// The sliding window, if the model has one.
-    window: Option<AttentionWindow>,
-    /// The file's own list of layers with the window.
-    window_pattern: Option<Vec<bool>>,
+    /// The layers with a sliding window, if there are any.
+    windows: Option<LayerWindows>,
     /// The embedding of the layers, and that of layers with a window if it is another one.
     rotaries: Vec<RotarySpec>,
     num_layers: usize,
+    num_heads: Option<PerLayer<usize>>,
+    num_kv_heads: Option<PerLayer<usize>>,
     experts: Option<ExpertLayers>,
-    /// Whether each layer is recurrent; empty if none is.
-    recurrent_layers: Vec<bool>,
+    recurrent_layers: RecurrentPlaces,
     /// The size of each layer's dense feed-forward block, 0 if it has none.
-    feed_forward_sizes: Option<PerLayer>,
+    feed_forward_sizes: Option<PerLayer<usize>>,
+    activations: LayerActivations,
 }
 
 impl<'a> SpecBuilder<'a> {
@@ -76,7 +74,7 @@ impl<'a> SpecBuilder<'a> {
         facts: &'static Architecture,
     ) -> Result<Self, ModelError> {
         let builder = Self::with_layers(keys, checkpoint, facts, |num_blocks, _| num_blocks)?;
-        Ok(Self { recurrent_layers: Vec::new(), ..builder })
+        Ok(Self { recurrent_layers: RecurrentPlaces::None, ..builder })
     }
 
     /// `num_layers` computes the number of layers from that of blocks and that of prediction heads among them.
@@ -95,8 +93,14 @@ impl<'a> SpecBuilder<'a> {
             return Err(keys.invalid("nextn_predict_layers", expected, num_predictors));
         }
         let num_layers = num_layers(num_blocks, num_predictors);
-        let (window, window_pattern) = attention::windows(keys, facts, num_layers)?;
-        let rotaries = rotaries(keys, tensors, facts, hidden_size, window.is_some())?;
+        let list_lens = num_layers..=num_blocks.saturating_add(num_predictors);
+        let num_heads = keys.per_layer("attention.head_count", &list_lens)?;
+        let num_kv_heads = keys.per_layer("attention.head_count_kv", &list_lens)?;
+        let windows = LayerWindows::from_keys(keys, &facts.attention, &list_lens)?;
+        let heads = (hidden_size, num_heads.as_ref());
+        let model_size = (num_blocks, tensors.rows_of(EMBEDDINGS).unwrap_or(0));
+        let rotaries =
+            rotaries::rotaries(keys, tensors, facts, heads, windows.is_some(), model_size)?;
         let is_parallel = match facts.parallel {
             Parallel::Never => false,
             Parallel::Always => true,
@@ -112,32 +116,33 @@ impl<'a> SpecBuilder<'a> {
             let expected = "true, since recurrent layers have a direction";
             return Err(keys.invalid("attention.causal", expected, is_causal));
         }
-        // Converters write the one under the key of the other kind of norms if the configuration calls it `norm_eps`.
-        let other_eps = match facts.eps_key {
-            RMS_EPS => keys.positive_float(LAYER_NORM_EPS, Some(DEFAULT_EPS))?,
-            _ => keys.positive_float(RMS_EPS, Some(DEFAULT_EPS))?,
-        };
-        let eps = keys.positive_float(facts.eps_key, Some(other_eps))?;
         Ok(Self {
             keys,
             tensors,
             facts,
             hidden_size,
-            eps,
+            eps: epsilon(keys, facts)?,
             residual_scale: multiplier("residual_scale")?.unwrap_or(1.0),
             attention_scale: multiplier("attention.scale")?,
             is_parallel,
             is_causal,
-            window,
-            window_pattern,
+            windows,
             rotaries,
             num_layers,
-            experts: ExpertLayers::from_keys(keys, facts.experts)?,
+            experts: ExpertLayers::from_keys(keys, facts.experts, model_size)?,
             recurrent_layers: match facts.recurrent {
-                Some(facts) => recurrent::recurrent_layers(keys, facts.layers, num_layers)?,
-                None => Vec::new(),
+                Some(recurrent) => RecurrentPlaces::from_keys(
+                    keys,
+                    recurrent.layers,
+                    num_kv_heads.as_ref(),
+                    &list_lens,
+                )?,
+                None => RecurrentPlaces::None,
             },
-            feed_forward_sizes: keys.per_layer("feed_forward_length", num_layers)?,
+            num_heads,
+            num_kv_heads,
+            feed_forward_sizes: keys.per_layer("feed_forward_length", &list_lens)?,
+            activations: LayerActivations::from_keys(keys, facts, &list_lens)?,
         })
     }
 
@@ -228,7 +233,7 @@ impl<'a> SpecBuilder<'a> {
             predictors: self.num_layers..self.keys.positive("block_count")?,
             layers_without_kv: without_kv.map(|(index, _)| index).collect(),
             beyond_hidden_states,
-            of_other_stages: Vec::new(),
+            others: OtherTensors::None,
         })
     }
 
@@ -239,13 +244,17 @@ impl<'a> SpecBuilder<'a> {
                 let Some(scale) = self.keys.optional_float("attention.temperature_scale")? else {
                     return Ok(None);
                 };
-                let length = self.keys.positive("rope.scaling.original_context_length")?;
+                // Some files have the length under a key of its own.
+                let length = match self.keys.contains("attention.temperature_length") {
+                    true => self.keys.positive("attention.temperature_length")?,
+                    false => self.keys.positive("rope.scaling.original_context_length")?,
+                };
                 Ok(Some(TemperatureSpec { scale, original_context_length: length, offset: 0 }))
             }
             Temperature::Unrotated { scale, context_length } => {
                 let original_context_length = context_length;
                 let spec = TemperatureSpec { scale, original_context_length, offset: 1 };
-                Ok(self.window.map(|_| spec))
+                Ok(self.windows.as_ref().map(|_| spec))
             }
         }
     }
@@ -320,30 +329,10 @@ impl<'a> SpecBuilder<'a> {
     }
 }
 
-/// The rotary embedding of the layers, then that of layers with a window if it is another one.
-fn rotaries(
-    keys: &ArchitectureKeys<'_>,
-    tensors: TensorFinder<'_>,
-    facts: &Architecture,
-    hidden_size: usize,
-    has_window: bool,
-) -> Result<Vec<RotarySpec>, ModelError> {
-    let head_dim = match facts.recurrent.map(|facts| facts.layers) {
-        // No layer has heads.
-        Some(RecurrentLayers::All) => 32,
-        _ => attention::head_dim(keys, hidden_size)?,
-    };
-    let rotary_facts = RotaryFacts {
-        pairing: facts.attention.pairing,
-        has_log_multiplier: facts.attention.temperature == Temperature::ByKey,
-    };
-    let mut rotaries = vec![RotarySpec::from_keys(keys, tensors, rotary_facts, head_dim)?];
-    if let Some(rotary) = facts.attention.windowed_rotary.filter(|_| has_window) {
-        let full = &rotaries[0];
-        let default = rotary.default_base.unwrap_or(full.freq_base);
-        let base = keys.positive_float("rope.freq_base_swa", Some(default))?;
-        let dim = attention::windowed_rotary_dim(keys, full.rotary_dim)?;
-        rotaries.push(full.unscaled(base, dim));
-    }
-    Ok(rotaries)
+/// The epsilon of the norms. Converters write it under the key of the other kind of norms if the configuration calls it
+/// `norm_eps`.
+fn epsilon(keys: &ArchitectureKeys<'_>, facts: &Architecture) -> Result<f32, ModelError> {
+    let other = if facts.eps_key == RMS_EPS { LAYER_NORM_EPS } else { RMS_EPS };
+    let has_other = !keys.contains(facts.eps_key) && keys.contains(other);
+    keys.positive_float(if has_other { other } else { facts.eps_key }, None)
 }

@@ -8,9 +8,9 @@ use inferno_gguf::Gguf;
 
 use super::layer::NormSpec;
 use super::tensors::LinearSpec;
-use super::{ModelSpec, SpecBuilder};
+use super::{ModelSpec, SpecBuilder, architecture_of};
+use crate::ModelError;
 use crate::keys::ArchitectureKeys;
-use crate::{ModelError, architecture};
 
 /// How a prediction head combines its inputs: `projection([embedding_norm(embedding), hidden_norm(hidden)])`.
 #[derive(Debug, Clone)]
@@ -26,16 +26,20 @@ impl ModelSpec {
     /// Reads the description of the first prediction head of a checkpoint, as a model of one layer; `None` if the file has
     /// none. Its passes need the hidden states of the model before each token.
     ///
-    /// **Errors**: as [`from_checkpoint`](Self::from_checkpoint).
+    /// **Errors**: [`ModelError::UnsupportedPredictionHead`], and as [`from_checkpoint`](Self::from_checkpoint).
     pub fn prediction_head(checkpoint: &Gguf) -> Result<Option<Self>, ModelError> {
         let metadata = checkpoint.metadata();
-        let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
+        let architecture = architecture_of(metadata)?;
         let keys = ArchitectureKeys::new(architecture.name, metadata);
         let num_heads = keys.optional::<usize>("nextn_predict_layers")?.unwrap_or(0);
         let num_blocks = keys.positive("block_count")?;
         let Some(layer) = num_blocks.checked_sub(num_heads).filter(|_| num_heads > 0) else {
             return Ok(None);
         };
+        // A head has attention and a feed-forward block.
+        if architecture.has_single_blocks {
+            return Err(ModelError::UnsupportedPredictionHead { architecture: architecture.name });
+        }
         let whole = Self::from_checkpoint(checkpoint)?;
         SpecBuilder::for_prediction_head(&keys, checkpoint, architecture)?
             .build_prediction_head(whole, layer)

@@ -72,6 +72,8 @@ pub struct YarnParams {
     /// Frequencies with at most this many rotations over the original context are fully
     /// interpolated.
     pub beta_slow: f32,
+    /// Whether the ends of the ramp between both are rounded to whole numbers of frequencies.
+    pub rounds_ramp: bool,
 }
 
 /// Facts of an architecture that the metadata do not contain.
@@ -80,6 +82,8 @@ pub(crate) struct RotaryFacts {
     pub(crate) pairing: RopePairing,
     /// Whether YaRN's `log_multiplier` replaces the factor on cosines and sines.
     pub(crate) has_log_multiplier: bool,
+    /// Whether the ends of YaRN's ramp are rounded if the file does not say.
+    pub(crate) rounds_ramp: bool,
 }
 
 impl RotarySpec {
@@ -92,8 +96,8 @@ impl RotarySpec {
     ) -> Result<Self, ModelError> {
         let rotary_dim = rotary_dim(keys, "rope.dimension_count", head_dim)?;
         let freq_base = keys.positive_float("rope.freq_base", Some(DEFAULT_FREQ_BASE))?;
-        let scaling = RopeScaling::from_keys(keys, facts)?;
         let factors = RotaryFactors::find(keys, tensors, rotary_dim / 2)?;
+        let scaling = RopeScaling::from_keys(keys, facts, &factors)?;
         let amplitude = match factors {
             RotaryFactors::ByContext { .. } => {
                 f64::from(keys.positive_float("rope.scaling.attn_factor", Some(1.0))?)
@@ -140,24 +144,37 @@ impl RotaryFactors {
 }
 
 impl RopeScaling {
-    fn from_keys(keys: &ArchitectureKeys<'_>, facts: RotaryFacts) -> Result<Self, ModelError> {
-        let kind = keys.optional::<String>("rope.scaling.type")?;
+    fn from_keys(
+        keys: &ArchitectureKeys<'_>,
+        facts: RotaryFacts,
+        factors: &RotaryFactors,
+    ) -> Result<Self, ModelError> {
+        const TYPE: &str = "rope.scaling.type";
+        let kind = keys.optional::<String>(TYPE)?;
         // Files older than the typed keys store a linear factor under this name.
         let old_factor = keys.optional("rope.scale_linear")?;
         match kind.as_deref() {
             Some("none") => Ok(Self::None),
+            Some("longrope") if !matches!(factors, RotaryFactors::ByContext { .. }) => {
+                let expected =
+                    format!("the tensors {SHORT_ROPE_FACTORS:?} and {LONG_ROPE_FACTORS:?}");
+                Err(keys.invalid(TYPE, expected, "`longrope` without them"))
+            }
             // A factor without a type is linear.
-            None => match keys.positive_float("rope.scaling.factor", old_factor.or(Some(1.0)))? {
-                1.0 => Ok(Self::None),
-                factor => Ok(Self::Linear { factor }),
-            },
+            None | Some("longrope") => {
+                match keys.positive_float("rope.scaling.factor", old_factor.or(Some(1.0)))? {
+                    1.0 => Ok(Self::None),
+                    factor => Ok(Self::Linear { factor }),
+                }
+            }
             Some("linear") => {
                 let factor = keys.positive_float("rope.scaling.factor", old_factor)?;
                 Ok(Self::Linear { factor })
             }
             Some("yarn") => YarnParams::from_keys(keys, facts).map(Self::Yarn),
             Some(other) => {
-                Err(keys.invalid("rope.scaling.type", "none, linear or yarn", format!("`{other}`")))
+                let expected = "none, linear, yarn or longrope";
+                Err(keys.invalid(TYPE, expected, format!("`{other}`")))
             }
         }
     }
@@ -183,6 +200,7 @@ impl YarnParams {
             amplitude,
             beta_fast: keys.positive_float("rope.scaling.yarn_beta_fast", Some(32.0))?,
             beta_slow: keys.positive_float("rope.scaling.yarn_beta_slow", Some(1.0))?,
+            rounds_ramp: keys.optional("rope.scaling.yarn_truncate")?.unwrap_or(facts.rounds_ramp),
         })
     }
 }

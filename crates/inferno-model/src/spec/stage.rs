@@ -8,6 +8,7 @@ use inferno_backend::KvLayout;
 use super::ModelSpec;
 use super::layer::{LayerSpec, MixerSpec};
 use super::recurrent::{RecurrentSpec, ScanSpec};
+use super::unused::OtherTensors;
 use crate::{CacheLayout, ModelError};
 
 impl ModelSpec {
@@ -65,12 +66,9 @@ impl ModelSpec {
             output: self.output.clone().filter(|_| layers.end == num_layers),
             ..self.clone()
         };
-        let beginnings = |spec: &Self| -> HashSet<String> {
-            spec.tensor_names().map(|name| name.trim_end_matches("weight").to_owned()).collect()
-        };
-        let own = beginnings(&stage);
-        let others = beginnings(self).into_iter().filter(|name| !own.contains(name));
-        stage.unused_tensors.of_other_stages = others.collect();
+        let own: HashSet<&str> = stage.tensor_names().collect();
+        let others = OtherTensors::named(self.tensor_names().filter(|name| !own.contains(name)));
+        stage.unused_tensors.others = others;
         Ok(stage)
     }
 

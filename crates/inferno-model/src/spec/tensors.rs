@@ -199,7 +199,8 @@ impl<'a> TensorFinder<'a> {
         Self { has_scales: false, ..self }
     }
 
-    fn full(&self, name: &str) -> String {
+    /// The name of a tensor in the file.
+    pub(crate) fn full(&self, name: &str) -> String {
         match self.layer {
             Some(layer) => format!("blk.{layer}.{name}"),
             None => name.to_owned(),

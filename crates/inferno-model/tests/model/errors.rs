@@ -448,6 +448,7 @@ fn an_unsupported_format_error_lists_the_supported_ones() {
     ] {
         metadata.insert(key, value);
     }
+    metadata.insert("llama.attention.layer_norm_rms_epsilon", 1e-5_f32);
     metadata.insert("general.architecture", "llama");
     let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
     writer.add_tensor("token_embd.weight", &[256, 8], GgmlType::Q8_1).expect("a valid tensor");

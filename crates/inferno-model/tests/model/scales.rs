@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use crate::support::file::{File, Tensor};
 use crate::support::synthetic::synthetic;
 use crate::support::{Feed, fixtures, limits, logits};
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
-use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
+use inferno_gguf::{GgmlType, Gguf, Metadata};
 use inferno_model::{
     ARCHITECTURES, CacheLayout, Footprint, Model, ModelError, ModelSpec, Requantize, TensorCache,
     TensorScales, TokenCost,
@@ -16,110 +17,46 @@ use inferno_model::{
 use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{DType, quant};
 
-#[derive(Clone)]
-struct Tensor {
-    name: String,
-    dims: Vec<usize>,
-    ggml_type: GgmlType,
-    bytes: Vec<u8>,
+/// A tensor as bytes, and its scales.
+fn to_bytes(tensor: &Tensor) -> [Tensor; 2] {
+    let (values, cols) = (tensor.values(), tensor.dims[0]);
+    let (mut bytes, mut scales) = (Vec::new(), Vec::new());
+    for row in values.chunks_exact(cols) {
+        let mut encoded = vec![0; Int8Row::SCALE_BYTES + cols];
+        quant::encode_row(DType::Int8, row, &mut encoded).expect("finite values");
+        let row = Int8Row::read(&encoded);
+        bytes.extend_from_slice(row.quants);
+        scales.push(row.scale);
+    }
+    let dims = if tensor.dims.len() > 1 { &tensor.dims[1..] } else { &[1] };
+    let scales = Tensor::floats(TensorScales::name_for(&tensor.name), dims, &scales);
+    [Tensor { ggml_type: GgmlType::I8, bytes, ..tensor.clone() }, scales]
 }
 
-impl Tensor {
-    fn floats(name: impl Into<String>, dims: &[usize], values: &[f32]) -> Self {
-        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        Self { name: name.into(), dims: dims.to_vec(), ggml_type: GgmlType::F32, bytes }
-    }
-
-    fn values(&self) -> Vec<f32> {
-        let dtype = DType::from_ggml_id(self.ggml_type.id()).expect("a known format");
-        let mut values = vec![0.0; self.dims.iter().product()];
-        quant::decode_row(dtype, &self.bytes, &mut values).expect("whole rows");
-        values
-    }
-
-    /// The tensor as bytes, and its scales.
-    fn to_bytes(&self) -> [Self; 2] {
-        let (values, cols) = (self.values(), self.dims[0]);
-        let (mut bytes, mut scales) = (Vec::new(), Vec::new());
-        for row in values.chunks_exact(cols) {
-            let mut encoded = vec![0; Int8Row::SCALE_BYTES + cols];
-            quant::encode_row(DType::Int8, row, &mut encoded).expect("finite values");
-            let row = Int8Row::read(&encoded);
-            bytes.extend_from_slice(row.quants);
-            scales.push(row.scale);
+/// A file with all matrices as bytes with scales.
+fn with_bytes(mut file: File) -> File {
+    let gguf = file.write();
+    let spec = ModelSpec::from_checkpoint(&gguf).expect("a valid model");
+    let convertible = spec.convertible_tensors();
+    let is_scale = |name: &str| convertible.iter().any(|it| TensorScales::name_for(it) == name);
+    let tensors = std::mem::take(&mut file.tensors).into_iter();
+    for mut tensor in tensors.filter(|tensor| !is_scale(&tensor.name)) {
+        if !convertible.contains(&tensor.name[..]) {
+            file.tensors.push(tensor);
+            continue;
         }
-        let dims = if self.dims.len() > 1 { &self.dims[1..] } else { &[1] };
-        let scales = Self::floats(TensorScales::name_for(&self.name), dims, &scales);
-        [Self { ggml_type: GgmlType::I8, bytes, ..self.clone() }, scales]
-    }
-}
-
-/// A file that can be edited.
-struct File {
-    metadata: Metadata,
-    tensors: Vec<Tensor>,
-}
-
-impl File {
-    fn of(gguf: &Gguf) -> Self {
-        let tensors = gguf.tensors().iter().map(|info| Tensor {
-            name: info.name().to_owned(),
-            dims: info.dims().to_vec(),
-            ggml_type: info.ggml_type(),
-            bytes: gguf.data(info).to_vec(),
-        });
-        Self { metadata: gguf.metadata().clone(), tensors: tensors.collect() }
-    }
-
-    fn fixture(name: &str) -> Self {
-        Self::of(&Gguf::open(fixtures().join(name)).expect("the fixture"))
-    }
-
-    fn tensor(&mut self, name: &str) -> &mut Tensor {
-        self.tensors.iter_mut().find(|tensor| tensor.name == name).expect("a tensor of the file")
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut writer = GgufWriter::new(&self.metadata).expect("valid metadata");
-        for Tensor { name, dims, ggml_type, .. } in &self.tensors {
-            writer.add_tensor(name, dims, *ggml_type).expect("a valid tensor");
-        }
-        let mut payloads = writer.in_memory();
-        for tensor in &self.tensors {
-            payloads.write_tensor(&tensor.name, &tensor.bytes).expect("the size of the tensor");
-        }
-        payloads.finish().expect("all payloads")
-    }
-
-    fn write(&self) -> Gguf {
-        Gguf::from_bytes(self.bytes()).expect("a valid file")
-    }
-
-    /// The file with all matrices as bytes with scales.
-    fn with_bytes(mut self) -> Self {
-        let gguf = self.write();
-        let spec = ModelSpec::from_checkpoint(&gguf).expect("a valid model");
-        let convertible = spec.convertible_tensors();
-        let is_scale = |name: &str| convertible.iter().any(|it| TensorScales::name_for(it) == name);
-        let tensors = std::mem::take(&mut self.tensors).into_iter();
-        for mut tensor in tensors.filter(|tensor| !is_scale(&tensor.name)) {
-            if !convertible.contains(&tensor.name[..]) {
-                self.tensors.push(tensor);
-                continue;
+        let info = gguf.tensor(&tensor.name).expect("a tensor of the file");
+        if let Some(scales) = TensorScales::find(&gguf, info).expect("valid scales") {
+            let scales = scales.read(&gguf).expect("valid scales");
+            let mut values = tensor.values();
+            for (row, scale) in values.chunks_exact_mut(tensor.dims[0]).zip(scales) {
+                row.iter_mut().for_each(|value| *value *= scale);
             }
-            let info = gguf.tensor(&tensor.name).expect("a tensor of the file");
-            if let Some(scales) = TensorScales::find(&gguf, info).expect("valid scales") {
-                let scales = scales.read(&gguf).expect("valid scales");
-                let mut values = tensor.values();
-                for (row, scale) in values.chunks_exact_mut(tensor.dims[0]).zip(scales) {
-                    row.iter_mut().for_each(|value| *value *= scale);
-                }
-                tensor = Tensor::floats(tensor.name, &tensor.dims, &values);
-            }
-            self.tensors.extend(tensor.to_bytes());
+            tensor = Tensor::floats(tensor.name, &tensor.dims, &values);
         }
-        self
+        file.tensors.extend(to_bytes(&tensor));
     }
+    file
 }
 
 fn cpu() -> Arc<CpuBackend> {
@@ -158,7 +95,7 @@ fn bytes_with_scales_give_the_bits_of_requantized_weights_in_every_architecture(
     let fixtures = ["llama-tied.gguf", "llama-biases.gguf", "mixtral.gguf"];
     let fixtures = fixtures.into_iter().map(|name| (name, File::fixture(name).write()));
     for (name, source) in architectures().chain(fixtures) {
-        let stored = File::of(&source).with_bytes().write();
+        let stored = with_bytes(File::of(&source)).write();
         assert_eq!(
             computed(&stored, Arc::clone(&backend), None),
             computed(&source, Arc::clone(&backend), Some(Requantize::Int8)),
@@ -171,7 +108,7 @@ fn bytes_with_scales_give_the_bits_of_requantized_weights_in_every_architecture(
 fn estimates_for_bytes_with_scales_are_those_for_requantized_weights() {
     let backend = cpu();
     for (name, source) in architectures() {
-        let stored = File::of(&source).with_bytes().write();
+        let stored = with_bytes(File::of(&source)).write();
         let estimates = [(stored, None), (source, Some(Requantize::Int8))].map(|(gguf, choice)| {
             let spec = ModelSpec::from_checkpoint(&gguf).expect("a valid model");
             let kv = spec.kv_layout(16, KvDType::F16);
@@ -223,7 +160,7 @@ const SCALES: &str = "blk.0.attn_q.scale";
 
 /// The llama fixture with bytes, edited.
 fn edited(edit: impl FnOnce(&mut File)) -> Gguf {
-    let mut file = File::fixture("llama.gguf").with_bytes();
+    let mut file = with_bytes(File::fixture("llama.gguf"));
     edit(&mut file);
     file.write()
 }
@@ -297,7 +234,7 @@ fn scales_of_vectors_are_unused_tensors() {
 
 #[test]
 fn shards_can_separate_bytes_from_their_scales() {
-    let file = File::fixture("llama.gguf").with_bytes();
+    let file = with_bytes(File::fixture("llama.gguf"));
     let expected = computed(&file.write(), cpu(), None);
     let folder = std::env::temp_dir().join(format!("inferno-scales-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
@@ -322,7 +259,7 @@ fn shards_can_separate_bytes_from_their_scales() {
 
 #[test]
 fn tensors_of_bytes_are_decoded_with_their_scales() {
-    let mut file = File::fixture("mixtral.gguf").with_bytes();
+    let mut file = with_bytes(File::fixture("mixtral.gguf"));
     let source = Gguf::open(fixtures().join("mixtral.gguf")).expect("the fixture");
     for name in ["blk.1.ffn_down_exps.weight", "token_embd.weight"] {
         let gguf = file.write();

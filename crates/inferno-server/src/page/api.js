@@ -15,6 +15,7 @@ export class RequestFailed extends Error {
 
 const UNREACHABLE = 'Cannot reach the server. Is it running?';
 const CUT = 'The connection was closed before the answer was complete.';
+const UNKNOWN = 'The server sent an answer in an unknown format.';
 
 /** The served models: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`. */
 export async function listModels(key) {
@@ -46,23 +47,41 @@ export async function* chatChunks(request, key, signal) {
     signal,
   });
   const events = serverEvents(response.body);
-  for (;;) {
-    let event;
-    try {
-      event = await events.next();
-    } catch (error) {
-      throw error.name === 'AbortError' ? error : new RequestFailed(CUT);
+  try {
+    for (;;) {
+      let event;
+      try {
+        event = await events.next();
+      } catch (error) {
+        throw error.name === 'AbortError' ? error : new RequestFailed(CUT);
+      }
+      if (event.done) throw new RequestFailed(CUT);
+      if (event.value === '[DONE]') return;
+      yield chunkOf(event.value, response.status);
     }
-    if (event.done) throw new RequestFailed(CUT);
-    if (event.value === '[DONE]') return;
-    const chunk = JSON.parse(event.value);
-    if (chunk.error) throw new RequestFailed(chunk.error.message, response.status, chunk.error.code);
-    yield chunk;
+  } finally {
+    // Cancels the request, if it is still running.
+    events.return();
   }
 }
 
+/** The chunk in an event. Throws `RequestFailed` if it is an error, or none of the API's. */
+function chunkOf(text, status) {
+  let chunk;
+  try {
+    chunk = JSON.parse(text);
+  } catch {
+    throw new RequestFailed(UNKNOWN);
+  }
+  if (chunk?.error) throw new RequestFailed(messageOf(chunk.error) ?? UNKNOWN, status, chunk.error.code);
+  if (typeof chunk !== 'object' || chunk === null) throw new RequestFailed(UNKNOWN);
+  return chunk;
+}
+
 function headers(key) {
-  return key ? { authorization: `Bearer ${key}` } : {};
+  // Headers are bytes, and the server's keys are UTF-8.
+  const bytes = Array.from(new TextEncoder().encode(key), (byte) => String.fromCharCode(byte));
+  return key ? { authorization: `Bearer ${bytes.join('')}` } : {};
 }
 
 async function ask(path, options) {
@@ -80,6 +99,10 @@ async function ask(path, options) {
 async function failure(response) {
   const fallback = `The server returned ${response.status} ${response.statusText}`.trim();
   const body = await response.json().catch(() => null);
-  const error = body?.error ?? {};
-  return new RequestFailed(error.message ?? fallback, response.status, error.code);
+  return new RequestFailed(messageOf(body?.error) ?? fallback, response.status, body?.error?.code);
+}
+
+/** The message of an error, which is the error itself in some formats. */
+function messageOf(error) {
+  return [error?.message, error].find((message) => typeof message === 'string');
 }

@@ -7,6 +7,9 @@
 /** Maximum nesting of quotations and lists; deeper markers are text, so that no answer can exhaust the browser. */
 const MAX_DEPTH = 12;
 
+/** Maximum number of cells that are added to the short rows of a table; the rows that would need more are text. */
+const MAX_ADDED_CELLS = 4096;
+
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})[ \t]*([^\s]*)/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
@@ -177,12 +180,14 @@ function table(lines, at) {
     const [left, right] = [rule.startsWith(':'), rule.endsWith(':')];
     return left && right ? 'center' : right ? 'right' : left ? 'left' : null;
   });
+  const rows = [];
   let end = at + 2;
-  while (end < lines.length && !isBlank(lines[end]) && !interrupts(lines[end])) end += 1;
-  const rows = lines.slice(at + 2, end).map((line) => {
-    const found = cells(line);
-    return head.map((_, column) => found[column] ?? '');
-  });
+  for (let numAdded = 0; end < lines.length && !isBlank(lines[end]) && !interrupts(lines[end]); end += 1) {
+    const found = cells(lines[end]);
+    numAdded += Math.max(0, head.length - found.length);
+    if (numAdded > MAX_ADDED_CELLS) break;
+    rows.push(head.map((_, column) => found[column] ?? ''));
+  }
   return { block: { type: 'table', head, aligns, rows }, end };
 }
 

@@ -1,14 +1,11 @@
 // The message input.
 
+import { isEnter } from './keys.js';
+
 const form = document.getElementById('composer');
 const prompt = document.getElementById('prompt');
 const send = document.getElementById('send');
 const stop = document.getElementById('stop');
-
-/** Whether Enter sends: not with Shift, and not while an input method composes a word. */
-export function isSendKey(event) {
-  return event.key === 'Enter' && !event.shiftKey && !event.isComposing;
-}
 
 /** Fits the height of a text field to its text. */
 export function grow(field) {
@@ -30,7 +27,7 @@ export function beginComposer({ onSend, onStop, onUp }) {
     submit();
   });
   prompt.addEventListener('keydown', (event) => {
-    if (isSendKey(event)) {
+    if (isEnter(event)) {
       event.preventDefault();
       submit();
     } else if (event.key === 'ArrowUp' && prompt.value === '') {
@@ -57,13 +54,20 @@ export function showAnswering(isAnswering) {
   const hadFocus = document.activeElement === send || document.activeElement === stop;
   send.hidden = isAnswering;
   stop.hidden = !isAnswering;
-  if (hadFocus) prompt.focus();
+  if (hadFocus) restFocus();
 }
 
 export function focusPrompt() {
   prompt.focus();
 }
 
-export function focusStop() {
-  stop.focus();
+/** Moves the focus to the input, or on touch screens, where this opens a keyboard, to the messages. */
+export function restFocus() {
+  if (matchMedia('(hover: hover)').matches) prompt.focus();
+  else document.getElementById('messages').focus({ preventScroll: true });
+}
+
+/** Moves the focus to the stop button if the button that had it is gone. */
+export function keepFocus() {
+  if (document.activeElement === document.body) stop.focus();
 }

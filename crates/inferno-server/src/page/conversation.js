@@ -2,19 +2,20 @@
 
 import { chatChunks } from './api.js';
 import { beginBranch, showBranch } from './branches.js';
-import { focusStop, showAnswering } from './composer.js';
+import { keepFocus, showAnswering } from './composer.js';
+import { showChildren } from './element.js';
 import { apiKey, askForKey } from './key.js';
 import { AnswerView, branchSwitch, failureNote, leftOutNote, userMessage } from './message.js';
 import { servedModel } from './models.js';
+import { announce } from './notices.js';
 import { TOO_LONG, canSummarize, dropOldest, isNearlyFull, requestSummary } from './overflow.js';
-import { isEmpty, receive } from './receive.js';
+import { completeCalls, isEmpty, receive } from './receive.js';
+import { requestMessages } from './request.js';
 import { requestFields } from './settings.js';
-import { requestMessages } from './store.js';
 import { resultForm, toolResult } from './tools.js';
 
 const list = document.getElementById('messages');
 const welcome = document.getElementById('welcome');
-const status = document.getElementById('status');
 
 /** Shows one conversation at a time, and requests answers. */
 export class ConversationView {
@@ -24,8 +25,12 @@ export class ConversationView {
   #abort = null;
   /** Settles when no answer is running. */
   #answered = Promise.resolve();
+  /** Whether a change waits until no answer is running. */
+  #isChanging = false;
+  /** The elements of messages. They are kept, so that what the user typed and opened in them remains when others change. */
+  #elements = new WeakMap();
 
-  /** `onChange` is called for every change that is to be stored. */
+  /** `onChange` is called with the conversation, and with the messages to store if these are not all of its own. */
   constructor({ onChange }) {
     this.#onChange = onChange;
   }
@@ -34,12 +39,18 @@ export class ConversationView {
     return this.#conversation;
   }
 
+  /** Whether an answer is running, or the user has typed something in a message. */
+  get isInUse() {
+    const fields = [...list.querySelectorAll('textarea')];
+    return this.#abort !== null || fields.some(({ value, defaultValue }) => value !== defaultValue);
+  }
+
   /** Shows another conversation, and stops a running answer. */
-  async show(conversation) {
+  async show(conversation, jumps = true) {
     await this.stop();
     this.#conversation = conversation;
-    status.textContent = '';
-    this.#draw();
+    announce('');
+    this.#draw(jumps);
   }
 
   send(text) {
@@ -47,9 +58,20 @@ export class ConversationView {
   }
 
   /** Stops a running answer, and waits until its text is stored. */
-  stop() {
-    this.#abort?.abort();
-    return this.#answered;
+  async stop() {
+    while (this.#abort !== null) {
+      this.#abort.abort();
+      await this.#answered;
+    }
+  }
+
+  /** Changes the conversation when no answer is running. Until then, further changes are ignored, such as of a second click. */
+  async #change(then) {
+    if (this.#isChanging) return;
+    this.#isChanging = true;
+    await this.stop();
+    this.#isChanging = false;
+    then();
   }
 
   /** Starts editing the last message of the user, if there is one. */
@@ -63,20 +85,9 @@ export class ConversationView {
     this.#again();
   }
 
-  /** Appends the results of tools. */
-  async #returnResults(results) {
-    await this.stop();
-    this.#continue(results);
-  }
-
   /** Requests an answer, or another one. */
   #again() {
     this.#answered = this.#answer();
-  }
-
-  async #regenerate() {
-    await this.stop();
-    this.#again();
   }
 
   /** Requests a summary of the messages that are left out. */
@@ -85,23 +96,21 @@ export class ConversationView {
   }
 
   /** Replaces a message of the user; what followed it becomes another branch. */
-  async #edit(index, text) {
-    await this.stop();
+  #edit(index, text) {
     const branches = beginBranch(this.#conversation.messages, index);
     this.#includeMessage(index);
     this.#continue([{ role: 'user', content: text, branches }]);
   }
 
   /** Shows another branch at a message. */
-  async #switch(index, number) {
-    await this.stop();
+  #switch(index, number) {
     const { messages } = this.#conversation;
     showBranch(messages, index, number);
     this.#includeMessage(index);
     this.#onChange(this.#conversation);
     this.#draw(false);
     list.querySelectorAll('article')[index].querySelector('.branches button:enabled').focus();
-    status.textContent = `Version ${number + 1} of ${messages[index].branches.length}.`;
+    announce(`Version ${number + 1} of ${messages[index].branches.length}.`);
   }
 
   /** Sends all messages again if this one was left out. */
@@ -120,7 +129,7 @@ export class ConversationView {
   #draw(jumps = true) {
     const { messages } = this.#conversation;
     welcome.hidden = messages.length > 0;
-    list.replaceChildren(...messages.map((message, index) => this.#messageElement(message, index)));
+    showChildren(list, messages.map((message, index) => this.#messageElement(message, index)));
     this.#drawLeftOut();
     if (this.#abort === null) this.#offerAnswer();
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true, detail: { jump: jumps } }));
@@ -137,10 +146,15 @@ export class ConversationView {
   }
 
   #messageElement(message, index) {
-    const { messages } = this.#conversation;
-    if (message.role === 'tool') return toolResult(message, messages);
+    if (!this.#elements.has(message)) this.#elements.set(message, this.#newElement(message, index));
+    return this.#elements.get(message);
+  }
+
+  #newElement(message, index) {
+    if (message.role === 'tool') return toolResult(message, this.#conversation.messages);
     if (message.role === 'user') {
-      return userMessage(message, (text) => this.#edit(index, text), this.#branchSwitch(message, index));
+      const edit = (text) => this.#change(() => this.#edit(index, text));
+      return userMessage(message, edit, this.#branchSwitch(message, index));
     }
     const view = new AnswerView(message);
     this.#finish(view, message, index);
@@ -148,18 +162,18 @@ export class ConversationView {
   }
 
   #finish(view, message, index) {
-    const isLast = index === this.#conversation.messages.length - 1;
-    view.finish(isLast ? () => this.#regenerate() : null, this.#branchSwitch(message, index));
+    view.finish(() => this.#change(() => this.#again()), this.#branchSwitch(message, index));
   }
 
   #branchSwitch(message, index) {
-    return branchSwitch(message, (number) => this.#switch(index, number));
+    return branchSwitch(message, (number) => this.#change(() => this.#switch(index, number)));
   }
 
   /** Offers what continues a conversation whose last message is not an answer, or requests results of tools. */
   #offerAnswer() {
     const last = this.#conversation.messages.at(-1);
-    if (last?.calls?.length > 0) list.append(resultForm(last.calls, (results) => this.#returnResults(results)));
+    const calls = completeCalls(last ?? {});
+    if (calls.length > 0) list.append(resultForm(calls, (results) => this.#change(() => this.#continue(results))));
     else if (last && last.role !== 'assistant') this.#fail('This message has no answer yet.', 'Generate answer', () => this.#again());
   }
 
@@ -174,11 +188,12 @@ export class ConversationView {
     const view = new AnswerView(message);
     this.#draw();
     list.append(view.element);
+    keepFocus();
     view.update();
-    this.#onChange({ ...conversation, messages: before });
+    this.#onChange(conversation, before);
     // Stored when the user leaves the page, so that nothing is lost.
     const leave = () => {
-      if (!isEmpty(message)) this.#onChange({ ...conversation, messages: [...messages, { ...message, finish: 'stopped' }] });
+      if (!isEmpty(message)) this.#onChange(conversation, [...messages, { ...message, finish: 'stopped' }]);
     };
     addEventListener('pagehide', leave);
     const failure = await this.#request(message, () => view.update());
@@ -186,8 +201,12 @@ export class ConversationView {
     messages.splice(0, Infinity, ...(isEmpty(message) ? before : [...messages, message]));
     this.#onChange(conversation);
     this.#stopGenerating();
-    if (isEmpty(message)) this.#draw();
-    else this.#finish(view, message, messages.length - 1);
+    if (isEmpty(message)) {
+      this.#draw();
+    } else {
+      this.#finish(view, message, messages.length - 1);
+      this.#elements.set(message, view.element);
+    }
     this.#conclude(message, failure);
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
   }
@@ -197,8 +216,7 @@ export class ConversationView {
     const conversation = this.#conversation;
     this.#startGenerating('Summarizing…');
     this.#drawLeftOut();
-    // The button that had it is gone.
-    focusStop();
+    keepFocus();
     const end = conversation.leftOut;
     const { text, failure } = await requestSummary(conversation, this.#abort.signal);
     const isStopped = this.#abort.signal.aborted;
@@ -209,10 +227,10 @@ export class ConversationView {
     this.#stopGenerating();
     if (conversation.messages.at(-1).role !== 'assistant') this.#offerAnswer();
     if (failure?.status === 401) askForKey(failure.message);
-    if (isStopped) status.textContent = 'Stopped.';
+    if (isStopped) announce('Stopped.');
     else if (failure) this.#fail(failure.message, 'Try again', () => this.#summarize());
     else if (text === '') this.#fail('The model wrote no summary.', 'Try again', () => this.#summarize());
-    else status.textContent = 'Summary complete.';
+    else announce('Summary complete.');
   }
 
   /** Shows that the model is generating, until it is stopped or done. */
@@ -220,7 +238,7 @@ export class ConversationView {
     list.querySelector('.failure')?.remove();
     this.#abort = new AbortController();
     showAnswering(true);
-    status.textContent = text;
+    announce(text);
   }
 
   #stopGenerating() {
@@ -255,7 +273,7 @@ export class ConversationView {
     } else if (isEmpty(message)) {
       this.#fail('Stopped before the answer started.', 'Generate answer', () => this.#again());
     } else {
-      status.textContent = message.finish === 'stopped' ? 'Stopped.' : 'Answer complete.';
+      announce(message.finish === 'stopped' ? 'Stopped.' : 'Answer complete.');
       if (message.calls) this.#offerAnswer();
     }
   }
@@ -263,6 +281,6 @@ export class ConversationView {
   #fail(text, label, onClick) {
     list.querySelector('.failure')?.remove();
     list.append(failureNote(text, label, onClick)); // It is an alert, so screen readers announce it immediately.
-    status.textContent = '';
+    announce('');
   }
 }

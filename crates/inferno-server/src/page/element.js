@@ -1,5 +1,7 @@
 // Creates elements one by one, never from HTML text.
 
+import { BRIEFLY, announceBriefly } from './notices.js';
+
 /** An element with these properties (or attributes, or `on…` listeners) and children. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -10,6 +12,18 @@ export function element(tag, properties = {}, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+/** Replaces the children of an element. Those that remain are not recreated, so that they keep what was entered and opened. */
+export function showChildren(parent, children) {
+  const { activeElement } = document;
+  const remaining = new Set(children);
+  for (const child of [...parent.children]) if (!remaining.has(child)) child.remove();
+  children.forEach((child, index) => {
+    if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);
+  });
+  // An element that is moved loses the focus.
+  if (parent.contains(activeElement)) activeElement.focus({ preventScroll: true });
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -44,11 +58,12 @@ export function copyButton(label, text) {
   const button = iconButton('copy', label, async () => {
     const done = await copy(text());
     button.replaceChildren(icon(done ? 'done' : 'close'));
-    button.title = done ? 'Copied' : 'Copying was blocked by the browser';
+    button.title = done ? 'Copied.' : 'Copying was blocked by the browser.';
+    announceBriefly(button.title);
     setTimeout(() => {
       button.replaceChildren(icon('copy'));
       button.title = label;
-    }, 1500);
+    }, BRIEFLY);
   });
   return button;
 }

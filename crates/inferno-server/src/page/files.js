@@ -1,7 +1,8 @@
 // Conversations as files, in the format that `inferno chat` saves and loads and `inferno generate --chat --input` answers.
 
 import { element } from './element.js';
-import { allMessages, newConversation, title } from './store.js';
+import { allMessages } from './request.js';
+import { newConversation, title } from './store.js';
 
 /** Downloads a conversation as a file. */
 export function downloadConversation(conversation, model) {

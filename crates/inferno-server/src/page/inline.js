@@ -14,7 +14,7 @@ const BRACKETED = /\\\[((?:[^\\]|\\[^[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)/y;
 const LINE_BREAK = /\n */y;
 const ADDRESS = /https?:\/\/[^\s<>"]*[^\s<>"'.,:;!?*_~)\]}]/iy;
 const NAMED_ADDRESS = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
-const DESTINATION = /\(\s*(?:<([^<>\n]*)>|((?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s+(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'))?\s*\)/y;
+const DESTINATION = /\(\s*(?!\s)(?:<([^<>\n]*)>|((?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s+(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'))?\s*\)/y;
 const ENTITY = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp|copy|reg|hellip|mdash|ndash|times|deg));/y;
 const ENTITIES = {
   amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', copy: '©', reg: '®', hellip: '…', mdash: '—',
@@ -134,7 +134,7 @@ class Scanner {
   /** Spaces around a line break are not shown. */
   #break() {
     const last = this.#nodes.at(-1);
-    if (last?.text && !last.run) last.text = last.text.replace(/ +$/, '');
+    if (last?.text && !last.run) last.text = last.text.replace(/(?<! ) +$/, '');
     this.#add({ isBreak: true }, this.#find(LINE_BREAK)[0].length);
   }
 

@@ -1,5 +1,6 @@
 // The API key, and the dialog that requests it.
 
+import { notify } from './notices.js';
 import { read, write } from './store.js';
 
 const dialog = document.getElementById('key-dialog');
@@ -9,7 +10,7 @@ const note = document.getElementById('key-note');
 let key = '';
 
 /** Loads the stored key; `onKey` is called when the user enters another one. */
-export function beginKey({ onKey, onProblem }) {
+export function beginKey({ onKey }) {
   const kept = read('key', '');
   key = typeof kept === 'string' ? kept : '';
   document.getElementById('open-key').addEventListener('click', () => {
@@ -21,8 +22,9 @@ export function beginKey({ onKey, onProblem }) {
     key = field.value.trim();
     try {
       write('key', key);
+      notify('key', '');
     } catch {
-      onProblem('Browser storage is full; the API key applies until you leave the page.');
+      notify('key', 'Browser storage is full; the API key applies until you leave the page.');
     }
     onKey();
   });

@@ -3,29 +3,28 @@
 import { beginComposer, focusPrompt } from './composer.js';
 import { ConversationView } from './conversation.js';
 import { beginKey } from './key.js';
+import { isEscape } from './keys.js';
 import { findModels, servedModel } from './models.js';
+import { notify } from './notices.js';
 import { beginSettings, keptSystem, showModelDefaults, showSystem } from './settings.js';
 import { beginSidebar, closeSidebar, listConversations } from './sidebar.js';
 import { deleteConversation, loadConversation, newConversation, onOtherTab, renameConversation, saveConversation } from './store.js';
 
-const status = document.getElementById('status');
-const context = document.getElementById('context');
 const scroller = document.getElementById('scroller');
 const toEnd = document.getElementById('to-end');
 
 const view = new ConversationView({ onChange: keep });
 
-/** Shows a notice that is not about one message. */
-function report(text) {
-  context.textContent = text;
-  status.textContent = text;
-}
+/** Whether a conversation could not be stored. */
+let isUnsaved = false;
 
-function keep(conversation) {
-  conversation.updated = Date.now();
+/** Stores a conversation with these messages. */
+function keep(conversation, messages = conversation.messages) {
+  const { id } = conversation;
   orReport(() => {
-    if (conversation.messages.length > 0) saveConversation(conversation);
+    if (messages.length > 0) saveConversation(conversation, messages);
   });
+  if (conversation.id !== id) showCopy(id, conversation.id);
   listConversations(view.conversation.id);
 }
 
@@ -33,19 +32,32 @@ function keep(conversation) {
 function orReport(save) {
   try {
     save();
+    isUnsaved = false;
   } catch {
-    report('Browser storage is full: this conversation is not saved. Delete other conversations.');
+    isUnsaved = true;
   }
+  notify('storage', isUnsaved ? 'Browser storage is full: this conversation is not saved. Delete other conversations.' : '');
+}
+
+/** Reports that a conversation became a copy, because another tab has changed it too. */
+function showCopy(id, copyId) {
+  if (location.hash.slice(1) === id) history.replaceState(null, '', `#${copyId}`);
+  notify('tabs', 'This conversation was changed in another tab. What you see here is stored as a copy.');
 }
 
 function connect() {
-  return findModels({ onModel: showModelDefaults, report });
+  return findModels({ onModel: showModelDefaults });
+}
+
+async function show(conversation, jumps) {
+  await view.show(conversation, jumps);
+  notify('tabs', '');
+  showSystem(conversation.system ?? '');
+  listConversations(conversation.id);
 }
 
 async function open(conversation) {
-  await view.show(conversation);
-  showSystem(conversation.system ?? '');
-  listConversations(conversation.id);
+  await show(conversation);
   if (matchMedia('(hover: hover)').matches) focusPrompt();
 }
 
@@ -64,15 +76,34 @@ function openNamed() {
   return open(kept ?? newConversation(keptSystem()));
 }
 
+/** Shows what another tab has made of the shown conversation. */
+async function followOtherTab() {
+  const { conversation } = view;
+  const { id, updated, messages } = conversation;
+  const stored = loadConversation(id);
+  if (stored === null) {
+    if (messages.length === 0) return;
+    await begin();
+    // A running answer was stored when it stopped.
+    deleteConversation(id);
+    listConversations();
+  } else if (stored.updated === updated) {
+    conversation.name = stored.name;
+  } else if (view.isInUse) {
+    notify('tabs', 'This conversation was changed in another tab. If you continue it here, it is stored as a copy.');
+  } else {
+    await show(stored, false);
+  }
+}
+
 beginSettings({
   onSystem: (text) => {
     view.conversation.system = text;
     keep(view.conversation);
   },
-  onProblem: report,
 });
 
-beginKey({ onKey: connect, onProblem: report });
+beginKey({ onKey: connect });
 
 beginComposer({
   onSend: (text) => {
@@ -90,7 +121,8 @@ beginSidebar({
   onDelete: async (id) => {
     if (view.conversation.id === id) await begin();
     deleteConversation(id);
-    listConversations(view.conversation.id);
+    if (isUnsaved) keep(view.conversation);
+    else listConversations();
   },
   onImport: async (conversation) => {
     await open(conversation);
@@ -100,7 +132,6 @@ beginSidebar({
   onRename: (id, name) => {
     if (view.conversation.id === id) view.conversation.name = name;
     orReport(() => renameConversation(id, name));
-    listConversations(view.conversation.id);
   },
   modelName: () => servedModel()?.id,
 });
@@ -115,7 +146,7 @@ for (const button of document.querySelectorAll('#suggestions button')) {
 
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.closest?.('input, textarea, dialog') !== null;
-  if (event.key === 'Escape' && document.querySelector('dialog[open]') === null) {
+  if (isEscape(event) && document.querySelector('dialog[open]') === null) {
     if (!closeSidebar()) view.stop();
   } else if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
@@ -141,7 +172,10 @@ scroller.addEventListener('grown', (event) => {
 });
 toEnd.addEventListener('click', scrollToEnd);
 
-onOtherTab(() => listConversations(view.conversation.id));
+onOtherTab((id) => {
+  listConversations();
+  if (id === null || id === view.conversation.id) followOtherTab();
+});
 addEventListener('popstate', openNamed);
 await openNamed();
 connect();

@@ -58,6 +58,13 @@ function math({ tex, isDisplay, source }) {
   return tree ? mathElement(tree) : element('code', {}, source);
 }
 
+/** A formula in text, which scrolls if it is wider than the page. */
+function inlineMath(part) {
+  const made = math(part);
+  if (made.localName !== 'math') return made;
+  return element('span', part.isDisplay ? { className: 'formula', tabIndex: 0 } : { className: 'inline-formula' }, made);
+}
+
 function list({ start, isLoose, items }) {
   const made = items.map((found) => {
     const children = found.map((block) =>
@@ -93,7 +100,7 @@ function inline(text) {
     } else if (part.isBreak) {
       append(element('br'));
     } else if (part.tex !== undefined) {
-      append(math(part));
+      append(inlineMath(part));
     } else if (part.code !== undefined) {
       append(element('code', {}, part.code));
     } else {

@@ -1,10 +1,11 @@
 // One message on the page: its text, its reasoning, its tool calls, and its actions.
 
 import { branchPosition } from './branches.js';
-import { grow, isSendKey } from './composer.js';
+import { grow } from './composer.js';
 import { copyButton, element, icon, iconButton } from './element.js';
+import { isEnter, isEscape } from './keys.js';
 import { MarkdownView } from './markdown.js';
-import { isEmpty } from './receive.js';
+import { completeCalls, isEmpty } from './receive.js';
 import { callBlock } from './tools.js';
 
 /** A user message; `onEdit` receives the new text, and `switcher` shows its other versions. */
@@ -16,7 +17,11 @@ export function userMessage(message, onEdit, switcher) {
     article.replaceChildren(text, buttons);
     buttons.lastChild.focus();
   };
-  article.edit = () => article.replaceChildren(editor(message.content, onEdit, stopEditing));
+  article.edit = () => {
+    const opened = article.querySelector('textarea');
+    if (opened) opened.focus();
+    else article.replaceChildren(editor(message.content, onEdit, stopEditing));
+  };
   buttons.append(iconButton('edit', 'Edit message', article.edit));
   return article;
 }
@@ -47,10 +52,10 @@ function editor(content, onEdit, onCancel) {
   };
   field.addEventListener('input', () => grow(field));
   field.addEventListener('keydown', (event) => {
-    if (isSendKey(event)) {
+    if (isEnter(event)) {
       event.preventDefault();
       save();
-    } else if (event.key === 'Escape') {
+    } else if (isEscape(event)) {
       event.stopPropagation();
       onCancel();
     }
@@ -100,14 +105,15 @@ export class AnswerView {
     });
   }
 
-  /** Shows the complete answer. `onAgain`, if given, regenerates it; `switcher` shows its other versions. */
+  /** Shows the complete answer. `onAgain` regenerates it, if it is the last message; `switcher` shows its other versions. */
   finish(onAgain, switcher) {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.element.setAttribute('aria-busy', 'false');
     this.#draw(false);
-    this.#footer.replaceChildren(switcher, copyButton('Copy answer', () => this.#message.content || this.#message.reasoning));
-    if (onAgain) this.#footer.append(iconButton('again', 'Regenerate', onAgain));
+    const again = iconButton('again', 'Regenerate', onAgain);
+    again.classList.add('again');
+    this.#footer.replaceChildren(switcher, copyButton('Copy answer', () => copied(this.#message)), again);
     const notes = endings(this.#message).map((note) => element('span', { className: 'note' }, note));
     this.#footer.append(...notes, figures(this.#message.figures));
     if (isReasoningOnly(this.#message)) this.#reasoning.open = true;
@@ -115,8 +121,9 @@ export class AnswerView {
 
   #draw(isComing) {
     const { content, reasoning, calls = [], thinkingSeconds: time } = this.#message;
+    const complete = completeCalls(this.#message);
     this.#markdown.show(content);
-    this.#calls.replaceChildren(...calls.map(callBlock));
+    this.#calls.replaceChildren(...calls.map((call) => callBlock(call, complete.includes(call))));
     this.#waiting.hidden = !isComing || !isEmpty(this.#message);
     this.#reasoning.hidden = !reasoning;
     if (!reasoning) return;
@@ -125,6 +132,11 @@ export class AnswerView {
     this.#reasoning.classList.toggle('live', isThinking);
     this.#summary.replaceChildren(icon('think'), isThinking ? 'Thinking' : thought(time));
   }
+}
+
+/** What is copied of an answer: its text, its tool calls if it has no text, or else its reasoning. */
+function copied({ content, calls = [], reasoning }) {
+  return content || calls.map(({ name, arguments: text }) => `${name} ${text}`).join('\n') || reasoning;
 }
 
 /** The reasoning time, if it is long enough to show. */

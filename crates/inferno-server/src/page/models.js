@@ -3,6 +3,7 @@
 import { listDevices, listModels } from './api.js';
 import { element } from './element.js';
 import { apiKey, askForKey } from './key.js';
+import { notify } from './notices.js';
 import { read, write } from './store.js';
 
 /** The name of the model that is built into the program. */
@@ -22,8 +23,8 @@ export function servedModel() {
   return chosen;
 }
 
-/** Finds the models, waiting for the server; `onModel` is called with the chosen one. `report` shows what is missing. */
-export async function findModels({ onModel, report }) {
+/** Finds the models, waiting for the server; `onModel` is called with the chosen one. A notice shows what is missing. */
+export async function findModels({ onModel }) {
   chooser.onchange = () => {
     try {
       write('model', chooser.value);
@@ -38,14 +39,15 @@ export async function findModels({ onModel, report }) {
       break;
     } catch (error) {
       if (error.status === 401) {
-        report('API key required.');
+        notify('server', 'API key required.');
         askForKey(apiKey() === '' ? 'This server requires an API key.' : `The key was rejected: ${error.message}.`);
         return;
       }
-      report(error.code === 'loading' ? 'The model is loading…' : error.message);
+      notify('server', error.code === 'loading' ? 'The model is loading…' : error.message);
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
+  notify('server', '');
   devices = await listDevices(apiKey());
   chooser.replaceChildren(...models.map(({ id }) => element('option', {}, id)));
   onModel(choose(read('model', null)));

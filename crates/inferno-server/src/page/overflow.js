@@ -7,8 +7,8 @@ import { chatChunks } from './api.js';
 import { apiKey } from './key.js';
 import { servedModel } from './models.js';
 import { receive } from './receive.js';
+import { requestMessages } from './request.js';
 import { requestFields } from './settings.js';
-import { requestMessages } from './store.js';
 
 /** The code of errors for requests that exceed the context. */
 export const TOO_LONG = 'context_length_exceeded';

@@ -13,7 +13,7 @@ export async function receive(message, chunks, onChange) {
   let failure = null;
   try {
     for await (const { choices, usage, timings } of chunks) {
-      const { delta, finish_reason: finish } = choices[0] ?? {};
+      const { delta, finish_reason: finish } = choices?.[0] ?? {};
       if (delta && append(message, delta)) {
         firstSeconds ??= elapsed();
         numPieces += 1;
@@ -32,18 +32,37 @@ export async function receive(message, chunks, onChange) {
   return failure;
 }
 
+/** How answers finish that may end in the middle of a call. */
+const CUT_OFF = ['length', 'stopped', 'failed'];
+
+/** The tool calls of a message, without one whose arguments were cut off. */
+export function completeCalls({ calls = [], finish }) {
+  return CUT_OFF.includes(finish) ? calls.filter(({ arguments: text }) => isObject(text)) : calls;
+}
+
+/** Whether a text is a JSON object. */
+function isObject(text) {
+  try {
+    const found = JSON.parse(text);
+    return typeof found === 'object' && found !== null && !Array.isArray(found);
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a message has no content of any kind. */
 export function isEmpty({ content, reasoning, calls }) {
   return content === '' && !reasoning && !calls;
 }
 
 /** Appends new content, and returns whether there was any. */
-function append(message, { content, reasoning_content: reasoning, tool_calls: calls = [] }) {
+function append(message, { content, reasoning_content: reasoning, tool_calls: given }) {
+  const calls = given ?? [];
   if (reasoning) message.reasoning = (message.reasoning ?? '') + reasoning;
   if (content) message.content += content;
-  for (const { index, id, function: called } of calls) {
+  for (const { index, id, function: called = {} } of calls) {
     message.calls ??= [];
-    message.calls[index] ??= { id, name: called.name, arguments: '' };
+    message.calls[index] ??= { id: id ?? '', name: called.name ?? '', arguments: '' };
     message.calls[index].arguments += called.arguments ?? '';
   }
   return Boolean(reasoning || content || calls.length > 0);

@@ -1,5 +1,6 @@
 // Settings: system prompt, sampling, reasoning, tools.
 
+import { notify } from './notices.js';
 import { beginSampling, clearInvalid, samplingFields, showSamplingDefaults } from './sampling.js';
 import { read, write } from './store.js';
 
@@ -11,12 +12,13 @@ const thinking = document.getElementById('thinking');
 let supportsThinking = false;
 
 /** Initializes the form from storage; `onSystem` is called for changes. */
-export function beginSettings({ onSystem, onProblem }) {
+export function beginSettings({ onSystem }) {
   const keep = (name, value) => {
     try {
       write(name, value);
+      notify('settings', '');
     } catch {
-      onProblem('Browser storage is full; the settings apply until you leave the page.');
+      notify('settings', 'Browser storage is full; the settings apply until you leave the page.');
     }
   };
   beginSampling((fields) => keep('sampling', fields));

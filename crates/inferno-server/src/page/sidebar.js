@@ -1,16 +1,23 @@
 // The list of conversations; on narrow screens it overlays the page.
 
-import { element, iconButton } from './element.js';
+import { element, iconButton, showChildren } from './element.js';
 import { downloadConversation, readFile } from './files.js';
-import { allConversations, title } from './store.js';
+import { isEnter, isEscape } from './keys.js';
+import { listedConversations, loadConversation } from './store.js';
 
 const sidebar = document.getElementById('sidebar');
+const page = document.getElementById('page');
 const list = document.getElementById('conversations');
+const newButton = document.getElementById('new-conversation');
 const menu = document.getElementById('menu');
 const shade = document.getElementById('shade');
 const narrow = matchMedia('(max-width: 52rem)');
 
 let actions;
+let currentId;
+
+/** The title and the element of each item of the list, by the id of its conversation. */
+let items = new Map();
 
 /**
  * Initializes the list. `onOpen` and `onDelete` receive an id, `onRename` an id and a name, `onImport` a conversation;
@@ -33,12 +40,12 @@ export function beginSidebar({ onNew, onOpen, onDelete, onRename, onImport, mode
       alert(error.message);
     }
   });
-  document.getElementById('new-conversation').addEventListener('click', () => {
-    if (narrow.matches) show(false);
+  newButton.addEventListener('click', () => {
+    closeSidebar();
     onNew();
   });
   menu.addEventListener('click', () => show(!isShown()));
-  shade.addEventListener('click', () => show(false));
+  shade.addEventListener('click', closeSidebar);
   narrow.addEventListener('change', () => show(!narrow.matches));
   show(!narrow.matches);
 }
@@ -48,66 +55,86 @@ function isShown() {
 }
 
 function show(isOpen) {
+  const losesFocus = !isOpen && (page.inert || sidebar.contains(document.activeElement));
   sidebar.inert = !isOpen;
+  page.inert = isOpen && narrow.matches;
   document.body.classList.toggle('with-sidebar', isOpen);
   menu.setAttribute('aria-expanded', String(isOpen));
-  if (isOpen && narrow.matches) document.getElementById('new-conversation').focus();
+  if (page.inert) newButton.focus();
+  else if (losesFocus) menu.focus();
 }
 
 /** Closes the list if it overlays the page, and returns whether it did. */
 export function closeSidebar() {
   if (!narrow.matches || !isShown()) return false;
   show(false);
-  menu.focus();
   return true;
 }
 
 /** Shows the saved conversations, with the current one highlighted. */
-export function listConversations(currentId) {
-  list.replaceChildren(...allConversations().map((conversation) => entry(conversation, currentId)));
+export function listConversations(shownId = currentId) {
+  currentId = shownId;
+  // The name that is being entered would be lost.
+  if (list.querySelector('input') !== null) return;
+  const known = items;
+  items = new Map();
+  for (const { id, title } of listedConversations()) {
+    const item = known.get(id);
+    items.set(id, item?.title === title ? item : { title, element: itemElement(id, title) });
+  }
+  for (const [id, { element: item }] of items) {
+    const open = item.querySelector('.open');
+    if (id === currentId) open.setAttribute('aria-current', 'true');
+    else open.removeAttribute('aria-current');
+  }
+  showChildren(list, Array.from(items.values(), ({ element: item }) => item));
 }
 
-function entry(conversation, currentId) {
-  const name = title(conversation);
-  const open = element(
-    'button',
-    {
-      type: 'button',
-      className: 'open',
-      title: name,
-      onclick: () => {
-        closeSidebar();
-        actions.onOpen(conversation.id);
-      },
-    },
-    name,
-  );
-  if (conversation.id === currentId) open.setAttribute('aria-current', 'true');
-  const rename = iconButton('edit', `Rename “${name}”`, () => item.replaceChildren(nameField(conversation, name, currentId)));
-  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => downloadConversation(conversation, actions.modelName()));
-  const deleteIt = iconButton('delete', `Delete “${name}”`, () => {
-    if (confirm(`Delete “${name}”?`)) actions.onDelete(conversation.id);
+function itemElement(id, title) {
+  const onOpen = () => {
+    closeSidebar();
+    actions.onOpen(id);
+  };
+  const open = element('button', { type: 'button', className: 'open', title, onclick: onOpen }, title);
+  const rename = iconButton('edit', `Rename “${title}”`, () => item.replaceChildren(nameField(id, title, restore)));
+  const exportIt = iconButton('export', `Export “${title}” as JSON`, () => {
+    const conversation = loadConversation(id);
+    if (conversation) downloadConversation(conversation, actions.modelName());
   });
-  const item = element('li', {}, open, element('span', {}, rename, exportIt, deleteIt));
+  const deleteIt = iconButton('delete', `Delete “${title}”`, async () => {
+    if (!confirm(`Delete “${title}”?`)) return;
+    await actions.onDelete(id);
+    if (document.activeElement === document.body) newButton.focus();
+  });
+  const buttons = element('span', {}, rename, exportIt, deleteIt);
+  const restore = () => item.replaceChildren(open, buttons);
+  const item = element('li', {}, open, buttons);
   return item;
 }
 
-/** A field for the name of a conversation; Enter and leaving it save, Escape does not. */
-function nameField(conversation, name, currentId) {
+/** A field for the name of a conversation; Enter and leaving it save, Escape does not. `onDone` removes it. */
+function nameField(id, title, onDone) {
   let isDone = false;
-  const finish = (save) => {
-    // Redrawing the list removes the field, which leaves it.
+  const finish = (saves) => {
+    // Removing the field leaves it.
     if (isDone) return;
     isDone = true;
-    if (save) actions.onRename(conversation.id, field.value.trim());
-    else listConversations(currentId);
+    onDone();
+    if (saves) actions.onRename(id, field.value.trim());
+    listConversations();
   };
   const onkeydown = (event) => {
     event.stopPropagation();
-    if (event.key === 'Enter' && !event.isComposing) finish(true);
-    else if (event.key === 'Escape') finish(false);
+    if (!isEnter(event) && !isEscape(event)) return;
+    // Enter would press the button that gets the focus.
+    event.preventDefault();
+    finish(isEnter(event));
+    items.get(id)?.element.querySelector('.open').focus();
   };
-  const field = element('input', { value: name, 'aria-label': 'Name of the conversation', onkeydown, onblur: () => finish(true) });
-  requestAnimationFrame(() => field.select());
+  const field = element('input', { value: title, 'aria-label': 'Name of the conversation', onkeydown, onblur: () => finish(true) });
+  requestAnimationFrame(() => {
+    field.focus();
+    field.select();
+  });
   return field;
 }

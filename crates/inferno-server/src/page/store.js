@@ -37,19 +37,44 @@ export function write(name, value) {
 
 /** An empty conversation, which is stored with its first message. */
 export function newConversation(system) {
-  // Pages over plain HTTP from another machine have no crypto.randomUUID.
-  const random = crypto.getRandomValues(new Uint32Array(2));
-  const id = `${Date.now().toString(36)}-${[...random].map((word) => word.toString(36)).join('')}`;
-  return { id, system, messages: [], updated: Date.now() };
+  return { id: newId(), system, messages: [], updated: Date.now() };
 }
 
-/** Stores a conversation. Throws if the storage is full. */
-export function saveConversation(conversation) {
+function newId() {
+  // Pages over plain HTTP from another machine have no crypto.randomUUID.
+  const random = crypto.getRandomValues(new Uint32Array(2));
+  return `${Date.now().toString(36)}-${[...random].map((word) => word.toString(36)).join('')}`;
+}
+
+/**
+ * Stores a changed conversation with these messages. If another tab has changed it since it was read, this version becomes
+ * a copy with an id of its own.
+ *
+ * Throws if the storage is full; the conversation is then unchanged.
+ */
+export function saveConversation(conversation, messages = conversation.messages) {
+  const stored = loadConversation(conversation.id);
+  const isOwn = stored === null || stored.updated === conversation.updated;
+  const id = isOwn ? conversation.id : newId();
+  const updated = Date.now();
+  store({ ...conversation, id, updated, messages });
+  Object.assign(conversation, { id, updated });
+}
+
+function store(conversation) {
   storage.setItem(CONVERSATION + conversation.id, JSON.stringify(conversation));
+  listed?.set(conversation.id, entryOf(conversation));
 }
 
 export function deleteConversation(id) {
   storage.removeItem(CONVERSATION + id);
+  listed?.delete(id);
+}
+
+/** Renames a stored conversation; an empty name restores the default title. Throws if the storage is full. */
+export function renameConversation(id, name) {
+  const conversation = loadConversation(id);
+  if (conversation) store({ ...conversation, name });
 }
 
 /** The conversation with this id, or null. */
@@ -62,21 +87,27 @@ export function loadConversation(id) {
   }
 }
 
-/** All conversations, the latest first. */
-export function allConversations() {
-  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
-  return keys
-    .filter((key) => key?.startsWith(CONVERSATION))
-    .map((key) => loadConversation(key.slice(CONVERSATION.length)))
-    .filter((found) => found !== null)
-    .sort((one, other) => other.updated - one.updated);
+/** What a list shows of each conversation, by id. Reading all conversations for each change would take long. */
+let listed = null;
+
+/** What a list shows of all conversations, the latest first: their `id`, `title` and `updated`. */
+export function listedConversations() {
+  listed ??= readAll();
+  return [...listed.values()].sort((one, other) => other.updated - one.updated);
 }
 
-/** Calls back when another tab changes a conversation. */
-export function onOtherTab(callback) {
-  addEventListener('storage', (event) => {
-    if (event.key === null || event.key.startsWith(CONVERSATION)) callback();
-  });
+function readAll() {
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
+  const conversations = keys
+    .filter((key) => key?.startsWith(CONVERSATION))
+    .map((key) => loadConversation(key.slice(CONVERSATION.length)))
+    .filter((found) => found !== null);
+  return new Map(conversations.map((conversation) => [conversation.id, entryOf(conversation)]));
+}
+
+function entryOf(conversation) {
+  const { id, updated } = conversation;
+  return { id, title: title(conversation), updated };
 }
 
 /** The title of a conversation: the name that the user gave it, or its first message. */
@@ -84,35 +115,17 @@ export function title({ name, messages }) {
   return name || messages[0]?.content.trim().split('\n')[0] || 'New conversation';
 }
 
-/** Renames a stored conversation; an empty name restores the default title. Throws if the storage is full. */
-export function renameConversation(id, name) {
-  const conversation = loadConversation(id);
-  if (conversation) saveConversation({ ...conversation, name });
-}
-
-/** All messages in request format, the system message first. */
-export function allMessages(conversation) {
-  return withSystem(conversation, conversation.messages);
-}
-
-/** The messages to send: without the `leftOut` oldest, which exceed the context, but with their summary. */
-export function requestMessages(conversation, start = conversation.leftOut ?? 0, end = Infinity) {
-  const [first, ...rest] = conversation.messages.slice(start, end);
-  const { summary } = conversation;
-  // A part of the message, since not every template accepts other messages before the first one of the user.
-  const content = summary ? `Summary of our conversation so far:\n${summary.text}\n\n${first.content}` : first.content;
-  return withSystem(conversation, [{ ...first, content }, ...rest]);
-}
-
-function withSystem({ system }, messages) {
-  const sent = messages.map(({ role, content, reasoning, calls, callId }) => ({
-    role,
-    content,
-    ...(reasoning ? { reasoning_content: reasoning } : {}),
-    ...(calls ? { tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })) } : {}),
-    ...(callId ? { tool_call_id: callId } : {}),
-  }));
-  return system ? [{ role: 'system', content: system }, ...sent] : sent;
+/** Calls back with the id of a conversation that another tab changed or deleted, or null if that may be any. */
+export function onOtherTab(callback) {
+  addEventListener('storage', ({ key }) => {
+    if (key !== null && !key.startsWith(CONVERSATION)) return;
+    const id = key?.slice(CONVERSATION.length) ?? null;
+    const conversation = id === null ? null : loadConversation(id);
+    if (id === null) listed = null;
+    else if (conversation === null) listed?.delete(id);
+    else listed?.set(id, entryOf(conversation));
+    callback(id);
+  });
 }
 
 function isConversation(value) {

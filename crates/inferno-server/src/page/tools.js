@@ -3,10 +3,11 @@
 import { grow } from './composer.js';
 import { element, icon } from './element.js';
 
-/** A call that a model made, which may still be streaming. */
-export function callBlock({ name, arguments: text }) {
+/** A call that a model made, which may still be streaming. One that was cut off is not complete. */
+export function callBlock({ name, arguments: text }, isComplete) {
   const summary = element('summary', {}, icon('tool'), 'Calls ', element('code', {}, name));
-  return element('details', { className: 'call', open: true }, summary, element('pre', { tabIndex: 0 }, indented(text)));
+  const note = isComplete ? '' : element('p', {}, 'This call was cut off. It is not sent to the model.');
+  return element('details', { className: 'call', open: true }, summary, element('pre', { tabIndex: 0 }, indented(text)), note);
 }
 
 /** The result of a call. */

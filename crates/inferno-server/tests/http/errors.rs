@@ -1,6 +1,6 @@
 //! Rejected requests and their errors.
 
-use inferno_server::{Limits, ServerOptions};
+use inferno_server::{Limits, Server, ServerError, ServerOptions};
 use serde_json::{Map, Value, json};
 
 use crate::client::{get, post, send};
@@ -336,6 +336,15 @@ fn requests_need_the_api_key_if_one_is_set() {
     assert_eq!(get(server.address, "/metrics").status, 200);
     server.stop();
     server.join();
+}
+
+#[test]
+fn an_empty_api_key_prevents_the_start() {
+    for key in ["", " "] {
+        let api_keys = vec!["first".to_owned(), key.to_owned()];
+        let bound = Server::bind(ServerOptions { api_keys, ..ServerOptions::default() });
+        assert!(matches!(bound, Err(ServerError::EmptyApiKey)));
+    }
 }
 
 #[test]

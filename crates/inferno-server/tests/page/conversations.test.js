@@ -160,6 +160,44 @@ test('tool calls are shown, and their results are sent', async () => {
   assert.deepEqual(line.requests.at(-1).messages, messages);
 });
 
+for (const [finish, end] of [['length', 'Cut off'], ['failed', 'Interrupted']]) {
+  test(`a tool call that was cut off does not block the conversation: ${finish}`, async () => {
+    const call = (index, text) => ({ index, id: `call_${index}`, type: 'function', function: { name: 'get_weather', arguments: text } });
+    const chunks = answerChunks([{ tool_calls: [call(0, '{"city": "Pa')] }], finish);
+    // Without its end, the stream has failed.
+    line.instead = finish === 'failed' ? { chunks: [chunks[0], { error: { message: 'the engine stopped' } }] } : { chunks };
+    await send(page, 'How is the weather?');
+    await page.locator('.note', { hasText: end }).waitFor();
+    await page.getByRole('button', { name: 'Copy answer' }).click();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'get_weather {"city": "Pa');
+    await page.reload();
+    assert.ok(await page.getByText('This call was cut off. It is not sent to the model.').isVisible());
+    assert.equal(await page.getByRole('button', { name: 'Send results' }).count(), 0);
+    line.instead = null;
+    await setting(page, 'Max tokens', '3');
+    await send(page, 'Hello!');
+    await page.locator('.answer').nth(1).waitFor();
+    await answers(page);
+    assert.equal(await page.locator('.failure').count(), 0);
+    assert.deepEqual(line.requests.at(-1).messages, [
+      { role: 'user', content: 'How is the weather?' },
+      { role: 'user', content: 'Hello!' },
+    ]);
+
+    // Complete calls and text next to it remain.
+    line.instead = { chunks: answerChunks([{ content: 'Let me check.' }, { tool_calls: [call(0, '{}'), call(1, '[')] }], 'length') };
+    await send(page, 'And now?');
+    await page.getByLabel('Result of get_weather').fill('Fine.');
+    line.instead = { chunks: answerChunks([{ content: 'It is fine.' }]) };
+    await page.getByRole('button', { name: 'Send results' }).click();
+    await page.getByText('It is fine.').waitFor();
+    assert.deepEqual(line.requests.at(-1).messages.slice(-2), [
+      { role: 'assistant', content: 'Let me check.', tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] },
+      { role: 'tool', content: 'Fine.', tool_call_id: 'call_0' },
+    ]);
+  });
+}
+
 test('tools that are not a JSON list are not sent', async () => {
   await openSettings(page);
   await page.getByLabel('Tools').fill('{"name"');

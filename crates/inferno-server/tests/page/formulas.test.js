@@ -127,6 +127,26 @@ test('the parts of a displayed formula are laid out', async () => {
   assert.ok(boxes.two.left >= boxes.x.right - 2 && boxes.two.top < boxes.x.top, 'a power is raised');
 });
 
+test('a formula in text is on its line, and scrolls if it is too wide', async () => {
+  const wide = Array.from({ length: 20 }, (_, index) => `a_${index} x_${index}`).join(' + ');
+  const found = await page.evaluate((texts) => {
+    const view = render(texts.join('\n\n'));
+    view.style.width = '300px';
+    document.body.append(view);
+    // A formula without its frame is on the baseline.
+    const bare = document.createElement('p');
+    bare.append('text ', view.querySelector('math').cloneNode(true));
+    view.append(bare);
+    const height = (paragraph) => paragraph.querySelector('math').getBoundingClientRect().bottom - paragraph.getBoundingClientRect().top;
+    const result = { framed: height(view.firstChild), bare: height(bare), width: view.scrollWidth, heights: [view.firstChild, bare].map((it) => it.offsetHeight) };
+    view.remove();
+    return result;
+  }, ['text $x = \\frac{a}{y}$', `text $${wide}$`, `text $$${wide}$$ end`, `- $$${wide}$$`]);
+  assert.equal(found.framed, found.bare);
+  assert.equal(found.heights[0], found.heights[1]);
+  assert.equal(found.width, 300);
+});
+
 const CODE = {
   rust: ["fn main<'a>() { let c = '\\n'; } // end", { keyword: ['fn', 'let'], string: ["'\\n'"], comment: ['// end'] }],
   py: ['def f(x):\n    """Doc"""\n    return 0x1F  # end', { keyword: ['def', 'return'], string: ['"""Doc"""'], number: ['0x1F'], comment: ['# end'] }],

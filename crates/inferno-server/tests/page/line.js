@@ -13,7 +13,7 @@ export async function startLine(address) {
     delay: 0,
     /** Events of a stream after which the connection breaks. */
     cutAfter: Infinity,
-    /** A response to chat completions instead of the server's: `{ status, body }`, or `{ chunks }` for a stream. */
+    /** A response to chat completions instead of the server's: `{ status, body }`, or `{ chunks }` or `{ events }` for a stream. */
     instead: null,
     /** The bodies of the requests for chat completions. */
     requests: [],
@@ -48,10 +48,10 @@ export async function startLine(address) {
   return Object.assign(line, { address: `http://127.0.0.1:${server.address().port}`, close });
 }
 
-function respondInstead(outgoing, { status = 200, body, chunks }) {
-  outgoing.writeHead(status, { 'content-type': chunks ? 'text/event-stream' : 'application/json' });
-  if (chunks) for (const chunk of chunks) outgoing.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  outgoing.end(chunks ? 'data: [DONE]\n\n' : JSON.stringify(body));
+function respondInstead(outgoing, { status = 200, body, chunks, events = chunks?.map((chunk) => JSON.stringify(chunk)) }) {
+  outgoing.writeHead(status, { 'content-type': events ? 'text/event-stream' : 'application/json' });
+  if (events) for (const event of events) outgoing.write(`data: ${event}\n\n`);
+  outgoing.end(events ? 'data: [DONE]\n\n' : JSON.stringify(body));
 }
 
 /** The chunks of a streamed answer: these deltas, why it finished, and its usage. */

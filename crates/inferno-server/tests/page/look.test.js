@@ -82,10 +82,35 @@ for (const colorScheme of ['light', 'dark']) {
   });
 }
 
+for (const colorScheme of ['light', 'dark']) {
+  test(`the borders of fields have sufficient contrast, ${colorScheme}`, async () => {
+    await withPage({ colorScheme }, async (page) => {
+      await send(page, 'What is the capital of France?');
+      await answers(page);
+      await page.getByRole('button', { name: 'Edit message' }).click();
+      await page.locator('#conversations li').hover();
+      await page.getByRole('button', { name: /^Rename/ }).click();
+      const around = {
+        '#temperature': await colour(page, '#settings', 'background-color'),
+        '#system': await colour(page, '#system', 'background-color'),
+        '.editor textarea': await colour(page, 'html', 'background-color'),
+        '#conversations input': await colour(page, '#conversations li', 'background-color'),
+      };
+      for (const [selector, beyond] of Object.entries(around)) {
+        const found = contrast(await colour(page, selector, 'border-top-color'), beyond);
+        assert.ok(found >= 3, `${selector}: ${found.toFixed(2)}`); // WCAG 2.1, 1.4.11
+      }
+    });
+  });
+}
+
 test('narrow screens show everything without horizontal scrolling', async () => {
   await withPage({ viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true }, async (page) => {
     await send(page, `A word that is long: ${'extraordinarily'.repeat(12)}`);
     await answers(page);
+    await page.getByRole('button', { name: 'Regenerate' }).tap();
+    await answers(page);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'messages', 'no keyboard covers the answer');
     const sticksOut = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.ok(!(await sticksOut()));
     const list = page.getByRole('complementary', { name: 'Conversations' });

@@ -97,7 +97,7 @@ test('a streamed answer ends like a complete one, and finished blocks keep their
 /** Tags and attributes that Markdown may become. */
 const ALLOWED = {
   a: ['href', 'title', 'target', 'rel'], ol: ['start'], pre: ['tabindex'], div: ['class', 'tabindex'], td: ['class'], th: ['class'],
-  button: ['type', 'class', 'title', 'aria-label'], svg: ['class', 'aria-hidden'], use: ['href'], span: ['class'], p: ['class', 'tabindex'],
+  button: ['type', 'class', 'title', 'aria-label'], svg: ['class', 'aria-hidden'], use: ['href'], span: ['class', 'tabindex'], p: ['class', 'tabindex'],
   math: ['display'], mi: ['mathvariant'], mo: ['form', 'stretchy', 'lspace', 'rspace', 'minsize', 'maxsize', 'movablelimits'], mspace: ['width'],
   mtable: ['class', 'displaystyle'], mfrac: ['displaystyle', 'linethickness'], mover: ['accent'], mrow: ['class'], mtext: ['class'],
   ...Object.fromEntries(
@@ -164,7 +164,7 @@ test('long and deeply nested text is rendered in reasonable time', async () => {
   const many = (text, count = 20_000) => text.repeat(count);
   const texts = [
     many('*a '), many('**'), many('a**b'), many('_a*b~~'), many('`'), many('`a``b'), many('['), many('[a]('), many('[a](b "'), many('<a:'), many('&'),
-    many('> '), many('- '), many('- a\n'), many('>'), many('1. '), many('#'), `# ${many(' ')}x`, `# a ${many('# ')}b`, `|a|\n|-|\n${many('|a|\n')}`, many('|'),
+    many('> '), many('- '), many('- a\n'), many('>'), many('1. '), many('#'), `# ${many(' ')}x`, `https://a.b [a](${many(' ', 60_000)}x y`, `a${many(' ', 60_000)}b\nc`, `# a ${many('# ')}b`, `|a|\n|-|\n${many('|a|\n')}`, many('|'),
     many('a|b\n'), many('\n'), many(' '), many('\\'), many('https://'), many('*a **b '), many('~~~\n'), many('(('), `[a](${many('(')}`, many('![a'),
     `${many('|-')}\n${many('|-')}`, Array.from({ length: 400 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n'), many('***a b '), many('-'), many('- -'),
     many('$a'), many('$a '), many('\\(a'), many('\\[a\n'), many('$$\n'), many('$$a\n'), `$$\n${many('a\n')}`, `$${many('x^{', 1000)}$`, `$${many('\\frac', 700)}$`,
@@ -179,6 +179,15 @@ test('long and deeply nested text is rendered in reasonable time', async () => {
     }, text);
     assert.ok(time < 3000, `${time} ms for ${text.slice(0, 20)}`);
   }
+});
+
+test('the short rows of a wide table get a limited number of cells', async () => {
+  const table = (columns, rows) => `${'|a'.repeat(columns)}|\n${'|-'.repeat(columns)}|\n${'|b\n'.repeat(rows)}`;
+  const count = (text) => page.evaluate((given) => render(given).querySelectorAll('td').length, text);
+  assert.equal(await count(table(5, 1000)), 5000);
+  assert.ok((await count(table(1000, 1000))) < 10_000);
+  // The other rows are not lost.
+  assert.equal(await page.evaluate((given) => render(given).textContent.split('b').length - 1, table(1000, 1000)), 1000);
 });
 
 test('deeply nested text does not exceed the depth of browsers', async () => {

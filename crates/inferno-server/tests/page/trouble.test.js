@@ -186,6 +186,73 @@ test('an error in a stream is shown', () =>
     assert.deepEqual(await answers(page), ['Half']);
   }));
 
+test('chunks in an unknown format end the answer with an error that says so, and the request', () =>
+  withLine(async (page, line) => {
+    const first = { choices: [{ index: 0, delta: { content: 'Half' } }] };
+    line.instead = { chunks: [first, {}, { choices: [{ index: 0, delta: { tool_calls: null } }] }, ...answerChunks([{ content: ' and half' }])] };
+    await send(page, 'Hello!');
+    await page.getByText('Half and half').waitFor();
+    await answers(page);
+    assert.equal(await page.locator('.failure').count(), 0);
+
+    const isCancelled = await page.evaluateHandle(() => {
+      const cancel = ReadableStreamDefaultReader.prototype.cancel;
+      const seen = { count: 0 };
+      ReadableStreamDefaultReader.prototype.cancel = function (...given) {
+        seen.count += 1;
+        return cancel.apply(this, given);
+      };
+      return seen;
+    });
+    for (const bad of ['{"choices"', '7', 'null']) {
+      line.instead = { events: [JSON.stringify(first), bad, JSON.stringify(first)] };
+      await send(page, bad);
+      await page.getByText('The server sent an answer in an unknown format.').waitFor();
+      assert.equal((await answers(page)).at(-1), 'Half');
+    }
+    assert.equal(await isCancelled.evaluate(({ count }) => count), 3);
+    line.instead = { status: 403, body: { error: 'not for you' } };
+    await send(page, 'Hello!');
+    await page.getByText('not for you').waitFor();
+    page.watched.expect(/403/);
+  }));
+
+test('a server that is down when the page opens is reported once, until it is found', async () => {
+  const page = await openPage(browser, server.address);
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  await page.route('**/v1/models', (route) => route.abort());
+  await page.reload();
+  const notice = page.getByRole('alert').filter({ hasText: 'Cannot reach the server' });
+  await notice.waitFor();
+  const changes = await notice.evaluateHandle((it) => {
+    const seen = [];
+    new MutationObserver((found) => seen.push(...found)).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return seen;
+  });
+  await page.waitForTimeout(2500);
+  assert.equal(await changes.evaluate((seen) => seen.length), 0, 'it is not announced again');
+  await page.unroute('**/v1/models');
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  await notice.waitFor({ state: 'hidden' });
+  page.watched.expect(/ERR_FAILED/);
+  page.watched.check();
+  await page.context().close();
+});
+
+test('an API key may have any characters', async (context) => {
+  const guarded = await startServer('--api-key', 'Schlüssel…');
+  context.after(() => guarded.stop());
+  const page = await openPage(browser, guarded.address);
+  for (const [key, then] of [['sk-abc…xyz', page.getByText('invalid API key')], ['Schlüssel…', page.getByRole('heading', { name: 'ember' })]]) {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await then.waitFor();
+  }
+  page.watched.expect(/401/);
+  page.watched.check();
+  await page.context().close();
+});
+
 test('an unreachable server is reported, and found again', async () => {
   const gone = await startServer();
   const line = await startLine(gone.address);

@@ -1,6 +1,7 @@
 //! Packing and unpacking the bit fields of codes.
 //!
-//! All formats use the same layout: in each run of `STRIDE` bytes, byte `i` holds the fields of weights `i`, `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up.
+//! The codes of most formats have this layout: in each run of `STRIDE` bytes, byte `i` holds the fields of weights `i`,
+//! `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up. The files of the formats describe the others.
 
 /// Reads fields of `WIDTH` bits and ORs them into the codes at bit `shift`.
 pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(

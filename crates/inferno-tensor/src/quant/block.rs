@@ -62,8 +62,8 @@ pub trait BlockFormat: Pod {
 
 /// A block that values can be encoded in.
 pub trait EncodeBlock: BlockFormat {
-    /// The largest magnitude that is encoded. Above 2^30, the scale of every format overflows; up to it, no
-    /// sum of the search for scales does.
+    /// The largest magnitude that is encoded. Up to 2^30, no sum of the search for scales overflows. Larger values are
+    /// beyond the reach of scales in half precision; formats with scales of a larger range have another limit.
     const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
 
     /// Whether blocks are only accurate if the errors of important columns count more than others.
@@ -194,5 +194,15 @@ impl HalfBytes {
 
     pub(super) fn get(self) -> f32 {
         f16::from_le_bytes(self.0).to_f32()
+    }
+
+    /// The bits, as an integer.
+    pub(super) fn to_bits(self) -> u16 {
+        u16::from_le_bytes(self.0)
+    }
+
+    /// The next half of larger magnitude and the same sign; infinity after the largest number.
+    pub(super) fn next_larger(self) -> HalfBytes {
+        HalfBytes((self.to_bits() + 1).to_le_bytes())
     }
 }

@@ -6,6 +6,12 @@ use half::{bf16, f16};
 use super::block::Search;
 use crate::TensorError;
 
+/// The smallest magnitude that becomes infinite in half precision: halfway between the largest number, 65504, and 65536.
+pub(super) const F16_OVERFLOW: f32 = 65520.0;
+
+/// The smallest magnitude that becomes infinite in BF16: halfway between the largest number and 2^128.
+pub(super) const BF16_OVERFLOW: f32 = f32::from_bits(0x7f7f_8000);
+
 /// Numbers converted at once: enough for the hardware's batch conversion, few enough for the stack.
 const BATCH: usize = 256;
 

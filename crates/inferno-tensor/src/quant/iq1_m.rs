@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use bytemuck::{Pod, Zeroable};
 use half::f16;
 
-use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, nibble, odd};
-use super::search::codebook::Codebook;
+use super::block::{BlockFormat, EncodeBlock, SuperBlock, SymmetricFactors, block_of};
+use super::codebook_block::{self, CodebookBlock, nibble, odd};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
-use super::{QK_K, bits};
+use super::{QK_K, bits, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 56 bytes, 1.75 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -47,17 +47,17 @@ impl BlockFormat for Iq1MBlock {
     const GROUP_LEN: usize = 16;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq1MBlock {
     const VECTOR_LEN: usize = 8;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ1;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ1;
     const IS_TERNARY: bool = true;
     const MAX_QUANT: u8 = 9;
 
@@ -72,7 +72,8 @@ impl CodebookBlock for Iq1MBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ1, 8),
+    codebook: Codebook::new(&codebook_elements::IQ1, 8),
+    unit: 0.125,
     group_len: 16,
     last_sub_code: 7,
     signs: Signs::ShiftPerVector,
@@ -82,14 +83,11 @@ impl EncodeBlock for Iq1MBlock {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq1MBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(8.0 * scale).get() * 0.125
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let upper: [u8; QK_K / 8] = std::array::from_fn(|vector| {
             (found.indices[vector] >> 8) as u8 | found.signs[vector] & 0x08
         });
-        let d = f16::from_f32(8.0 * found.scale).to_bits();
+        let d = found.d.to_bits();
         let scales = std::array::from_fn(|i| {
             let codes = found.sub_codes[4 * i..][..4].iter().rev();
             let codes = codes.fold(0, |bits, &code| bits << 3 | u16::from(code));

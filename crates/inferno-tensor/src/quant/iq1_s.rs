@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, odd};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, odd};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 50 bytes, 1.5625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 32] + 1)) *
@@ -44,17 +44,17 @@ impl BlockFormat for Iq1SBlock {
     const GROUP_LEN: usize = 32;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq1SBlock {
     const VECTOR_LEN: usize = 8;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ1;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ1;
     const IS_TERNARY: bool = true;
     const MAX_QUANT: u8 = 9;
 
@@ -69,7 +69,8 @@ impl CodebookBlock for Iq1SBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ1, 8),
+    codebook: Codebook::new(&codebook_elements::IQ1, 8),
+    unit: 0.125,
     group_len: 32,
     last_sub_code: 7,
     signs: Signs::ShiftPerGroup,
@@ -79,10 +80,7 @@ impl EncodeBlock for Iq1SBlock {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq1SBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(8.0 * scale).get() * 0.125
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let qh = std::array::from_fn(|group| {
             let indices = found.indices[4 * group..][..4].iter().rev();
             let high = indices.fold(0, |bits, index| bits << 3 | index >> 8);
@@ -90,6 +88,6 @@ impl EncodeBlock for Iq1SBlock {
             (high | u16::from(found.sub_codes[group]) << 12 | sign << 15).to_le_bytes()
         });
         let qs = std::array::from_fn(|vector| found.indices[vector] as u8);
-        Iq1SBlock { d: HalfBytes::new(8.0 * found.scale), qs, qh }
+        Iq1SBlock { d: found.d, qs, qh }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, nibble, odd};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, nibble, odd};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
-use super::{QK_K, bits};
+use super::{QK_K, bits, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 82 bytes, 2.5625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -48,17 +48,17 @@ impl BlockFormat for Iq2SBlock {
     const GROUP_LEN: usize = 16;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq2SBlock {
     const VECTOR_LEN: usize = 8;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ2_S;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ2_S;
     const MAX_QUANT: u8 = 43;
 
     fn index(&self, vector: usize) -> usize {
@@ -72,7 +72,8 @@ impl CodebookBlock for Iq2SBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ2_S, 0),
+    codebook: Codebook::new(&codebook_elements::IQ2_S, 0),
+    unit: 0.125,
     group_len: 16,
     last_sub_code: 15,
     signs: Signs::Free,
@@ -82,13 +83,10 @@ impl EncodeBlock for Iq2SBlock {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2SBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(8.0 * scale).get() * 0.125
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let indices: [u16; QK_K / 8] = std::array::from_fn(|vector| found.indices[vector]);
         let mut block = Iq2SBlock {
-            d: HalfBytes::new(8.0 * found.scale),
+            d: found.d,
             qs: indices.map(|index| index as u8),
             signs: found.signs,
             ..Iq2SBlock::zeroed()

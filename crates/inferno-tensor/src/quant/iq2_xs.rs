@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, even_signs, nibble, odd};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, even_signs, nibble, odd};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
-use super::{QK_K, bits};
+use super::{QK_K, bits, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 74 bytes, 2.3125 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
@@ -44,17 +44,17 @@ impl BlockFormat for Iq2XsBlock {
     const GROUP_LEN: usize = 16;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq2XsBlock {
     const VECTOR_LEN: usize = 8;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ2_XS;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ2_XS;
     const MAX_QUANT: u8 = 43;
 
     fn index(&self, vector: usize) -> usize {
@@ -67,7 +67,8 @@ impl CodebookBlock for Iq2XsBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ2_XS, 0),
+    codebook: Codebook::new(&codebook_elements::IQ2_XS, 0),
+    unit: 0.125,
     group_len: 16,
     last_sub_code: 15,
     signs: Signs::Even,
@@ -77,16 +78,12 @@ impl EncodeBlock for Iq2XsBlock {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2XsBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(8.0 * scale).get() * 0.125
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let qs = std::array::from_fn(|vector| {
             let signs = u16::from(found.signs[vector] & 0x7f);
             (found.indices[vector] | signs << 9).to_le_bytes()
         });
-        let mut block =
-            Iq2XsBlock { d: HalfBytes::new(8.0 * found.scale), qs, scales: [0; QK_K / 32] };
+        let mut block = Iq2XsBlock { d: found.d, qs, scales: [0; QK_K / 32] };
         bits::pack::<4, 1>(&found.sub_codes, 0, &mut block.scales);
         block
     }

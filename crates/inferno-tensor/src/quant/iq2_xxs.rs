@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, even_signs, odd, pack_even_signs};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, even_signs, odd, pack_even_signs};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 66 bytes, 2.0625 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 32] + 1)) *
@@ -50,17 +50,17 @@ impl BlockFormat for Iq2XxsBlock {
     const GROUP_LEN: usize = 32;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq2XxsBlock {
     const VECTOR_LEN: usize = 8;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ2_XXS;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ2_XXS;
     const MAX_QUANT: u8 = 43;
 
     fn index(&self, vector: usize) -> usize {
@@ -73,7 +73,8 @@ impl CodebookBlock for Iq2XxsBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<8>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ2_XXS, 0),
+    codebook: Codebook::new(&codebook_elements::IQ2_XXS, 0),
+    unit: 0.125,
     group_len: 32,
     last_sub_code: 15,
     signs: Signs::Even,
@@ -83,10 +84,7 @@ impl EncodeBlock for Iq2XxsBlock {
     const NEEDS_IMPORTANCE: bool = true;
 
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq2XxsBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(8.0 * scale).get() * 0.125
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let qs = std::array::from_fn(|group| {
             let indices = &found.indices[4 * group..][..4];
             let signs = pack_even_signs(&found.signs[4 * group..][..4]);
@@ -98,6 +96,6 @@ impl EncodeBlock for Iq2XxsBlock {
             bytes[4..].copy_from_slice(&upper.to_le_bytes());
             bytes
         });
-        Iq2XxsBlock { d: HalfBytes::new(8.0 * found.scale), qs }
+        Iq2XxsBlock { d: found.d, qs }
     }
 }

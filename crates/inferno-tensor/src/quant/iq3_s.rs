@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use bytemuck::{Pod, Zeroable};
 
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, nibble, odd};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, nibble, odd};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
-use super::{QK_K, bits};
+use super::{QK_K, bits, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 110 bytes, 3.4375 bits per weight: `weight[i] = (d * (2 * sub_code[i / 32] + 1)) *
@@ -48,17 +48,17 @@ impl BlockFormat for Iq3SBlock {
     const GROUP_LEN: usize = 32;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq3SBlock {
     const VECTOR_LEN: usize = 4;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ3_S;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ3_S;
     const MAX_QUANT: u8 = 15;
 
     fn index(&self, vector: usize) -> usize {
@@ -72,7 +72,8 @@ impl CodebookBlock for Iq3SBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ3_S, 0),
+    codebook: Codebook::new(&codebook_elements::IQ3_S, 0),
+    unit: 1.0,
     group_len: 32,
     last_sub_code: 15,
     signs: Signs::Free,
@@ -80,13 +81,10 @@ static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
 
 impl EncodeBlock for Iq3SBlock {
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq3SBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(scale).get()
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let high = found.indices.map(|index| (index >> 8) as u8);
         let mut block = Iq3SBlock {
-            d: HalfBytes::new(found.scale),
+            d: found.d,
             qs: found.indices.map(|index| index as u8),
             signs: found.signs,
             ..Iq3SBlock::zeroed()

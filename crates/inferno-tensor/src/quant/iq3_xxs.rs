@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
 use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
-use super::codebook::{self, CodebookBlock, even_signs, odd, pack_even_signs};
-use super::search::codebook::Codebook;
+use super::codebook_block::{self, CodebookBlock, even_signs, odd, pack_even_signs};
+use super::search::nearest_vectors::Codebook;
 use super::search::vectors::{self, Signs, VectorFormat};
+use super::{QK_K, codebook_elements};
 use crate::DType;
 
 /// 256 weights in 98 bytes, 3.0625 bits per weight: `weight[i] = (d / 4 * (2 * sub_code[i / 32] + 1)) *
@@ -44,17 +44,17 @@ impl BlockFormat for Iq3XxsBlock {
     const GROUP_LEN: usize = 32;
 
     fn scale(&self, group: usize) -> f32 {
-        codebook::scale(self, group)
+        codebook_block::scale(self, group)
     }
 
     fn quants(&self, out: &mut [i8]) {
-        codebook::quants(self, out);
+        codebook_block::quants(self, out);
     }
 }
 
 impl CodebookBlock for Iq3XxsBlock {
     const VECTOR_LEN: usize = 4;
-    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ3_XXS;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook_elements::IQ3_XXS;
     const MAX_QUANT: u8 = 62;
 
     fn index(&self, vector: usize) -> usize {
@@ -67,7 +67,8 @@ impl CodebookBlock for Iq3XxsBlock {
 }
 
 static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
-    codebook: Codebook::new(&codebook::IQ3_XXS, 0),
+    codebook: Codebook::new(&codebook_elements::IQ3_XXS, 0),
+    unit: 0.25,
     group_len: 32,
     last_sub_code: 15,
     signs: Signs::Even,
@@ -75,15 +76,12 @@ static FORMAT: LazyLock<VectorFormat<4>> = LazyLock::new(|| VectorFormat {
 
 impl EncodeBlock for Iq3XxsBlock {
     fn encode(values: &[f32], importance: Option<&[f32]>) -> Iq3XxsBlock {
-        let found =
-            vectors::super_block(block_of(values), importance.map(block_of), &FORMAT, |scale| {
-                HalfBytes::new(4.0 * scale).get() * 0.25
-            });
+        let found = vectors::super_block(block_of(values), importance.map(block_of), &FORMAT);
         let upper = std::array::from_fn(|group| {
             let signs = pack_even_signs(&found.signs[4 * group..][..4]);
             (signs | u32::from(found.sub_codes[group]) << 28).to_le_bytes()
         });
         let qs = found.indices.map(|index| index as u8);
-        Iq3XxsBlock { d: HalfBytes::new(4.0 * found.scale), qs, upper }
+        Iq3XxsBlock { d: found.d, qs, upper }
     }
 }

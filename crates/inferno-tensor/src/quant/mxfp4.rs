@@ -68,6 +68,8 @@ impl BlockFormat for Mxfp4Block {
 }
 
 impl EncodeBlock for Mxfp4Block {
+    const MAX_MAGNITUDE: f32 = f32::MAX;
+
     /// The largest magnitude becomes a number from 4 to 6, or saturates at 6.
     fn encode(values: &[f32], _importance: Option<&[f32]>) -> Mxfp4Block {
         let values = block_of::<QK>(values);

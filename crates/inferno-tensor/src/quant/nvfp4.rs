@@ -35,6 +35,23 @@ impl Nvfp4Block {
             bits => bits & 0x7f,
         }
     }
+
+    /// The scale of a matrix whose largest magnitude is `largest`, by which its weights are divided before they are encoded.
+    ///
+    /// The scales of blocks have a small range: from weights of less than about 0.01, too little would remain, and above
+    /// 2688 they are rejected. Quotients by this scale are at most 2688 and use the whole range. Files store it as a tensor
+    /// of its own. It is 1 for a matrix of zeros.
+    pub fn matrix_scale(largest: f32) -> f32 {
+        if largest == 0.0 {
+            return 1.0;
+        }
+        let scale = (largest / Self::MAX_MAGNITUDE).max(f32::MIN_POSITIVE);
+        match largest / scale > Self::MAX_MAGNITUDE {
+            // It was rounded down.
+            true => f32::from_bits(scale.to_bits() + 1),
+            false => scale,
+        }
+    }
 }
 
 /// The value of scale bits. The subnormal ones are subnormal in single precision as well.
@@ -70,6 +87,7 @@ impl BlockFormat for Nvfp4Block {
 }
 
 impl EncodeBlock for Nvfp4Block {
+    /// The largest element times the largest scale. Larger weights need a [`matrix_scale`](Nvfp4Block::matrix_scale).
     const MAX_MAGNITUDE: f32 = 6.0 * 448.0;
 
     /// The largest magnitude of a group becomes nearly 6.

@@ -37,6 +37,9 @@ impl BlockFormat for Q8KBlock {
 }
 
 impl EncodeBlock for Q8KBlock {
+    /// 2^127: the scale of larger values, rounded up, times 127 may overflow.
+    const MAX_MAGNITUDE: f32 = f32::from_bits(0x7f00_0000);
+
     fn encode(values: &[f32], _importance: Option<&[f32]>) -> Q8KBlock {
         let mut qs = [0; QK_K];
         let d = nearest::magnitude(block_of::<QK_K>(values), &mut qs).to_le_bytes();

@@ -13,8 +13,8 @@
 //! IQ4 formats.
 
 pub(super) mod affine;
-pub(super) mod codebook;
 pub(super) mod levels;
+pub(super) mod nearest_vectors;
 pub(super) mod symmetric;
 pub(super) mod vectors;
 
@@ -67,17 +67,42 @@ fn common_step(scales: &[f32], lowest: f32, highest: f32) -> HalfBytes {
     let mut best = HalfBytes::new(extreme / reach);
     let mut least = f32::INFINITY;
     for back in 0..NUM_REACHES {
-        let step = HalfBytes::new(extreme / (reach - reach.signum() * back as f32));
-        let inverse = inverse(step.get());
-        let error = scales.iter().fold(0.0, |sum, scale| {
-            let difference = scale - step.get() * round_within(scale * inverse, lowest, highest);
-            sum + difference * difference
-        });
-        if error < least {
-            (best, least) = (step, error);
+        let multiple = reach - reach.signum() * back as f32;
+        let halves = nearby_halves(extreme / multiple, multiple.abs());
+        // Zero would leave nothing of the weights. Groups can still have the multiple zero of another step.
+        for step in halves.filter(|step| step.get() != 0.0) {
+            let inverse = inverse(step.get());
+            let error = scales.iter().fold(0.0, |sum, scale| {
+                let rounded = round_within(scale * inverse, lowest, highest);
+                let difference = scale - step.get() * rounded;
+                sum + difference * difference
+            });
+            if error < least {
+                (best, least) = (step, error);
+            }
         }
     }
     best
+}
+
+/// The halves that are tried for a scale whose largest multiple is `reach` times it: the nearest one, and the next larger one
+/// if the multiple would be off by more than half a step.
+///
+/// That happens if the nearest one is zero, or one of the first few multiples of 2^-24, the smallest half. All values that
+/// are larger than the multiple would then be reduced to it.
+fn nearby_halves(scale: f32, reach: f32) -> impl Iterator<Item = HalfBytes> {
+    let nearest = HalfBytes::new(scale);
+    let is_short = scale.abs() * reach > nearest.get().abs() * (reach + 0.5);
+    [Some(nearest), is_short.then(|| nearest.next_larger())].into_iter().flatten()
+}
+
+/// Returns the candidate with the least error; the first of several.
+///
+/// **Panics** if there is none.
+fn least_of<T: Copy>(candidates: impl IntoIterator<Item = T>, error: impl Fn(T) -> f32) -> T {
+    let errors = candidates.into_iter().map(|candidate| (candidate, error(candidate)));
+    let least = errors.reduce(|a, b| if b.1 < a.1 { b } else { a });
+    least.expect("at least one candidate").0
 }
 
 /// Sums `K` terms over `N` weights.

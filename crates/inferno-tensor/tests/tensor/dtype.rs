@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use inferno_tensor::{DType, TensorError};
+use inferno_tensor::DType;
 
 #[test]
 fn names_ids_and_block_sizes_match_the_file_format() {
@@ -18,17 +18,6 @@ fn names_ids_and_block_sizes_match_the_file_format() {
         })
         .collect();
     assert_eq!(described, expected);
-}
-
-#[test]
-fn names_are_parsed_in_either_case() {
-    for dtype in DType::ALL {
-        assert_eq!(dtype.name().parse(), Ok(dtype));
-        assert_eq!(dtype.name().to_ascii_lowercase().parse(), Ok(dtype));
-    }
-    let error = "q9_9".parse::<DType>().unwrap_err();
-    assert_eq!(error, TensorError::UnknownDType { name: "q9_9".to_owned() });
-    assert!(error.to_string().ends_with("Q6_K, IQ4_NL, IQ4_XS, INT8"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Formats of tensors, their encoding, and views.
 
+mod accuracy;
 mod dtype;
 mod encode;
 mod formats;
+mod importance;
+mod support;
 mod views;

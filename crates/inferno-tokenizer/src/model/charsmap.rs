@@ -8,6 +8,8 @@ use crate::TokenizerError;
 
 /// Maximum length of a replacement; longer ones only occur in files that are made to inflate text.
 const MAX_REPLACEMENT_LEN: usize = 1024;
+/// Maximum length of a text that is replaced; a trie with cycles would match texts of any length.
+const MAX_KEY_BYTES: usize = 256;
 
 /// Replacements for parts of a text. The empty map replaces nothing.
 #[derive(Default)]
@@ -46,10 +48,11 @@ impl Charsmap {
 
     /// The longest prefix of `text` with a replacement: its length and the replacement.
     ///
-    /// Transitions out of the array end the search.
+    /// Transitions out of the array end the search, and so does [`MAX_KEY_BYTES`].
     pub fn longest_match(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let mut found = None;
         let mut node = base(*self.units.first()?);
+        let text = &text[..text.len().min(MAX_KEY_BYTES)];
         for (index, &byte) in text.iter().enumerate().take_while(|(_, byte)| **byte != 0) {
             node ^= u32::from(byte);
             let Some(&unit) = self.units.get(node as usize) else {

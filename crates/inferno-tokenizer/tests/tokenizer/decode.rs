@@ -69,6 +69,49 @@ fn tags_between_the_parts_of_an_answer_are_always_text() {
     }
 }
 
+/// A byte-level vocabulary of all ASCII characters and `others`, of which all are control tokens except `normal`.
+fn with_control_tokens(others: &[&str], normal: &[&str]) -> Tokenizer {
+    let mut metadata = Metadata::new();
+    let mut tokens: Vec<String> = ('!'..='~').map(String::from).collect();
+    tokens.extend(others.iter().map(|&text| text.to_owned()));
+    let is_control = |text: &String| text.len() > 1 && !normal.contains(&text.as_str());
+    let kinds: Vec<i32> = tokens.iter().map(|text| if is_control(text) { 3 } else { 1 }).collect();
+    metadata.insert("tokenizer.ggml.model", "gpt2");
+    metadata.insert("tokenizer.ggml.pre", "gpt-2");
+    metadata.insert("tokenizer.ggml.tokens", tokens.into_iter().collect::<StringArray>());
+    metadata.insert("tokenizer.ggml.token_type", kinds);
+    metadata.insert("tokenizer.ggml.merges", StringArray::default());
+    Tokenizer::from_metadata(&metadata).unwrap()
+}
+
+#[test]
+fn delimiters_of_harmony_are_visible_but_not_in_texts() {
+    let delimiters = ["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>"];
+    let tokenizer =
+        with_control_tokens(&[&delimiters[..], &["<|return|>", "<|call|>"]].concat(), &[]);
+    for text in delimiters {
+        let id = tokenizer.token_id(text).unwrap();
+        assert_eq!(tokenizer.decode(&[id], true).unwrap(), text);
+        assert!(!tokenizer.is_end_of_generation(id), "{text}");
+        assert!(!tokenizer.encode(text, EncodeOptions::default()).contains(&id), "{text}");
+        let parsed = EncodeOptions { parse_special: true, ..EncodeOptions::default() };
+        assert_eq!(tokenizer.encode(text, parsed), [id]);
+    }
+    let end = tokenizer.token_id("<|return|>").unwrap();
+    assert_eq!(tokenizer.decode(&[end], true).unwrap(), "");
+}
+
+#[test]
+fn a_tag_of_html_does_not_end_generation() {
+    let tokens = ["<s>", "</s>", "<h1>", "</h1>", "<end_of_turn>"];
+    let tokenizer = with_control_tokens(&tokens, &tokens[..4]);
+    let ends = |text: &str| tokenizer.is_end_of_generation(tokenizer.token_id(text).unwrap());
+    assert!(ends("<end_of_turn>") && !ends("</s>"));
+    assert!(!tokenizer.is_special(tokenizer.token_id("</s>").unwrap()));
+    let without_others = with_control_tokens(&["</s>", "<end_of_turn>"], &["</s>"]);
+    assert!(without_others.is_end_of_generation(without_others.token_id("</s>").unwrap()));
+}
+
 #[test]
 fn control_tokens_are_included_or_skipped() {
     let tokenizer = byte_level("qwen2").unwrap();

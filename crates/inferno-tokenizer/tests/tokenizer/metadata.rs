@@ -73,15 +73,28 @@ fn a_nan_score_is_rejected() {
 fn ids_out_of_range_are_rejected_but_minus_one_means_none() {
     let error = refusal("byte_level", "tokenizer.ggml.eos_token_id", 1_000_000_u32);
     assert!(matches!(error, TokenizerError::IdOutOfRange { id: 1_000_000, .. }), "{error}");
-    let error = refusal("byte_level", "tokenizer.ggml.padding_token_id", -2_i32);
+    let error = refusal("byte_level", "tokenizer.ggml.bos_token_id", -2_i32);
     assert!(matches!(error, TokenizerError::IdOutOfRange { id: -2, .. }), "{error}");
 
     let mut metadata = metadata("byte_level");
     metadata.insert("tokenizer.ggml.padding_token_id", u32::MAX);
     metadata.insert("tokenizer.ggml.mask_token_id", -1_i32);
+    // Generation does not use this one.
+    metadata.insert("tokenizer.ggml.seperator_token_id", 1_000_000_u32);
     let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
     assert_eq!(tokenizer.special_tokens().padding, None);
     assert_eq!(tokenizer.special_tokens().mask, None);
+    assert_eq!(tokenizer.special_tokens().separator, None);
+}
+
+#[test]
+fn tokens_that_must_not_be_generated_are_read() {
+    let mut metadata = metadata("byte_level");
+    metadata.insert("tokenizer.ggml.suppress_tokens", vec![9_i32, 4]);
+    let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
+    assert!(tokenizer.special_tokens().suppressed.iter().eq(&[4, 9]));
+    let error = refusal("byte_level", "tokenizer.ggml.suppress_tokens", vec![1_000_000_i32]);
+    assert!(matches!(error, TokenizerError::IdOutOfRange { id: 1_000_000, .. }), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use inferno_gguf::{GgmlType, Gguf, TensorInfo};
 use inferno_model::TensorScales;
-use inferno_tensor::quant::Int8Row;
+use inferno_tensor::quant::{Int8Row, Nvfp4Block};
 use inferno_tensor::{DType, TensorError, quant};
 use rayon::prelude::*;
 
@@ -19,8 +19,11 @@ pub(super) struct Conversion<'a> {
     formats: Option<(DType, DType)>,
     /// Factors on the rows of the input, if they become a part of the output's rows.
     scales: Option<Vec<f32>>,
+    /// The largest magnitude in each matrix of the tensor, if the output has a scale for each.
+    largest: Option<Vec<f32>>,
     importance: Option<Importance>,
     cols: usize,
+    rows_per_matrix: usize,
     row_bytes: usize,
     rows_per_chunk: usize,
 }
@@ -46,16 +49,21 @@ impl<'a> Conversion<'a> {
             true => TensorScales::find(gguf, info)?,
             false => None,
         };
-        let cols = info.dims().first().copied().unwrap_or(1);
+        let dim = |axis: usize| info.dims().get(axis).copied().unwrap_or(1);
+        let (cols, rows_per_matrix) = (dim(0), dim(1));
+        let num_matrices = info.num_elements() / (cols * rows_per_matrix);
+        let has_matrix_scales = formats.is_some_and(|(_, to)| to == DType::Nvfp4);
         Ok(Self {
             info,
             formats,
+            largest: has_matrix_scales.then(|| vec![0.0; num_matrices]),
             importance: match formats {
                 Some((_, to)) => Importance::of_tensor(info, to, matrix)?,
                 None => None,
             },
             scales: scales.map(|scales| scales.read(gguf)).transpose()?,
             cols,
+            rows_per_matrix,
             row_bytes: info.num_bytes() / (info.num_elements() / cols),
             rows_per_chunk: (CHUNK_VALUES / cols).max(1),
         })
@@ -65,7 +73,50 @@ impl<'a> Conversion<'a> {
         self.row_bytes * self.rows_per_chunk
     }
 
+    /// Whether all chunks must be [measured](Self::measure) before the first one is converted.
+    pub(super) fn has_matrix_scales(&self) -> bool {
+        self.largest.is_some()
+    }
+
+    /// Finds the largest weights in the rows of chunk `index`, for the scales of the matrices.
+    ///
+    /// **Errors**: [`QuantizeError::Row`].
+    pub(super) fn measure(&mut self, index: usize, rows: &[u8]) -> Result<(), Error> {
+        let (Some((from, _)), Some(mut largest)) = (self.formats, self.largest.take()) else {
+            return Ok(());
+        };
+        let first_row = index * self.rows_per_chunk;
+        let of_rows: Vec<f32> = rows
+            .par_chunks(self.row_bytes)
+            .enumerate()
+            .map_init(
+                || vec![0.0; self.cols],
+                |values, (row, bytes)| {
+                    self.decode(from, first_row + row, bytes, values)
+                        .map_err(|source| self.row_error(first_row + row, source))?;
+                    // Those that are not finite are an error when they are encoded.
+                    let finite = values.iter().filter(|value| value.is_finite());
+                    Ok(finite.fold(0.0_f32, |largest, value| largest.max(value.abs())))
+                },
+            )
+            .collect::<Result<_, Error>>()?;
+        for (row, of_row) in of_rows.into_iter().enumerate() {
+            let largest = &mut largest[(first_row + row) / self.rows_per_matrix];
+            *largest = largest.max(of_row);
+        }
+        self.largest = Some(largest);
+        Ok(())
+    }
+
+    /// The scales of the matrices, as they are stored; empty if there are none.
+    pub(super) fn matrix_scales(&self) -> Vec<u8> {
+        let scales = self.largest.iter().flatten().map(|&it| Nvfp4Block::matrix_scale(it));
+        scales.flat_map(f32::to_le_bytes).collect()
+    }
+
     /// Converts the rows of chunk `index`; `None` if the bytes are copied.
+    ///
+    /// **Errors**: [`QuantizeError::Row`].
     pub(super) fn convert(
         &self,
         index: usize,
@@ -75,14 +126,8 @@ impl<'a> Conversion<'a> {
             return Ok(None);
         };
         let first_row = index * self.rows_per_chunk;
-        let error = |row: usize, source| {
-            Error::Quantize(QuantizeError::Row {
-                tensor: self.info.name().to_owned(),
-                row: first_row + row,
-                source: Box::new(source),
-            })
-        };
-        let out_bytes = to.row_bytes(self.cols).map_err(|source| error(0, source))?;
+        let out_bytes =
+            to.row_bytes(self.cols).map_err(|source| self.row_error(first_row, source))?;
         let mut out = vec![0; rows.len() / self.row_bytes * out_bytes];
         rows.par_chunks(self.row_bytes)
             .zip(out.par_chunks_mut(out_bytes))
@@ -92,7 +137,7 @@ impl<'a> Conversion<'a> {
                 |values, (row, (bytes, out))| {
                     self.decode(from, first_row + row, bytes, values)
                         .and_then(|()| self.encode(to, first_row + row, values, out))
-                        .map_err(|source| error(row, source))
+                        .map_err(|source| self.row_error(first_row + row, source))
                 },
             )?;
         Ok(Some(match to {
@@ -124,24 +169,39 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// Encodes row `row` of the tensor.
+    /// Encodes row `row` of the tensor. `values` are divided by the scale of their matrix.
     fn encode(
         &self,
         to: DType,
         row: usize,
-        values: &[f32],
+        values: &mut [f32],
         out: &mut [u8],
     ) -> Result<(), TensorError> {
+        quant::check_range(to, values)?;
+        if let Some(largest) = &self.largest {
+            let scale = Nvfp4Block::matrix_scale(largest[row / self.rows_per_matrix]);
+            values.iter_mut().for_each(|value| *value /= scale);
+        }
         match &self.importance {
             Some(importance) => quant::encode_row_weighted(to, values, importance.of_row(row), out),
             None => quant::encode_row(to, values, out),
         }
     }
+
+    fn row_error(&self, row: usize, source: TensorError) -> Error {
+        let tensor = self.info.name().to_owned();
+        Error::Quantize(QuantizeError::Row { tensor, row, source: Box::new(source) })
+    }
 }
 
 /// Returns whether a conversion between two formats removes the scales that the tensor has in the input.
 pub(super) fn replaces_scales((from, to): (DType, DType)) -> bool {
-    [from, to].contains(&DType::Int8)
+    from == DType::Int8 || has_scales(to)
+}
+
+/// Returns whether a tensor in format `dtype` is stored with a tensor of its scales.
+pub(super) fn has_scales(dtype: DType) -> bool {
+    matches!(dtype, DType::Int8 | DType::Nvfp4)
 }
 
 /// Splits rows of [`DType::Int8`] into their bytes and scales, which are tensors of their own in a file.

@@ -156,6 +156,8 @@ impl FormatSelection {
     fn embedding(&self) -> DType {
         match self.recipe {
             Recipe::Tq1_0 | Recipe::Tq2_0 => DType::Q4K,
+            // Runtimes that multiply products by the scale of an NVFP4 matrix read none for lookups.
+            Recipe::Nvfp4 => DType::Q4K,
             Recipe::Iq3Xxs => DType::Iq3S,
             _ if self.is_below_three_bits() => self.finer(),
             recipe => recipe.base(),

@@ -185,6 +185,51 @@ fn an_invalid_environment_variable_is_reported_by_its_name() {
 }
 
 #[test]
+fn bench_serve_reads_the_environment() {
+    let folder = folder("");
+    let bench = |variables: &[(&str, &str)], args: &[&str]| {
+        let run = Run::inferno().args(["bench", "serve"]).args(args).current_dir(folder.path());
+        variables.iter().fold(run, |run, (name, value)| run.env(name, value))
+    };
+    // Nothing listens there.
+    let url = ("INFERNO_URL", "http://127.0.0.1:1");
+    let fails_with = |variables: &[(&str, &str)], args: &[&str], code: i32, expected: &str| {
+        let stderr = bench(&[&[url], variables].concat(), args).failure(code).stderr;
+        assert!(stderr.contains(expected), "{variables:?} {args:?}: {stderr}");
+    };
+    fails_with(&[], &[], 1, "http://127.0.0.1:1");
+    fails_with(&[], &["--url", "http://127.0.0.1:2"], 1, "http://127.0.0.1:2");
+    let many = [("INFERNO_MAX_TOKENS", "many")];
+    fails_with(&many, &[], 2, "environment variable INFERNO_MAX_TOKENS: invalid value 'many'");
+    let file = [("INFERNO_API_KEY_FILE", "none.txt")];
+    fails_with(&file, &[], 1, "none.txt");
+    fails_with(&file, &["--api-key", "key"], 1, "http://127.0.0.1:1");
+    fails_with(&[("INFERNO_RATE", "2")], &["--concurrency", "1"], 1, "http://127.0.0.1:1");
+    let both = ["--api-key", "key", "--api-key-file", "key.txt"];
+    fails_with(&[], &both, 2, "--api-key and --api-key-file exclude each other");
+    fails_with(&[], &["--rate", "1", "--concurrency", "1"], 2, "exclude each other");
+}
+
+#[test]
+fn an_empty_variable_for_a_file_of_keys_does_not_open_a_server() {
+    let serve = Run::inferno().args(["serve", "--dry-run", "-m", &model()]);
+    let refused = serve.env("INFERNO_API_KEY_FILE", "").failure(2);
+    assert!(refused.stderr.contains("INFERNO_API_KEY_FILE"), "{}", refused.stderr);
+}
+
+#[test]
+fn help_names_the_options_that_are_not_set_in_the_environment() {
+    let help = |args: &[&str]| Run::inferno().args(args).success().stdout;
+    let imatrix = help(&["imatrix", "--help"]);
+    let expected = "Only the command line and the table [imatrix] of the file set --context and";
+    assert!(imatrix.contains(expected), "{imatrix}");
+    assert!(!help(&["generate", "--help"]).contains("Only the command line"));
+    let bench = help(&["bench", "serve", "--help"]);
+    assert!(bench.contains("INFERNO_<OPTION>") && !bench.contains("or in inferno.toml"));
+    assert!(help(&["--help"]).contains("INFERNO_CONFIG"));
+}
+
+#[test]
 fn paths_in_the_file_are_relative_to_it() {
     let config = folder("model = \"tiny.gguf\"");
     fs::copy(model(), config.path().join("tiny.gguf")).unwrap();

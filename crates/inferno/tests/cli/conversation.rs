@@ -154,6 +154,33 @@ fn a_saved_conversation_can_be_continued() {
 }
 
 #[test]
+fn a_conversation_of_the_chat_page_can_be_continued() {
+    let setup = Setup::new();
+    let file = |messages: Value| {
+        let text = json!({ "model": "ember", "messages": messages }).to_string();
+        fs::write(setup.file("exported.json"), text).unwrap();
+    };
+    let message = |role: &str, content: &str| json!({ "role": role, "content": content });
+    file(json!([message("user", "Hi"), message("user", "Ho")]));
+    let first = setup.answer(None, &["Hi\n\nHo"]);
+    let second = setup.answer(None, &["Hi\n\nHo", &first, "Ha"]);
+    let outcome = setup.chat(&["/load exported.json", "Ha"]).success();
+    assert_eq!(lines(&outcome), [first, second], "the unanswered message is answered");
+
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let calls = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let result = json!({"role": "tool", "content": "4", "tool_call_id": "a"});
+    file(json!([message("user", "Hi"), calls, result]));
+    let refused = setup.chat(&["/load exported.json"]).outcome();
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    let expected = "error: exported.json: messages[1] has a tool call or the result of one, which a chat cannot continue; use \
+                    inferno generate --chat --input exported.json\n";
+    assert_eq!(refused.stderr, expected);
+    let input = setup.file("exported.json");
+    setup.run("generate").args(["--chat", "--input"]).args([input]).success();
+}
+
+#[test]
 fn saving_overwrites_only_saved_conversations() {
     let setup = Setup::new();
     let own = setup.file("own.gguf");

@@ -1,5 +1,9 @@
 //! Messages of `inferno embed`, and of other commands with encoders and rerankers, about inputs and options.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
 use serde_json::json;
 
 use crate::embed::{embed, encoder, post, server};
@@ -28,6 +32,25 @@ fn inputs_and_queries_that_are_too_long_are_named() {
         status == 400 && message.ends_with("between 1 and 2048 items, but has 3000"),
         "{answer}"
     );
+}
+
+#[test]
+fn embeddings_are_printed_as_soon_as_they_are_computed() {
+    let texts = "a cat swims\n".repeat(2000);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("texts.txt");
+    std::fs::write(&file, texts).expect("it can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_inferno"));
+    command.args(["embed", "-m"]).arg(encoder("bert.gguf")).arg("--file").arg(file);
+    let started = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it was piped")).lines();
+    lines.next().expect("a line").expect("text");
+    let first = started.elapsed();
+    assert_eq!(lines.count(), 1999);
+    let all = started.elapsed();
+    assert!(child.wait().expect("it ends").success());
+    assert!(first * 2 < all, "the first after {first:?}, all after {all:?}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `inferno inspect`, `gguf-inspect`, `inferno completions` and the help.
 
+use std::path::Path;
+
 use crate::support::hub_server::HubServer;
 use crate::support::{Run, fixture, model, oracle};
 
@@ -246,4 +248,24 @@ fn a_checkpoint_in_a_folder_is_no_version_of_gguf() {
     let run = Run::inferno().args(["inspect", "../inferno-convert/tests/fixtures/qwen3moe"]);
     let stdout = run.current_dir(env!("CARGO_MANIFEST_DIR").as_ref()).success().stdout;
     assert!(stdout.contains("qwen3moe") && !stdout.contains("GGUF"), "{stdout}");
+}
+
+#[test]
+fn a_file_of_a_checkpoint_opens_the_checkpoint() {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-convert/tests/fixtures/qwen3moe");
+    let inspect = |path: &Path| Run::inferno().args(["inspect"]).args([path]).success().stdout;
+    let expected = inspect(&folder);
+    for part in ["model.safetensors", "config.json"] {
+        assert_eq!(inspect(&folder.join(part)), expected, "{part}");
+    }
+    // Without the rest of the checkpoint.
+    let other = tempfile::tempdir().unwrap();
+    let alone = other.path().join("model.safetensors");
+    std::fs::copy(folder.join("model.safetensors"), &alone).unwrap();
+    let stderr = Run::inferno().args(["inspect"]).args([&alone]).failure(1).stderr;
+    assert!(
+        stderr.contains("a safetensors file; specify the folder of the checkpoint"),
+        "{stderr}"
+    );
 }

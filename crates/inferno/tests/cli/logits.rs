@@ -123,6 +123,21 @@ fn perplexity_matches_transformers() {
 }
 
 #[test]
+fn a_model_instead_of_the_text_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let unnamed = folder.path().join("model");
+    fs::copy(model(), &unnamed).expect("it can be copied");
+    for path in [model(), unnamed] {
+        let refused = Run::inferno().args(["perplexity"]).args([&path]).failure(2);
+        let path = path.display();
+        let expected = format!(
+            "error: {path} is a model, but is used as the text; pass the model with -m {path}"
+        );
+        assert!(refused.stderr.starts_with(&expected), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn options_of_llama_perplexity_are_understood() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.txt");

@@ -21,6 +21,7 @@ mod kl_divergence;
 mod loaded_model;
 mod logits;
 mod models;
+mod nvfp4;
 mod output_format;
 mod pull;
 mod quantize;

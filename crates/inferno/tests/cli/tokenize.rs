@@ -29,7 +29,9 @@ fn ids_are_converted_to_text() {
     let text = "the \u{1f525} of\ntime";
     let ids = tokenize(&[]).stdin(text).success().stdout;
     assert_eq!(tokenize(&["--decode"]).stdin(ids).success().stdout, text);
-    assert_eq!(tokenize(&["--decode", "104,105"]).success().stdout, "hi");
+    for ids in [&["104,105"][..], &["104", "105"], &["[104]", "105"]] {
+        assert_eq!(tokenize(&["--decode"]).args(ids).success().stdout, "hi");
+    }
 }
 
 #[test]
@@ -44,6 +46,8 @@ fn invalid_text_and_ids_are_rejected() {
         let refused = tokenize(&["--decode"]).stdin(ids).failure(1);
         assert!(refused.stderr.contains("is not a JSON array of token ids"), "{}", refused.stderr);
     }
+    let words = tokenize(&["two", "words"]).failure(2);
+    assert!(words.stderr.contains("more than one argument; put it in quotes"), "{}", words.stderr);
     let unknown = tokenize(&["--decode"]).stdin("[260]").failure(1);
     assert!(unknown.stderr.contains("token id 260 is out of range"), "{}", unknown.stderr);
 }

@@ -187,6 +187,19 @@ class _Actor:
         max_num_waiting = max(load.get("max_num_waiting", 0), needed)
         self._engine = Engine(model, **{**load, "max_num_waiting": max_num_waiting})
         self._operation = operation
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Begins a request with the options of all rows: invalid options end the job, and are not an error of each row."""
+        model, options = self._engine.model, self._operation.options
+        if self._operation.kind == "generate":
+            model._submit([0], options).close()
+        elif self._operation.kind == "embed":
+            model._submit_embedding([0]).close()
+        else:
+            chunks = model.stream_chat("Hello", **options)
+            next(chunks)
+            chunks.close()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Adds the columns with the results to a batch of rows."""

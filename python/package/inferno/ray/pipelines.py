@@ -20,6 +20,7 @@ import ray
 from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from .. import _inferno
 from ..engine import Engine
 from ..model import Model
 from ..stages import Stage, StageAddresses, divide
@@ -155,8 +156,12 @@ def pipeline(
     A stage whose process ends is restarted by Ray. Requests wait up to `recovery_timeout` seconds for it, and are then
     computed again; none is lost and no token is sent twice. `num_lanes` is the number of requests' groups that travel
     through the stages at the same time (default: one more than there are stages). `threads` defaults to
-    `num_cpus_per_stage`, rounded down; the other options are those of `Model`.
+    `num_cpus_per_stage`, rounded down; the other options are those of `Model.from_stages`.
     """
+    if requantize is not None:
+        options["requantize"] = requantize
+    num_lanes = num_stages + 1 if num_lanes is None else num_lanes
+    _inferno.check_stage_options(num_lanes, **options)
     if not ray.is_initialized():
         ray.init()
     path = None if source is None else os.fspath(source)
@@ -184,8 +189,6 @@ def pipeline(
         ]
         found = ray.get([stage.address.remote() for stage in stages])
         addresses = StageAddresses(found, key=key, recovery_timeout=recovery_timeout)
-        if requantize is not None:
-            options["requantize"] = requantize
         model = Model.from_stages(path, addresses, num_lanes=num_lanes, **options)
     except BaseException:
         remove_placement_group(group)

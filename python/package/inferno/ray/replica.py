@@ -59,7 +59,7 @@ class Replica:
         ingress: str | None,
     ) -> None:
         """Loads a model. The changes of its prefix cache are sent to the deployment `ingress`."""
-        self._model = await asyncio.to_thread(Model, source, **load_options)
+        self._model = await asyncio.to_thread(Model, source, **{"warm_up": True, **load_options})
         self._server = self._model._model.server(**server_options)
         context = serve.get_replica_context()
         self._id: str = context.replica_id.unique_id

@@ -10,7 +10,7 @@ from ray.serve import Application
 from ray.serve.config import RequestRouterConfig
 from typing_extensions import Unpack
 
-from ..asgi import strings
+from ..asgi import server_options
 from ..options import LoadOptions
 from .ingress import Ingress
 from .replica import Replica
@@ -41,6 +41,7 @@ def serve_app(
     allowed_origins: Sequence[str] = (),
     strict_fields: bool = False,
     allow_priority: bool = False,
+    max_body_bytes: int | None = None,
     device: str | None = None,
     **options: Unpack[LoadOptions],
 ) -> Application:
@@ -60,13 +61,14 @@ def serve_app(
     model_options = {**load_options(num_cpus, num_gpus), **options}
     if device is not None:
         model_options["device"] = device
-    server_options = {
-        "api_keys": strings("api_keys", api_keys),
-        "allowed_hosts": strings("allowed_hosts", allowed_hosts),
-        "allowed_origins": strings("allowed_origins", allowed_origins),
-        "strict_fields": strict_fields,
-        "allow_priority": allow_priority,
-    }
+    options_of_server = server_options(
+        api_keys=api_keys,
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
+        strict_fields=strict_fields,
+        allow_priority=allow_priority,
+        max_body_bytes=max_body_bytes,
+    )
     num_sequences = options.get("max_num_seqs", _DEFAULT_SEQUENCES)
     lifetime = {"graceful_shutdown_timeout_s": drain_timeout, "health_check_period_s": health_check_period}
     replicas = serve.deployment(Replica).options(
@@ -86,7 +88,7 @@ def serve_app(
         max_queued_requests=_MAX_INGRESS_REQUESTS,
         **lifetime,
     )
-    bound = replicas.bind(model, model_options, server_options, _INGRESS if uses_prefixes else None)
+    bound = replicas.bind(model, model_options, options_of_server, _INGRESS if uses_prefixes else None)
     return ingress.bind(bound)
 
 

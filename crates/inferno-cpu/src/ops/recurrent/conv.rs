@@ -101,7 +101,9 @@ impl Convolve<'_> {
         let mut tail = [lanes.splat(0.0); ConvParams::MAX_TAPS];
         if !self.sequence.is_new {
             for (tap, value) in tail[..taps - 1].iter_mut().enumerate() {
-                *value = lanes.load_part(self.stored(self.sequence.slot, tap, &channels));
+                // SAFETY: the part is dropped at the end of the iteration.
+                let stored = unsafe { self.stored(self.sequence.slot, tap, &channels) };
+                *value = lanes.load_part(stored);
             }
         }
         let bias = self.weights.bias.map(|bias| lanes.load_part(&bias[channels.clone()]));
@@ -142,18 +144,22 @@ impl Convolve<'_> {
     #[inline(always)]
     fn store<L: Lanes>(&self, lanes: L, slot: StateSlot, tail: &[L::F32], channels: &Range<usize>) {
         for (tap, &value) in tail.iter().enumerate() {
-            lanes.store_part(value, self.stored(slot, tap, channels));
+            // SAFETY: the part is dropped at the end of the iteration.
+            lanes.store_part(value, unsafe { self.stored(slot, tap, channels) });
         }
     }
 
-    /// The inputs of `channels` that a slot stores for `tap`.
-    // No two of them exist at a time in a task.
+    /// The inputs of `channels` that a slot of the sequence stores for `tap`.
+    ///
+    /// # Safety
+    ///
+    /// While they live, the task may not create them again.
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
-    fn stored(&self, slot: StateSlot, tap: usize, channels: &Range<usize>) -> &mut [f32] {
+    unsafe fn stored(&self, slot: StateSlot, tap: usize, channels: &Range<usize>) -> &mut [f32] {
         let at = tap * self.params.channels;
         // SAFETY: tasks differ in the sequence, and thereby in the slots, which a batch does not share, or in
-        // the channels; within a task, each part is dropped before the next one is created.
+        // the channels; the caller guarantees that this task has no other part with them.
         unsafe { self.state.conv_inputs(slot, at + channels.start..at + channels.end) }
     }
 }

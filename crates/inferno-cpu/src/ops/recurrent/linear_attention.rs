@@ -263,7 +263,9 @@ impl Scan<'_> {
                     *result = lanes.fma(skip, value, *result);
                 }
             }
-            store_columns::<L, V>(lanes, result, columns.of_mut(self.out(index)));
+            // SAFETY: the outputs of a row are dropped before those of the next one are created.
+            let out = unsafe { self.out(index) };
+            store_columns::<L, V>(lanes, result, columns.of_mut(out));
             match &mut checkpoint {
                 Some((last_row, copy)) if *last_row == index => columns.copy(block, copy),
                 _ => {}
@@ -316,13 +318,17 @@ impl Scan<'_> {
     }
 
     /// The outputs of a row for the columns of the block.
-    // No two of the same row exist at a time in a task.
+    ///
+    /// # Safety
+    ///
+    /// While they live, the task may not create those of the same row again.
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
-    fn out(&self, row: usize) -> &mut [f32] {
+    unsafe fn out(&self, row: usize) -> &mut [f32] {
         let LinearAttentionParams { num_heads, value_dim, .. } = *self.inputs.params;
         let at = (row * num_heads + self.head) * value_dim;
-        // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns.
+        // SAFETY: tasks differ in the sequence, and thereby in the rows, or in the head or the columns; the caller
+        // guarantees that this task has no other part of the row.
         unsafe { self.out.part(at + self.columns.start..at + self.columns.end) }
     }
 }

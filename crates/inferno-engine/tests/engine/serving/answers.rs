@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-use inferno_engine::{EngineError, Event, Request, StopParams, SubmitError};
+use inferno_engine::{
+    CoreOptions, Engine, EngineError, Event, GenerationCore, Request, StopParams, SubmitError,
+};
 
-use super::{CONTEXT_LENGTH, alone, at_rest, engine, events, only, put_together, runner, submit};
+use super::{
+    CONTEXT_LENGTH, alone, at_rest, engine, events, only, options, put_together, runner, submit,
+};
 use crate::session::greedy;
-use crate::vocabulary::VOCAB_SIZE;
+use crate::vocabulary::{VOCAB_SIZE, tokenizer_that_suppresses};
 
 #[test]
 fn cached_prompt_tokens_are_reported() {
@@ -53,6 +57,23 @@ fn choices_share_their_prompt_and_differ_by_their_seed() {
     });
     assert!(said[0] != said[1] && said[1] != said[2]);
     assert_eq!(at_rest(&engine).scheduler.prefix_hits, 2 * 16);
+}
+
+#[test]
+fn tokens_that_the_model_suppresses_are_never_generated() {
+    let prefers_five = |_: &[u32], token: usize| match token {
+        5 => 9.0,
+        6 => 8.0,
+        _ => 0.0,
+    };
+    for runner in [runner(40), runner(40).with_candidates()] {
+        let runner = Box::new(runner.with_logits(prefers_five));
+        let tokenizer = tokenizer_that_suppresses(&[5]);
+        let core = GenerationCore::new(runner, tokenizer, CoreOptions::default());
+        let engine = Engine::start(&core.expect("a sound runner"), options());
+        let (said, _) = only(submit(&engine.expect("a sound runner"), &[2, 3], &greedy(3)));
+        assert_eq!(said.tokens, [6; 3]);
+    }
 }
 
 #[test]

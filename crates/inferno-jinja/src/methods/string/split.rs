@@ -2,9 +2,9 @@
 
 use super::receiver;
 use crate::arguments::{Arguments, flag, integer_or, not_none, string};
+use crate::character::is_space;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
-use crate::text::is_space;
 use crate::value::Value;
 
 /// `split` and `rsplit`

@@ -1,64 +1,24 @@
 //! The attention of a layer.
 
-use inferno_backend::{AttentionMask, AttentionWindow, NormKind, QkvLayout};
+use inferno_backend::{AttentionMask, NormKind, QkvLayout};
 
 use super::SpecBuilder;
-use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated, Windows};
-use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
+use crate::ModelError;
+use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated};
+use crate::keys::{ArchitectureKeys, PerLayer};
 use crate::spec::layer::{AttentionSpec, NormSpec, ProjectionSpec, QkNormSpec};
-use crate::spec::rotary::rotary_dim;
 use crate::spec::tensors::{LinearSpec, TensorFinder, TensorRows};
-use crate::{Architecture, ModelError};
-
-/// The sliding window, and the file's own list of layers that have it.
-pub(super) fn windows(
-    keys: &ArchitectureKeys<'_>,
-    facts: &Architecture,
-    num_layers: usize,
-) -> Result<(Option<AttentionWindow>, Option<Vec<bool>>), ModelError> {
-    let len = keys.optional::<usize>("attention.sliding_window")?;
-    if let Windows::Chunked { len: default, .. } = facts.attention.windows {
-        let len = len.unwrap_or(default);
-        return Ok(((len > 0).then_some(AttentionWindow::Chunked(len)), None));
-    }
-    let window = len.filter(|&len| len > 0).map(AttentionWindow::Sliding);
-    if facts.attention.windows == Windows::All {
-        let context_length = keys.positive("context_length")?;
-        // Longer windows have no effect.
-        return Ok((window.filter(|window| window.max_len() < context_length), None));
-    }
-    if window.is_none() {
-        return Ok((None, None));
-    }
-    let pattern = match keys.optional::<Vec<bool>>(WINDOW_PATTERN) {
-        Ok(Some(pattern)) if pattern.len() < num_layers => {
-            let expected = format!("a boolean for each of {num_layers} layers");
-            return Err(keys.invalid(WINDOW_PATTERN, expected, pattern.len()));
-        }
-        Ok(pattern) => pattern,
-        // Some files have the length of the period instead of a list.
-        Err(_) => {
-            let period = keys.positive(WINDOW_PATTERN)?;
-            let first = matches!(facts.attention.windows, Windows::PeriodicAfterFirst(_));
-            let place = |layer: usize| if first { layer } else { layer + 1 };
-            Some((0..num_layers).map(|layer| !place(layer).is_multiple_of(period)).collect())
-        }
-    };
-    if pattern.is_none() && facts.attention.windows == Windows::ByKey {
-        return Err(keys.invalid(WINDOW_PATTERN, "a boolean for each layer", "nothing"));
-    }
-    Ok((window, pattern))
-}
 
 /// The number of components of heads without a window.
 pub(super) fn head_dim(
     keys: &ArchitectureKeys<'_>,
     hidden_size: usize,
+    num_heads: Option<&PerLayer<usize>>,
 ) -> Result<usize, ModelError> {
     if let Some(head_dim) = keys.optional::<usize>("attention.key_length")? {
         return keys.positive_or("attention.key_length", head_dim);
     }
-    let num_heads = keys.positive_in_layer("attention.head_count", 0, None)?;
+    let num_heads = query_heads(keys, num_heads, 0)?;
     if !hidden_size.is_multiple_of(num_heads) {
         let expected = format!("a divisor of embedding_length ({hidden_size}), or a key_length");
         return Err(keys.invalid("attention.head_count", expected, num_heads));
@@ -66,17 +26,15 @@ pub(super) fn head_dim(
     Ok(hidden_size / num_heads)
 }
 
-/// The number of rotated components of heads with a window, if it is not that of the others.
-pub(super) fn windowed_rotary_dim(
+/// The number of query heads of layer `layer`.
+fn query_heads(
     keys: &ArchitectureKeys<'_>,
-    default: usize,
+    num_heads: Option<&PerLayer<usize>>,
+    layer: usize,
 ) -> Result<usize, ModelError> {
-    match keys.optional::<usize>("attention.key_length_swa")? {
-        Some(_) => {
-            let head_dim = keys.positive("attention.key_length_swa")?;
-            rotary_dim(keys, "rope.dimension_count_swa", head_dim)
-        }
-        None => Ok(default),
+    match num_heads {
+        Some(num_heads) => num_heads.positive(layer),
+        None => keys.positive("attention.head_count"),
     }
 }
 
@@ -102,7 +60,7 @@ impl SpecBuilder<'_> {
         cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
         let facts = &self.facts.attention;
-        let is_windowed = self.window.is_some() && self.is_windowed(index);
+        let is_windowed = self.is_windowed(index);
         if facts.is_latent {
             return self.latent_attention(tensors, index, cache_layer);
         }
@@ -179,20 +137,29 @@ impl SpecBuilder<'_> {
         tensors.stacked(parts, fused, [1, self.hidden_size], facts.bias)
     }
 
+    /// The number of query heads of layer `index`.
+    pub(super) fn num_heads(&self, index: usize) -> Result<usize, ModelError> {
+        query_heads(self.keys, self.num_heads.as_ref(), index)
+    }
+
     /// The heads of layer `index`.
     fn heads(&self, index: usize) -> Result<QkvLayout, ModelError> {
         let keys = self.keys;
-        let num_heads = keys.positive_in_layer("attention.head_count", index, None)?;
-        let num_kv_heads =
-            keys.positive_in_layer("attention.head_count_kv", index, Some(num_heads))?;
-        if num_heads % num_kv_heads != 0 {
-            let expected = format!("a divisor of attention.head_count ({num_heads})");
-            return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
-        }
-        let mut head_dim = head_dim(keys, self.hidden_size)?;
+        let num_heads = self.num_heads(index)?;
+        let num_kv_heads = match &self.num_kv_heads {
+            Some(num_kv_heads) => match num_kv_heads.positive(index)? {
+                number if num_heads.is_multiple_of(number) => number,
+                _ => {
+                    let expected = format!("a divisor of attention.head_count ({num_heads})");
+                    return Err(num_kv_heads.invalid(index, expected));
+                }
+            },
+            None => num_heads,
+        };
+        let mut head_dim = head_dim(keys, self.hidden_size, self.num_heads.as_ref())?;
         let mut value_key = "attention.value_length";
         let has_own = keys.optional::<usize>("attention.key_length_swa")?.is_some();
-        if has_own && self.window.is_some() && self.is_windowed(index) {
+        if has_own && self.is_windowed(index) {
             let windowed_dim = keys.positive("attention.key_length_swa")?;
             if windowed_dim != head_dim && self.facts.attention.windowed_rotary.is_none() {
                 let expected = format!("attention.key_length ({head_dim})");
@@ -240,20 +207,14 @@ impl SpecBuilder<'_> {
 
     /// Whether layer `index` has the sliding window.
     fn is_windowed(&self, index: usize) -> bool {
-        match (&self.window_pattern, self.facts.attention.windows) {
-            (Some(pattern), _) => pattern[index],
-            (None, Windows::Periodic(period) | Windows::Chunked { period, .. }) => {
-                !(index + 1).is_multiple_of(period)
-            }
-            (None, Windows::PeriodicAfterFirst(period)) => !index.is_multiple_of(period),
-            (None, windows) => windows == Windows::All,
-        }
+        self.windows.as_ref().is_some_and(|windows| windows.contains(index))
     }
 
     /// The positions that a position attends to in layer `index`. The window of attention in both directions has its
     /// position in the middle.
     pub(super) fn mask(&self, index: usize) -> AttentionMask {
-        let window = self.window.filter(|_| self.is_windowed(index));
+        let windows = self.windows.as_ref().filter(|windows| windows.contains(index));
+        let window = windows.map(|windows| windows.window);
         match self.is_causal {
             true => AttentionMask::Causal(window),
             false => {
@@ -273,7 +234,7 @@ impl SpecBuilder<'_> {
             Unrotated::All => false,
             Unrotated::ByKey => self.keys.optional("rope.scaling.finetuned")?.unwrap_or(true),
             Unrotated::Periodic(period) => !(index + 1).is_multiple_of(period),
-            Unrotated::Unwindowed => is_windowed || self.window.is_none(),
+            Unrotated::Unwindowed => is_windowed || self.windows.is_none(),
         };
         Ok(is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1)))
     }

@@ -1,10 +1,10 @@
 //! The feed-forward block of a layer.
 
-use inferno_backend::{ExpertGroups, ExpertParams, Function, Gate, Gating};
+use inferno_backend::{ExpertGroups, ExpertParams, Gate, Gating};
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::architecture::{Activation, ExpertFacts};
+use crate::arch::architecture::{Activation, ExpertFacts, ModelSize};
 use crate::keys::ArchitectureKeys;
 use crate::spec::feed_forward::{
     ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec,
@@ -29,6 +29,7 @@ impl ExpertLayers {
     pub(super) fn from_keys(
         keys: &ArchitectureKeys<'_>,
         facts: ExpertFacts,
+        size: ModelSize,
     ) -> Result<Option<Self>, ModelError> {
         let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
         if matches!(keys.optional("expert_count")?, None | Some(0_usize)) {
@@ -40,13 +41,17 @@ impl ExpertLayers {
             let expected = format!("at most expert_count ({num_experts})");
             return Err(keys.invalid("expert_used_count", expected, num_experts_used));
         }
-        // Read so that `check_others` accepts it; the size of a shared expert follows from its tensors.
-        keys.optional::<usize>("expert_shared_count")?;
+        // The size of a shared expert follows from its tensors.
+        keys.mark_read("expert_shared_count");
         let normalize = keys.optional("expert_weights_norm")?.unwrap_or(facts.normalize);
         let mut params = ExpertParams::softmax(num_experts, num_experts_used, normalize);
         params.gating = facts.gating;
         if facts.has_keys {
-            params.gating = gating(keys, facts.gating)?;
+            let default = match facts.sigmoid_models.contains(&size) {
+                true => Gating::Sigmoid,
+                false => facts.gating,
+            };
+            params.gating = gating(keys, default)?;
             params.scale = keys.optional_float("expert_weights_scale")?.unwrap_or(1.0);
             params.groups = expert_groups(keys, &params)?;
         }
@@ -116,13 +121,17 @@ impl SpecBuilder<'_> {
                 Ok(FeedForwardSpec::Experts(Box::new(experts)))
             }
             None => {
-                const KEY: &str = "feed_forward_length";
-                let size = match &self.feed_forward_sizes {
-                    Some(sizes) => self.keys.check_positive(KEY, sizes.get(index))?,
-                    None => self.keys.positive(KEY)?,
-                };
+                let size = self.dense_size(index)?;
                 Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
             }
+        }
+    }
+
+    /// The size of the dense block of layer `index`.
+    fn dense_size(&self, index: usize) -> Result<usize, ModelError> {
+        match &self.feed_forward_sizes {
+            Some(sizes) => sizes.positive(index),
+            None => self.keys.positive("feed_forward_length"),
         }
     }
 
@@ -153,7 +162,7 @@ impl SpecBuilder<'_> {
         let router_tensors = if beside_dense { tensors.without_scales() } else { tensors };
         let shared = match tensors.rows_of("ffn_up_shexp.weight") {
             _ if beside_dense => {
-                let size = keys.positive_in_layer("feed_forward_length", index, None)?;
+                let size = self.dense_size(index)?;
                 Some(SharedExpertSpec { mlp: self.mlp(tensors, index, "", size)?, gate: None })
             }
             Some(size) => Some(self.shared_expert(tensors, index, size)?),
@@ -242,7 +251,7 @@ impl SpecBuilder<'_> {
             }
             _ => self.activation(index)?,
         };
-        let sparse_gate = match (activation, self.sparsity(index)?) {
+        let sparse_gate = match (activation, self.activations.sparsity(index)) {
             (ActivationSpec::Gated(Gate::Product(function)), Some(num_deviations)) => {
                 let linear = tensors.linear(&gate, size, self.hidden_size)?;
                 Some(Box::new(SparseGateSpec { linear, num_deviations, function }))
@@ -275,70 +284,36 @@ impl SpecBuilder<'_> {
         let parts = [(gate, size), (up, size)];
         tensors.stacked(&parts, fused, [1, self.hidden_size], Presence::Optional)
     }
-
-    /// Number of standard deviations above the mean from which on layer `index` uses gates, if not all.
-    fn sparsity(&self, index: usize) -> Result<Option<f32>, ModelError> {
-        const KEY: &str = "activation_sparsity_scale";
-        if !self.facts.has_streams {
-            return Ok(None);
-        }
-        match self.keys.optional::<Vec<f32>>(KEY)? {
-            Some(scales) if scales.len() < self.num_layers => {
-                let expected = format!("a number for each of {} layers", self.num_layers);
-                Err(self.keys.invalid(KEY, expected, scales.len()))
-            }
-            // Minus infinity stands for all of them.
-            Some(scales) => Ok(Some(scales[index]).filter(|scale| scale.is_finite())),
-            None => Ok(None),
-        }
-    }
-
-    /// What the block of layer `index` computes between its projections.
-    fn activation(&self, index: usize) -> Result<ActivationSpec, ModelError> {
-        Ok(match self.facts.activation {
-            Activation::Gated(gate) => ActivationSpec::Gated(gate),
-            Activation::GatedIfPresent(function) => ActivationSpec::Gated(Gate::Product(function)),
-            Activation::GatedByKey => {
-                ActivationSpec::Gated(Gate::Product(self.hidden_activation()?))
-            }
-            Activation::Plain(function) => ActivationSpec::Plain(function),
-            Activation::Xielu => {
-                let parameter = |name: &'static str| self.xielu_parameter(name, index);
-                let beta = parameter("xielu.beta")?;
-                ActivationSpec::Plain(Function::Xielu {
-                    positive: softplus(parameter("xielu.alpha_p")?),
-                    negative: beta + softplus(parameter("xielu.alpha_n")?),
-                    beta,
-                    eps: parameter("xielu.eps")?,
-                })
-            }
-        })
-    }
-
-    /// The function that the key `hidden_activation` names.
-    fn hidden_activation(&self) -> Result<Function, ModelError> {
-        const KEY: &str = "hidden_activation";
-        match self.keys.optional::<String>(KEY)?.as_deref() {
-            None | Some("gelu") => Ok(Function::Gelu),
-            Some("gelu_pytorch_tanh" | "gelu_new") => Ok(Function::GeluTanh),
-            Some("silu" | "swish") => Ok(Function::Silu),
-            Some(other) => Err(self.keys.invalid(KEY, "gelu, gelu_pytorch_tanh or silu", other)),
-        }
-    }
-
-    /// The value of layer `index` in a list of parameters.
-    fn xielu_parameter(&self, key: &'static str, index: usize) -> Result<f32, ModelError> {
-        let values: Vec<f32> = self.keys.global(key)?;
-        values.get(index).copied().ok_or_else(|| ModelError::InvalidConfig {
-            key: key.to_owned(),
-            expected: format!("a number for each of {} layers", self.num_layers),
-            found: values.len().to_string(),
-        })
-    }
 }
 
-/// `ln(1 + exp(x))`, without overflow for large `x`.
-fn softplus(x: f32) -> f32 {
-    let x = f64::from(x);
-    (x.max(0.0) + libm::log1p(libm::exp(-x.abs()))) as f32
+#[cfg(test)]
+mod tests {
+    use inferno_gguf::Metadata;
+
+    use super::*;
+    use crate::arch::architecture;
+
+    fn gating_of(size: ModelSize, stated: Option<u32>) -> Gating {
+        let mut metadata = Metadata::new();
+        metadata.insert("deepseek2.expert_count", 8_u32);
+        metadata.insert("deepseek2.expert_used_count", 2_u32);
+        if let Some(stated) = stated {
+            metadata.insert("deepseek2.expert_gating_func", stated);
+        }
+        let facts = architecture("deepseek2").expect("a known architecture").experts;
+        let keys = ArchitectureKeys::new("deepseek2", &metadata);
+        let experts = ExpertLayers::from_keys(&keys, facts, size).expect("valid metadata");
+        experts.expect("a mixture").params.gating
+    }
+
+    /// **Source**: llama.cpp's `load_arch_hparams` of this architecture.
+    #[test]
+    fn the_first_files_of_glm_4_7_flash_have_no_key_for_their_gating() {
+        assert_eq!(gating_of((47, 154_880), None), Gating::Sigmoid);
+        assert_eq!(gating_of((48, 154_880), None), Gating::Sigmoid);
+        assert_eq!(gating_of((47, 129_280), None), Gating::Softmax);
+        assert_eq!(gating_of((61, 129_280), None), Gating::Softmax);
+        assert_eq!(gating_of((47, 154_880), Some(1)), Gating::Softmax);
+        assert_eq!(gating_of((61, 129_280), Some(2)), Gating::Sigmoid);
+    }
 }

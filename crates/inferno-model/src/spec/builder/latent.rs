@@ -18,11 +18,17 @@ impl SpecBuilder<'_> {
         cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
         let keys = self.keys;
-        if let Some(window) = self.window {
+        if let Some(windows) = &self.windows {
             let expected = "0 or at least context_length, as latent attention has no window";
-            return Err(keys.invalid("attention.sliding_window", expected, window.max_len()));
+            let found = windows.window.max_len();
+            return Err(keys.invalid("attention.sliding_window", expected, found));
         }
-        let num_heads = keys.positive("attention.head_count")?;
+        if tensors.contains("attn_kv_b.weight") && !tensors.contains("attn_k_b.weight") {
+            return Err(ModelError::UnsplitLatentTensors {
+                name: tensors.full("attn_kv_b.weight"),
+            });
+        }
+        let num_heads = self.num_heads(index)?;
         let latent_dim = keys.positive("attention.kv_lora_rank")?;
         let head_dim = keys.positive("attention.key_length_mla")?;
         let value_dim = keys.positive("attention.value_length_mla")?;

@@ -10,21 +10,25 @@ use crate::spec::layer::{
 };
 use crate::spec::tensors::TensorFinder;
 
+/// The places of the next layer's mixers in the KV cache and in the recurrent state.
+#[derive(Default)]
+pub(super) struct MixerPlaces {
+    cache: usize,
+    state: usize,
+}
+
 impl SpecBuilder<'_> {
     /// The layers of the decoder.
     pub(super) fn layers(&self) -> Result<Vec<LayerSpec>, ModelError> {
-        let mut layers = Vec::new();
-        for index in 0..self.num_layers {
-            layers.push(self.layer(index, &layers)?);
-        }
-        Ok(layers)
+        let mut places = MixerPlaces::default();
+        (0..self.num_layers).map(|index| self.layer(index, &mut places)).collect()
     }
 
-    /// The layer after those of `before`.
+    /// Layer `index`, whose mixers take the next of `places`.
     pub(super) fn layer(
         &self,
         index: usize,
-        before: &[LayerSpec],
+        places: &mut MixerPlaces,
     ) -> Result<LayerSpec, ModelError> {
         let tensors = self.tensors.in_layer(index);
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
@@ -44,7 +48,7 @@ impl SpecBuilder<'_> {
         let input_norm = if has_mixers && !has_no_norm { names.attention } else { &[] };
         let mixers = BlockSpec {
             norm: self.layer_norm(tensors, input_norm)?,
-            block: if has_mixers { self.mixers(tensors, index, before)? } else { Vec::new() },
+            block: if has_mixers { self.mixers(tensors, index, places)? } else { Vec::new() },
             post_norm: self.layer_norm(tensors, names.post_attention)?,
             residual_scale,
             sum_norm: self.sum_norm(tensors, mixer_sum, Some("attn_norm_2"))?,
@@ -75,19 +79,19 @@ impl SpecBuilder<'_> {
         &self,
         tensors: TensorFinder<'_>,
         index: usize,
-        before: &[LayerSpec],
+        places: &mut MixerPlaces,
     ) -> Result<Vec<MixerSpec>, ModelError> {
         let mut mixers = Vec::new();
-        let is_recurrent = self.recurrent_layers.get(index) == Some(&true);
+        let is_recurrent = self.recurrent_layers.contains(index);
         let layers = self.facts.recurrent.map(|facts| facts.layers);
         if !is_recurrent || layers == Some(RecurrentLayers::NextToAttention) {
-            let cache_layer = before.iter().filter_map(LayerSpec::attention).count();
-            let attention = self.attention(tensors, index, cache_layer)?;
+            let attention = self.attention(tensors, index, places.cache)?;
+            places.cache += 1;
             mixers.push(MixerSpec::Attention(Box::new(attention)));
         }
         if let Some(facts) = self.facts.recurrent.filter(|_| is_recurrent) {
-            let state_layer = before.iter().filter_map(LayerSpec::recurrent).count();
-            let recurrent = self.recurrent(tensors, facts.kind, state_layer)?;
+            let recurrent = self.recurrent(tensors, facts.kind, places.state)?;
+            places.state += 1;
             mixers.push(MixerSpec::Recurrent(Box::new(recurrent)));
         }
         Ok(mixers)

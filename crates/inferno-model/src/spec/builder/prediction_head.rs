@@ -1,9 +1,11 @@
 //! The prediction head of a model.
 
 use super::SpecBuilder;
+use super::layers::MixerPlaces;
 use crate::ModelError;
 use crate::spec::prediction_head::FusionSpec;
-use crate::spec::{InputSpec, ModelSpec, OutputSpec, UnusedTensors};
+use crate::spec::unused::UnusedTensors;
+use crate::spec::{InputSpec, ModelSpec, OutputSpec};
 
 impl SpecBuilder<'_> {
     /// The prediction head of the model `whole` in block `layer`.
@@ -41,14 +43,10 @@ impl SpecBuilder<'_> {
             fusion: Some(fusion),
             streams: None,
             layer_embeddings: None,
-            layers: vec![self.layer(layer, &[])?],
+            layers: vec![self.layer(layer, &mut MixerPlaces::default())?],
             first_layer: layer,
             output: Some(OutputSpec { norm, head, ..output }),
-            unused_tensors: UnusedTensors {
-                // All others.
-                of_other_stages: vec![String::new()],
-                ..whole.unused_tensors
-            },
+            unused_tensors: UnusedTensors::outside_layer(layer),
             ..whole
         })
     }

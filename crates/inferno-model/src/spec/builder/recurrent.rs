@@ -1,11 +1,13 @@
 //! The recurrent mixer of a layer.
 
+use std::ops::RangeInclusive;
+
 use inferno_backend::{ConvParams, LinearAttentionParams, WriteRule};
 
 use super::SpecBuilder;
 use crate::ModelError;
 use crate::arch::architecture::{RecurrentKind, RecurrentLayers};
-use crate::keys::ArchitectureKeys;
+use crate::keys::{ArchitectureKeys, PerLayer};
 use crate::spec::recurrent::{
     ConvSpec, GatedNormSpec, LinearAttentionSpec, RecurrentSpec, ScanSpec,
 };
@@ -30,31 +32,53 @@ pub(super) struct ConvNames {
 pub(super) const SSM_CONV: ConvNames =
     ConvNames { tensor: "ssm_conv1d", taps_key: "ssm.conv_kernel" };
 
-/// Whether each layer is recurrent.
-pub(super) fn recurrent_layers(
-    keys: &ArchitectureKeys<'_>,
-    layers: RecurrentLayers,
-    num_layers: usize,
-) -> Result<Vec<bool>, ModelError> {
-    const LIST: &str = "attention.recurrent_layers";
-    match layers {
-        RecurrentLayers::All | RecurrentLayers::NextToAttention => Ok(vec![true; num_layers]),
-        RecurrentLayers::WithoutKvHeads => {
-            let num_kv_heads = keys.per_layer("attention.head_count_kv", num_layers)?;
-            let has_none = |layer| num_kv_heads.as_ref().is_some_and(|heads| heads.get(layer) == 0);
-            Ok((0..num_layers).map(has_none).collect())
+/// Which layers are recurrent.
+pub(super) enum RecurrentPlaces {
+    None,
+    All,
+    /// Those of a list with a value for each layer.
+    Listed(Vec<bool>),
+    /// All but the last of each period of this length.
+    AllButLast(usize),
+}
+
+impl RecurrentPlaces {
+    /// Reads the places of recurrent layers. `list_lens` are the possible lengths of lists with one value per layer.
+    pub(super) fn from_keys(
+        keys: &ArchitectureKeys<'_>,
+        layers: RecurrentLayers,
+        num_kv_heads: Option<&PerLayer<usize>>,
+        list_lens: &RangeInclusive<usize>,
+    ) -> Result<Self, ModelError> {
+        match layers {
+            RecurrentLayers::All | RecurrentLayers::NextToAttention => Ok(Self::All),
+            RecurrentLayers::WithoutKvHeads => Ok(match num_kv_heads {
+                None => Self::None,
+                Some(numbers) => match numbers.list() {
+                    Some(numbers) => {
+                        Self::Listed(numbers.iter().map(|&number| number == 0).collect())
+                    }
+                    None if numbers.get(0) == 0 => Self::All,
+                    None => Self::None,
+                },
+            }),
+            RecurrentLayers::ByKey => match keys.list("attention.recurrent_layers", list_lens)? {
+                Some(list) => Ok(Self::Listed(list)),
+                None => keys
+                    .positive_or("full_attention_interval", DEFAULT_INTERVAL)
+                    .map(Self::AllButLast),
+            },
         }
-        RecurrentLayers::ByKey => match keys.optional::<Vec<bool>>(LIST)? {
-            Some(list) if list.len() < num_layers => {
-                let expected = format!("a boolean for each of {num_layers} layers");
-                Err(keys.invalid(LIST, expected, list.len()))
-            }
-            Some(list) => Ok(list[..num_layers].to_vec()),
-            None => {
-                let interval = keys.positive_or("full_attention_interval", DEFAULT_INTERVAL)?;
-                Ok((0..num_layers).map(|layer| !(layer + 1).is_multiple_of(interval)).collect())
-            }
-        },
+    }
+
+    /// Whether layer `layer` is recurrent.
+    pub(super) fn contains(&self, layer: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Listed(list) => list[layer],
+            Self::AllButLast(period) => !(layer + 1).is_multiple_of(*period),
+        }
     }
 }
 

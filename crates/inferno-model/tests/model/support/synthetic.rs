@@ -33,6 +33,7 @@ fn metadata(architecture: &str) -> Metadata {
     for (key, value) in SIZES {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
+    metadata.insert(format!("{architecture}.attention.layer_norm_rms_epsilon"), 1e-5_f32);
     let has_experts = [
         "moe",
         "gpt-oss",
@@ -160,8 +161,22 @@ pub fn synthetic(architecture: &str) -> Vec<u8> {
     synthetic_with(architecture, |_| ())
 }
 
-/// [`synthetic`] with other metadata. Each tensor is added when it is reported missing.
+/// [`synthetic`] with other metadata.
 pub fn synthetic_with(architecture: &str, change: impl FnOnce(&mut Metadata)) -> Vec<u8> {
+    complete(architecture, change, |file| ModelSpec::from_checkpoint(file).map(drop))
+}
+
+/// [`synthetic_with`], with every required tensor of the prediction head.
+pub fn synthetic_head(architecture: &str, change: impl FnOnce(&mut Metadata)) -> Vec<u8> {
+    complete(architecture, change, |file| ModelSpec::prediction_head(file).map(drop))
+}
+
+/// Adds each tensor that `read` reports missing.
+fn complete(
+    architecture: &str,
+    change: impl FnOnce(&mut Metadata),
+    read: impl Fn(&Gguf) -> Result<(), ModelError>,
+) -> Vec<u8> {
     let mut metadata = metadata(architecture);
     change(&mut metadata);
     let mut tensors = vec![("token_embd.weight".to_owned(), vec![VOCAB_SIZE, 32])];
@@ -169,8 +184,8 @@ pub fn synthetic_with(architecture: &str, change: impl FnOnce(&mut Metadata)) ->
     loop {
         let bytes = file(&metadata, &tensors);
         let checkpoint = Gguf::from_bytes(bytes.clone()).expect("a valid file");
-        match ModelSpec::from_checkpoint(&checkpoint) {
-            Ok(_) => return bytes,
+        match read(&checkpoint) {
+            Ok(()) => return bytes,
             Err(ModelError::MissingTensor { name, expected }) => tensors.push((name, expected)),
             Err(error) => panic!("{architecture}: {error}"),
         }

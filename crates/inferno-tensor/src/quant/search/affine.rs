@@ -1,6 +1,8 @@
 //! Scales and minimums, never negative, of weights of the form `scale * code - min`.
 
-use super::{MAX_NUM_REFITS, common_step, error_weights, round_within, sums};
+use super::{
+    MAX_NUM_REFITS, common_step, error_weights, least_of, nearby_halves, round_within, sums,
+};
 use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::inverse;
@@ -54,11 +56,13 @@ pub(in crate::quant) fn block<const N: usize>(
     let lowest = values.iter().copied().fold(f32::INFINITY, f32::min);
     let highest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let range = Fit { scale: (highest - lowest) / ranges.top, min: -lowest };
-    let halves = |fit: Fit| (HalfBytes::new(fit.scale), HalfBytes::new(-fit.min));
     let stored = |(scale, low): (HalfBytes, HalfBytes)| Fit { scale: scale.get(), min: -low.get() };
-    let candidates = [group.fit(ranges.step, THOROUGH.num_steps), range].map(halves);
-    let [searched, direct] = candidates.map(|candidate| group.error(stored(candidate)));
-    let best = candidates[usize::from(direct < searched)];
+    let fits = [group.fit(ranges.step, THOROUGH.num_steps), range].into_iter();
+    let candidates = fits.flat_map(|fit| {
+        let low = HalfBytes::new(-fit.min);
+        nearby_halves(fit.scale, ranges.top).map(move |scale| (scale, low))
+    });
+    let best = least_of(candidates, |candidate| group.error(stored(candidate)));
     (best.0, best.1, group.codes(stored(best)))
 }
 
@@ -83,16 +87,22 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
         let round = |value| round_within(value, 0.0, ranges.sub_top);
         for (i, (group, fit)) in groups.iter().zip(&fits).enumerate() {
             let mut least = f32::INFINITY;
+            let mut consider = |sub_scale, sub_min| {
+                let error = group.error(trial.fit(sub_scale, sub_min));
+                if error < least {
+                    least = error;
+                    (trial.sub_scales[i], trial.sub_mins[i]) = (sub_scale, sub_min);
+                }
+            };
             for around_scale in effort.neighbors {
                 for around_min in effort.neighbors {
                     let sub_scale = round(fit.scale * to_sub_scale + around_scale);
-                    let sub_min = round(fit.min * to_sub_min + around_min);
-                    let error = group.error(trial.fit(sub_scale, sub_min));
-                    if error < least {
-                        least = error;
-                        (trial.sub_scales[i], trial.sub_mins[i]) = (sub_scale, sub_min);
-                    }
+                    consider(sub_scale, round(fit.min * to_sub_min + around_min));
                 }
+            }
+            // Without a scale, all weights become the same one, which can be worse than zeros.
+            if round(fit.scale * to_sub_scale) == 0.0 {
+                consider(0.0, 0.0);
             }
             trial.error += least;
         }
@@ -169,6 +179,12 @@ struct Fit {
     min: f32,
 }
 
+/// The least determinant of normal equations with two solvable parameters, relative to the product of the diagonal.
+///
+/// If all codes are equal, as those of equal weights are, the determinant is zero but for rounding, of about 1e-6. If a single
+/// one of 32 codes differs, it is 3e-5 or more: a code of 30 among 31s.
+const LEAST_DETERMINANT: f32 = 1e-5;
+
 /// The weighted sums of the normal equations of `value = scale * a - min * b`.
 #[derive(Default)]
 struct NormalEquations {
@@ -185,7 +201,7 @@ impl NormalEquations {
     fn solve(&self) -> Option<Fit> {
         let determinant = self.aa * self.bb - self.ab * self.ab;
         let mut fit = Fit { scale: self.va / self.aa, min: 0.0 };
-        if determinant > 0.0 {
+        if determinant > LEAST_DETERMINANT * self.aa * self.bb {
             let min = (self.va * self.ab - self.vb * self.aa) / determinant;
             if min > 0.0 {
                 fit = Fit { scale: (self.va * self.bb - self.vb * self.ab) / determinant, min };

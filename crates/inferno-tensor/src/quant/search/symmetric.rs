@@ -1,7 +1,7 @@
 //! Scales of weights of the form `scale * level`.
 
 use super::levels::LevelSet;
-use super::{MAX_NUM_REFITS, common_step, round_within, sums};
+use super::{MAX_NUM_REFITS, common_step, least_of, nearby_halves, round_within, sums};
 use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::{extreme, inverse};
@@ -25,7 +25,8 @@ pub(in crate::quant) fn block<const N: usize>(
 ) -> (HalfBytes, [u8; N]) {
     let group =
         SymmetricGroup { values, weights: &levels.error_weights(values, importance), levels };
-    let scale = HalfBytes::new(group.fit());
+    let halves = nearby_halves(group.fit(), -levels.lowest());
+    let scale = least_of(halves, |scale| group.error(scale.get()));
     (scale, group.codes(scale.get()))
 }
 

@@ -1,9 +1,9 @@
 //! Vectors of a codebook, signs and scales of the IQ1, IQ2 and IQ3 formats.
 
-use super::codebook::Codebook;
-use super::{MAX_NUM_REFITS, error_weights};
+use super::nearest_vectors::Codebook;
+use super::{MAX_NUM_REFITS, error_weights, nearby_halves};
 use crate::quant::QK_K;
-use crate::quant::block::block_of;
+use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::inverse;
 
 /// Number of scales tried to either side of the one that maps the largest value to the last level, and their distance in
@@ -34,6 +34,8 @@ const SHIFTS: [f32; 2] = [1.0, -1.0];
 /// How a format divides a super-block.
 pub(in crate::quant) struct VectorFormat<const V: usize> {
     pub(in crate::quant) codebook: Codebook<V>,
+    /// What the stored scale of a super-block is multiplied by; a power of two.
+    pub(in crate::quant) unit: f32,
     /// Number of weights that share a scale.
     pub(in crate::quant) group_len: usize,
     /// The largest code of a sub-scale; the sub-scale is `2 * code + 1`.
@@ -41,9 +43,9 @@ pub(in crate::quant) struct VectorFormat<const V: usize> {
     pub(in crate::quant) signs: Signs,
 }
 
-/// A super-block whose weights are `scale * (2 * sub_code + 1)` times the elements, with signs or shifts.
+/// A super-block whose weights are `d * unit * (2 * sub_code + 1)` times the elements, with signs or shifts.
 pub(in crate::quant) struct VectorSuperBlock {
-    pub(in crate::quant) scale: f32,
+    pub(in crate::quant) d: HalfBytes,
     /// One per group.
     pub(in crate::quant) sub_codes: [u8; MAX_NUM_GROUPS],
     /// One per vector.
@@ -53,13 +55,10 @@ pub(in crate::quant) struct VectorSuperBlock {
 }
 
 /// Finds the scales, vectors and signs of a super-block.
-///
-/// `round_scale` rounds the scale to one that the format can store.
 pub(in crate::quant) fn super_block<const V: usize>(
     values: &[f32; QK_K],
     importance: Option<&[f32; QK_K]>,
     format: &VectorFormat<V>,
-    round_scale: impl Fn(f32) -> f32,
 ) -> VectorSuperBlock {
     let weights = error_weights(values, importance);
     let (values, signs) = match format.signs {
@@ -75,10 +74,14 @@ pub(in crate::quant) fn super_block<const V: usize>(
 
     let largest = scales.iter().copied().fold(0.0, f32::max);
     let last_factor = factor(format.last_sub_code);
-    let mut best = quantize(&groups, &scales, round_scale(largest / last_factor));
+    // Factors are odd, so a step between them is 2.
+    let halves = nearby_halves(largest / last_factor / format.unit, 0.5 * last_factor);
+    let trials = halves.map(|d| quantize(&groups, &scales, d));
+    let least = trials.reduce(|a, b| if b.error < a.error { b } else { a });
+    let mut best = least.expect("at least one scale is tried");
     for _ in 0..MAX_NUM_REFITS {
         let Some(scale) = best.refitted() else { break };
-        let found = quantize(&groups, &scales, round_scale(scale));
+        let found = quantize(&groups, &scales, HalfBytes::new(scale / format.unit));
         if found.error >= best.error {
             break;
         }
@@ -118,9 +121,10 @@ fn factor(sub_code: u8) -> f32 {
 }
 
 /// Quantizes the scales of the groups, trying the neighbors of each rounded one.
-fn quantize<const V: usize>(groups: &[Group<'_, V>], scales: &[f32], scale: f32) -> Trial {
-    let to_factor = inverse(scale);
+fn quantize<const V: usize>(groups: &[Group<'_, V>], scales: &[f32], d: HalfBytes) -> Trial {
     let choose = |(group, wanted): (&Group<'_, V>, &f32)| {
+        let scale = d.get() * group.format.unit;
+        let to_factor = inverse(scale);
         let last = group.format.last_sub_code;
         let middle = (0.5 * (wanted * to_factor - 1.0)).round().clamp(0.0, f32::from(last)) as u8;
         let candidates = middle.saturating_sub(1)..=(middle + 1).min(last);
@@ -128,12 +132,12 @@ fn quantize<const V: usize>(groups: &[Group<'_, V>], scales: &[f32], scale: f32)
         trials.reduce(|a, b| if b.1.error < a.1.error { b } else { a })
     };
     let chosen: Vec<_> = groups.iter().zip(scales).filter_map(choose).collect();
-    Trial { scale, error: chosen.iter().map(|(_, vectors)| vectors.error).sum(), groups: chosen }
+    Trial { d, error: chosen.iter().map(|(_, vectors)| vectors.error).sum(), groups: chosen }
 }
 
 /// Scales and vectors of a super-block, and their error.
 struct Trial {
-    scale: f32,
+    d: HalfBytes,
     /// The code of the scale and the vectors of each group.
     groups: Vec<(u8, ChosenVectors)>,
     error: f32,
@@ -166,7 +170,7 @@ impl Trial {
                 }
             }
         }
-        VectorSuperBlock { scale: self.scale, sub_codes, indices, signs }
+        VectorSuperBlock { d: self.d, sub_codes, indices, signs }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Options that choose the model.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -93,24 +95,29 @@ pub(crate) fn reference_of(path: &Path) -> Option<HubReference> {
     name.parse().ok().filter(|_| !is_file)
 }
 
-/// Rejects a prompt that is the name of a model, whose option is missing.
+/// Rejects an argument, such as the prompt, that is the name of a model, whose option is missing.
 ///
 /// **Errors**: [`Failure::Usage`].
-pub(crate) fn ensure_not_model(prompt: &str) -> Result<(), Failure> {
-    let is_model = match prompt.parse() {
+pub(crate) fn ensure_not_model(argument: &str, meaning: &str) -> Result<(), Failure> {
+    let is_model = match argument.parse() {
         Ok(ModelSource::Hub(_)) => true,
         Ok(source @ ModelSource::File(_)) if is_built_in(&source) => true,
-        Ok(ModelSource::File(path)) => {
-            path.extension().is_some_and(|ending| ending == "gguf") && path.is_file()
-        }
+        Ok(ModelSource::File(path)) => path.is_file() && is_gguf(&path),
         Err(_) => false,
     };
     match is_model {
         true => Err(Failure::Usage(format!(
-            "{prompt} is a model, but is used as the prompt; pass the model with -m {prompt}"
+            "{argument} is a model, but is used as the {meaning}; pass the model with -m {argument}"
         ))),
         false => Ok(()),
     }
+}
+
+/// Returns whether a file is a GGUF file by its name or by its first bytes.
+fn is_gguf(path: &Path) -> bool {
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    path.extension().is_some_and(|ending| ending == "gguf") || (read.is_ok() && start == *b"GGUF")
 }
 
 /// Opens a model file, downloading it first if needed. The built-in model is opened if it is named, or without a source

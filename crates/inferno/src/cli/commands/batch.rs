@@ -47,7 +47,8 @@ const PREPARATION_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 Examples:
   inferno batch requests.jsonl answers.jsonl
   inferno batch -m qwen3:0.6b requests.jsonl answers.jsonl --max-num-seqs 128
-  generate_requests | inferno batch -m model.gguf - - | jq .response.body.choices[0].message.content")]
+  generate_requests | inferno batch -m model.gguf - - \\
+    | jq .response.body.choices[0].message.content")]
 pub(crate) struct BatchArgs {
     /// File with one request per line; - reads standard input
     #[arg(value_name = "IN")]

@@ -70,7 +70,7 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     profile: bool,
     /// Measure one optimization after another, starting from scalar code in FP32 without a KV cache: KV cache, SIMD,
-    /// threads, and weights in Q8_0, Q4_K and INT8
+    /// threads, weights in Q8_0, Q4_K and INT8, and a GPU if there is one
     #[arg(long, conflicts_with_all = ["depth", "batch", "profile", "backend", "requantize"])]
     #[arg(conflicts_with_all = ["speculate", "drafting", "dry_run"])]
     ladder: bool,

@@ -109,7 +109,7 @@ impl ChatCommandArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { source, message, options } = self;
         if let ([word], false) = (&message[..], source.is_given()) {
-            ensure_not_model(word)?;
+            ensure_not_model(word, "prompt")?;
         }
         let first = options.first_message(message)?;
         let Some((dialogue, model_name, no_history)) = options.start(&source)? else {

@@ -35,7 +35,8 @@ use crate::{
 Examples:
   inferno convert Qwen3-0.6B qwen3-0.6b.gguf
   inferno convert Qwen3-0.6B qwen3-0.6b-q4_k_m.gguf --type q4_k_m
-  inferno convert Qwen3-0.6B qwen3-0.6b-iq3_m.gguf --type iq3_m --imatrix imatrix.gguf
+  inferno convert Qwen3-0.6B qwen3-0.6b-iq3_m.gguf --type iq3_m \\
+    --imatrix imatrix.gguf
   inferno convert Qwen3-0.6B --outfile qwen3-0.6b-f16.gguf --outtype f16
   inferno generate -m Qwen3-0.6B --requantize q8_0 \"The sky is\"")]
 pub(crate) struct ConvertArgs {

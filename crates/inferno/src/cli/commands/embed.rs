@@ -3,6 +3,7 @@
 mod output;
 
 use std::collections::VecDeque;
+use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 
 use inferno_chat::RerankTemplate;
@@ -35,14 +36,15 @@ const MAX_BATCH_TOKENS: usize = 512;
 /// Compute embeddings of texts, or the relevance of documents to a query
 ///
 /// The inputs are the arguments, and the lines of the files; without either, the lines of standard input. Prints one JSON
-/// object per input. With --query, prints the documents by their relevance, the most relevant first.
+/// object per input as soon as it is computed. With --query, prints the documents by their relevance, the most relevant first.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno embed -m bge-small.gguf \"a small boy\" \"a large dog\"
   inferno embed -m nomic-embed.gguf --file sentences.txt --dimensions 256
   inferno embed -m model.gguf --format plain < sentences.txt
-  inferno embed -m bge-reranker.gguf --query \"Who eats fish?\" --file documents.txt")]
+  inferno embed -m bge-reranker.gguf --query \"Who eats fish?\" \\
+    --file documents.txt")]
 pub(crate) struct EmbedArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -104,17 +106,32 @@ impl EmbedArgs {
         self.warn_of_unused(pooling);
         let requests = self.requests(&inputs, &loaded, room, pooling)?;
         let engine = loaded.engine(EngineOptions::default())?;
-        let results = compute(&engine.handle(), requests)?;
         let mut output = EmbedOutput::new(self.format);
+        let (bar, total) = (DelayedBar::steps("embedding"), requests.len());
         match self.query {
-            Some(_) => output.ranking(&inputs.texts, &results)?,
+            Some(_) => {
+                let mut results = Vec::with_capacity(total);
+                compute(&engine.handle(), requests, |index, vector| {
+                    bar.show(index as u64 + 1, total as u64);
+                    results.push(vector);
+                    Ok(())
+                })?;
+                drop(bar);
+                output.ranking(&inputs.texts, &results)?;
+            }
             None => {
                 let is_per_token = matches!(self.pooling, Some(PoolingArg::None));
                 let row_len = is_per_token.then(|| engine.handle().hidden_size());
-                output.embeddings(&results, row_len)?;
+                let is_terminal = stdout().is_terminal();
+                compute(&engine.handle(), requests, |index, vector| {
+                    // At a terminal, the vectors show the progress themselves.
+                    if !is_terminal {
+                        bar.show(index as u64 + 1, total as u64);
+                    }
+                    output.embedding(index, &vector, row_len)
+                })?;
             }
         }
-        output.flush()?;
         engine.shut_down();
         Ok(())
     }
@@ -254,29 +271,29 @@ fn of_text(text: &str, max_len: Option<usize>, model: &LoadedModel) -> TokenPair
     TokenPair { ids, second_segment: None }
 }
 
-/// Computes the vector of each request, in their order.
+/// Computes the vector of each request. `on_vector` receives each with its index, as soon as it and all earlier ones are
+/// computed.
 fn compute(
     handle: &EngineHandle,
     requests: Vec<EmbeddingRequest>,
-) -> Result<Vec<Vec<f32>>, Failure> {
-    let (bar, total) = (DelayedBar::steps("embedding"), requests.len());
-    let (mut running, mut results) = (VecDeque::new(), Vec::with_capacity(total));
-    for request in requests {
+    mut on_vector: impl FnMut(usize, Vec<f32>) -> Result<(), Error>,
+) -> Result<(), Failure> {
+    let mut running = VecDeque::new();
+    let mut finish =
+        |(index, events)| -> Result<(), Failure> { Ok(on_vector(index, vector(events)?)?) };
+    for (index, request) in requests.into_iter().enumerate() {
         let events = handle.embed(request).map_err(|error| match error {
             SubmitError::Refused(error) => Failure::from(*error),
             _ => Failure::from(EngineError::EngineStopped),
         })?;
-        running.push_back(events);
-        if running.len() == MAX_IN_FLIGHT {
-            results.extend(running.pop_front().map(vector).transpose()?);
+        running.push_back((index, events));
+        if running.len() == MAX_IN_FLIGHT
+            && let Some(oldest) = running.pop_front()
+        {
+            finish(oldest)?;
         }
-        bar.show(results.len() as u64, total as u64);
     }
-    for events in running {
-        results.push(vector(events)?);
-        bar.show(results.len() as u64, total as u64);
-    }
-    Ok(results)
+    running.into_iter().try_for_each(finish)
 }
 
 fn vector(mut events: EventStream) -> Result<Vec<f32>, Failure> {

@@ -50,7 +50,8 @@ const NUM_CONTEXTS: usize = 4;
 Examples:
   inferno eval -m model.gguf arc_easy.jsonl hellaswag.jsonl
   inferno eval -m model.gguf --limit 200 -o json piqa.jsonl
-  inferno eval -m model.gguf --few-shot 5 --few-shot-file mmlu_dev.jsonl mmlu_test.jsonl
+  inferno eval -m model.gguf --few-shot 5 --few-shot-file mmlu_dev.jsonl \\
+    mmlu_test.jsonl
   inferno eval -m model.gguf --samples samples.jsonl questions.jsonl")]
 pub(crate) struct EvalArgs {
     #[command(flatten)]

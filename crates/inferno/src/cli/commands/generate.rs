@@ -288,7 +288,7 @@ impl GenerateArgs {
             prompt = unescape(&prompt);
         }
         if !self.source.is_given() {
-            ensure_not_model(&prompt)?;
+            ensure_not_model(&prompt, "prompt")?;
         }
         Ok(with_stdin(prompt)?)
     }

@@ -42,7 +42,8 @@ use summary::Summary;
 #[command(after_help = "\
 Examples:
   inferno imatrix -m model-f16.gguf -f calibration.txt
-  inferno imatrix -m model-f16.gguf -f more.txt --in-file imatrix.gguf -o both.gguf
+  inferno imatrix -m model-f16.gguf -f more.txt --in-file imatrix.gguf \\
+    -o both.gguf
   inferno imatrix --in-file first.gguf --in-file second.dat -o both.gguf
   inferno imatrix --in-file imatrix.gguf --show-statistics
   inferno quantize --imatrix imatrix.gguf model-f16.gguf model-iq2_m.gguf iq2_m")]

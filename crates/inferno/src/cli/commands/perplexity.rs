@@ -12,7 +12,7 @@ use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
 use crate::cli::arguments::limits::within_limit;
-use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::model::{SourceArgs, ensure_not_model, with_loading_bar};
 use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::{OrDefault, or_default, positive, whole};
 use crate::cli::dry_run;
@@ -87,6 +87,9 @@ pub(crate) struct PerplexityArgs {
 
 impl PerplexityArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(text) = self.text.as_deref().and_then(Path::to_str) {
+            ensure_not_model(text, "text")?;
+        }
         if self.context.is_some_and(|context| (1..MIN_WINDOW).contains(&context)) {
             return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
         }

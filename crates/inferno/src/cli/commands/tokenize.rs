@@ -15,13 +15,14 @@ use crate::cli::terminal::output::Output;
 Examples:
   inferno tokenize -m model.gguf \"Once upon a time\"
   inferno tokenize -m model.gguf < story.txt
+  inferno tokenize -m model.gguf --decode 9038 2501
   echo \"[9038, 2501]\" | inferno tokenize -m model.gguf --decode")]
 pub(crate) struct TokenizeArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Text, or with --decode the ids as 1,2,3 or [1, 2, 3]; - reads standard input [default: standard input]
+    /// Text, or with --decode the ids as 1 2 3, 1,2,3 or [1, 2, 3]; - reads standard input [default: standard input]
     #[arg(value_name = "TEXT")]
-    input: Option<String>,
+    input: Vec<String>,
     /// Convert ids to text; no newline is added
     #[arg(long)]
     decode: bool,
@@ -37,19 +38,26 @@ impl TokenizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let gguf = self.source.open()?;
         let tokenizer = Tokenizer::from_metadata(gguf.metadata())?;
-        let input = match self.input.as_deref() {
-            Some(text) if text != STDIN_PATH => text.to_owned(),
-            _ => read_stdin()?,
+        let inputs = match &self.input[..] {
+            [] => vec![read_stdin()?],
+            [path] if path == STDIN_PATH => vec![read_stdin()?],
+            inputs => inputs.to_vec(),
         };
         let mut output = Output::new();
         if self.decode {
-            let ids = parse_ids(&input)?;
+            let ids: Vec<_> = inputs.iter().map(|ids| parse_ids(ids)).collect::<Result<_, _>>()?;
+            let ids = ids.concat();
             let ids = if self.no_bos { &ids[..] } else { without_added(&tokenizer, &ids) };
             output.model_bytes(&tokenizer.decode_bytes(ids, self.no_special)?)?;
         } else {
             let options =
                 EncodeOptions { add_special: !self.no_bos, parse_special: !self.no_special };
-            let ids = tokenizer.encode(&input, options);
+            let [text] = &inputs[..] else {
+                return Err(Failure::Usage(
+                    "the text is more than one argument; put it in quotes".to_owned(),
+                ));
+            };
+            let ids = tokenizer.encode(text, options);
             output.line(serde_json::Value::from(ids))?;
         }
         output.flush()?;

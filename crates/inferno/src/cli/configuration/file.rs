@@ -315,7 +315,12 @@ const OWN_OPTIONS: [(&str, &str); 3] =
 
 /// Returns whether an option of a command is independent of the options of the same name.
 pub(super) fn is_own(command: &str, arg: &Arg) -> bool {
-    OWN_OPTIONS.contains(&(command, arg.get_id().as_str()))
+    own_options(command).any(|id| arg.get_id() == id)
+}
+
+/// Returns the options of a command that are independent of the options of the same name.
+pub(super) fn own_options(command: &str) -> impl Iterator<Item = &'static str> {
+    OWN_OPTIONS.into_iter().filter(move |(owner, _)| *owner == command).map(|(_, id)| id)
 }
 
 /// Returns the options of a command that the file may set.

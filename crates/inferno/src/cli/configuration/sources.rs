@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
@@ -37,8 +37,10 @@ const OTHER_VARIABLES: [&str; 5] = [
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
 /// Options that exclude each other: one that comes from a higher source overrides the other.
-const EXCLUSIVE: [(&str, &str); 5] = [
+const EXCLUSIVE: [(&str, &str); 7] = [
+    ("concurrency", "rate"),
     ("greedy", "temperature"),
+    ("key", "key_file"),
     ("prompt", "prompt_file"),
     ("prompt", "prompt_option"),
     ("prompt_option", "prompt_file"),
@@ -50,7 +52,12 @@ const EXCLUSIVE: [(&str, &str); 5] = [
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>(
     arguments: Vec<OsString>,
 ) -> Result<P, Failure> {
-    let command = P::command().mut_subcommands(with_environment);
+    let command = P::command().mut_subcommands(|command| {
+        let help = command_help(command.get_name());
+        let command =
+            command.mut_subcommands(|nested| with_environment(nested, NESTED_HELP.to_owned()));
+        with_environment(command, help)
+    });
     let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env(true));
     let (arguments, matches) = parse_first(&command, arguments)?;
     let Some((name, given)) = matches.subcommand() else {
@@ -59,8 +66,14 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(
     note_variables(name);
 
     let settings = settings(given.get_one("config").cloned(), &command, name)?;
-    let command =
-        command.mut_subcommand(name, |subcommand| with_lower_sources(subcommand, given, settings));
+    let command = command.mut_subcommand(name, |subcommand| {
+        let subcommand = match given.subcommand() {
+            Some((name, given)) => subcommand
+                .mut_subcommand(name, |nested| with_lower_sources(nested, given, Vec::new())),
+            None => subcommand,
+        };
+        with_lower_sources(subcommand, given, settings)
+    });
     from_matches(matches_of(command, arguments)?)
 }
 
@@ -89,7 +102,7 @@ fn parse_first(
 ///
 /// `table` is the subcommand of `inferno` whose options, environment and configuration table apply.
 pub(crate) fn parse_alone<P: CommandFactory + FromArgMatches>(table: &str) -> Result<P, Failure> {
-    let command = with_environment(P::command());
+    let command = with_environment(P::command(), command_help(table));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let given = matches_of(command.clone(), arguments.clone())?;
     let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
@@ -133,25 +146,40 @@ fn from_matches<P: FromArgMatches>(matches: ArgMatches) -> Result<P, Failure> {
     P::from_arg_matches(&matches).map_err(Failure::CommandLine)
 }
 
-/// The last line of the help of every command.
-const ENVIRONMENT_HELP: &str = "\
+/// The end of the help of every command.
+const HELP: &str = "\
 Every option can also be set in the environment as INFERNO_<OPTION>, with '_'
 for '-', or in inferno.toml. See 'inferno help'.";
 
-/// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it. An empty
-/// variable is the same as none, except for the keys of a server: a missing secret must not open it to everybody.
-fn with_environment(command: Command) -> Command {
+/// The end of the help of a subcommand of a command.
+const NESTED_HELP: &str = "\
+Every option can also be set in the environment as INFERNO_<OPTION>, with '_'
+for '-'. See 'inferno help'.";
+
+/// Returns the end of the help of a command, with the options to which it does not apply.
+fn command_help(command: &str) -> String {
+    let own: Vec<String> = file::own_options(command).map(|id| format!("--{id}")).collect();
+    match own.is_empty() {
+        true => HELP.to_owned(),
+        false => format!(
+            "{HELP}\nOnly the command line and the table [{command}] of the file set {}.",
+            own.join(" and ")
+        ),
+    }
+}
+
+/// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and ends the help of the command
+/// with `help`. An empty variable is the same as none, unless it is a secret.
+fn with_environment(command: Command, help: String) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let command = command.after_help(format!("{examples}\n\n{ENVIRONMENT_HELP}"));
+    let command = command.after_help(format!("{examples}\n\n{help}"));
     let name = command.get_name().to_owned();
     command.mut_args(|arg| {
         let Some(variable) = variable(&arg).filter(|_| !file::is_own(&name, &arg)) else {
             return arg;
         };
-        let is_secret = arg.get_id() == "api_key" && matches!(arg.get_action(), ArgAction::Append);
-        let is_empty =
-            !is_secret && std::env::var_os(&variable).is_some_and(|value| value.is_empty());
-        let arg = if is_empty { arg } else { arg.env(variable).hide_env(true) };
+        let is_set = std::env::var_os(&variable).is_some_and(|value| counts(&arg, &value));
+        let arg = if is_set { arg.env(variable).hide_env(true) } else { arg };
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
             // Otherwise `-1` after an option is parsed as an unknown option instead of an out-of-range number.
@@ -159,6 +187,12 @@ fn with_environment(command: Command) -> Command {
             _ => arg,
         }
     })
+}
+
+/// Returns whether a variable with this value sets an option: an empty one does not, except for the keys of a server, which
+/// a missing secret must not open to everybody.
+fn counts(arg: &Arg, value: &OsStr) -> bool {
+    !value.is_empty() || ["api_key", "api_key_file"].contains(&arg.get_id().as_str())
 }
 
 /// Returns the environment variable of an option, if it can be set there.
@@ -174,7 +208,7 @@ fn check_environment(subcommand: &Command) -> Result<(), Failure> {
     let name = subcommand.get_name();
     for arg in subcommand.get_arguments().filter(|arg| !file::is_own(name, arg)) {
         let Some(variable) = variable(arg) else { continue };
-        if let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) {
+        if let Some(value) = std::env::var_os(&variable).filter(|value| counts(arg, value)) {
             file::check_value(arg, &value).map_err(|problem| {
                 Failure::Usage(format!("environment variable {variable}: {problem}"))
             })?;

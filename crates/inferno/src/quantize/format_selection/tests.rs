@@ -176,7 +176,8 @@ fn every_recipe_is_that_of_llama_cpp_with_and_without_an_importance_matrix() {
             line.splitn(5, ' ').collect::<Vec<_>>().try_into().unwrap();
         let formats = runs.split(' ').flat_map(|run| {
             let (count, dtype) = run.split_once('*').unwrap();
-            let dtype = (dtype != "-").then(|| dtype.parse::<DType>().unwrap());
+            let named = |name| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
+            let dtype = (dtype != "-").then(|| named(dtype).unwrap());
             std::iter::repeat_n(dtype, count.parse().unwrap())
         });
         let formats: Vec<Option<DType>> = formats.collect();
@@ -216,6 +217,20 @@ fn pure_recipes_store_everything_alike() {
     let gguf = checkpoint();
     let formats = FormatSelection::new(&gguf, &options(Recipe::Q4KM, true));
     assert!(gguf.tensors().iter().all(|info| formats.target(info) == (Some(DType::Q4K), None)));
+}
+
+#[test]
+fn nvfp4_is_not_used_for_lookups_unless_it_is_for_everything() {
+    let names = ["token_embd.weight", "output.weight", "blk.0.attn_q.weight"].map(str::to_owned);
+    let gguf = with_weights(&Metadata::new(), &names);
+    for (is_pure, expected) in [
+        (false, [DType::Q4K, DType::Q6K, DType::Nvfp4]),
+        (true, [DType::Nvfp4, DType::Nvfp4, DType::Nvfp4]),
+    ] {
+        let formats = FormatSelection::new(&gguf, &options(Recipe::Nvfp4, is_pure));
+        let found = gguf.tensors().iter().map(|info| formats.target(info).0.unwrap());
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]

@@ -39,11 +39,11 @@ pub(crate) struct BenchServeArgs {
     #[arg(long, value_name = "NAME")]
     model_name: Option<String>,
     /// API key to send [default: none]
-    #[arg(long, value_name = "KEY", hide_env_values = true, conflicts_with = "api_key_file")]
-    api_key: Option<String>,
+    #[arg(long = "api-key", value_name = "KEY")]
+    key: Option<String>,
     /// Read the API key from this file
-    #[arg(long, value_name = "FILE")]
-    api_key_file: Option<PathBuf>,
+    #[arg(long = "api-key-file", value_name = "FILE")]
+    key_file: Option<PathBuf>,
     /// Endpoint to send requests to
     #[arg(long, value_enum, default_value_t = TargetEndpoint::Completions)]
     endpoint: TargetEndpoint,
@@ -54,7 +54,6 @@ pub(crate) struct BenchServeArgs {
     /// Requests per second, sent at random times (a Poisson process) without waiting for earlier ones; a list runs one
     /// round for each rate
     #[arg(long, value_name = "R,…", value_delimiter = ',', value_parser = rate)]
-    #[arg(conflicts_with = "concurrency")]
     rate: Vec<f64>,
     /// Number of requests per round [default: 4 per client, at least 8]
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_REQUESTS))]
@@ -94,9 +93,10 @@ impl BenchServeArgs {
                 workload.shared_prefix_tokens, workload.prompt_tokens
             )));
         }
-        let api_key = match &self.api_key_file {
+        self.check_exclusive()?;
+        let api_key = match &self.key_file {
             Some(path) => Some(read_file(path)?.trim().to_owned()),
-            None => self.api_key,
+            None => self.key,
         };
         let timeout = Duration::from_secs(self.timeout as u64);
         let server = TargetServer::new(&self.url, self.endpoint, self.model_name, api_key, timeout);
@@ -114,6 +114,20 @@ impl BenchServeArgs {
                 cause: "every request failed".to_owned(),
             }))),
             false => Ok(()),
+        }
+    }
+
+    /// Checks options that exclude each other. One in the environment does not exclude one on the command line.
+    fn check_exclusive(&self) -> Result<(), Failure> {
+        let pairs = [
+            ("--api-key", self.key.is_some(), "--api-key-file", self.key_file.is_some()),
+            ("--concurrency", !self.concurrency.is_empty(), "--rate", !self.rate.is_empty()),
+        ];
+        match pairs.iter().find(|(_, first, _, second)| *first && *second) {
+            Some((first, _, second, _)) => {
+                Err(Failure::Usage(format!("{first} and {second} exclude each other")))
+            }
+            None => Ok(()),
         }
     }
 

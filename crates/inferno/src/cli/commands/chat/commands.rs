@@ -39,6 +39,11 @@ pub(crate) enum CommandError {
     Argument { usage: String },
     #[error("there is no reply yet")]
     NoReply,
+    #[error(
+        "{input}: messages[{index}] has a tool call or the result of one, which a chat cannot continue; use inferno generate --chat \
+         --input {input}"
+    )]
+    ToolMessage { input: String, index: usize },
 }
 
 /// The argument of commands with a file.

@@ -69,8 +69,7 @@ pub(super) struct UnexpectedRole {
     /// Index of the message.
     pub(super) index: usize,
     pub(super) expected: MessageRole,
-    /// `None` if the list ends before it.
-    pub(super) found: Option<MessageRole>,
+    pub(super) found: MessageRole,
 }
 
 impl ChatHistory {
@@ -79,27 +78,31 @@ impl ChatHistory {
         Self { system, ..Self::default() }
     }
 
-    /// Converts messages: an optional system message, then user and assistant alternately.
-    pub(super) fn from_messages(messages: Vec<HistoryMessage>) -> Result<Self, UnexpectedRole> {
+    /// Converts messages: an optional system message, then user and assistant alternately. Consecutive messages of the user
+    /// are one with a blank line in between. Returns the last one separately if it has no reply.
+    pub(super) fn from_messages(
+        messages: Vec<HistoryMessage>,
+    ) -> Result<(Self, Option<String>), UnexpectedRole> {
         let mut conversation = Self::default();
         let mut messages = messages.into_iter().enumerate().peekable();
-        let is_system =
-            |(_, message): &(usize, HistoryMessage)| message.role == MessageRole::System;
-        conversation.system = messages.next_if(is_system).map(|(_, message)| message.content);
+        let is_of = |role| move |(_, message): &(usize, HistoryMessage)| message.role == role;
+        let system = messages.next_if(is_of(MessageRole::System));
+        conversation.system = system.map(|(_, message)| message.content);
         while let Some((index, question)) = messages.next() {
             question.expect(index, MessageRole::User)?;
-            let Some((reply_index, reply)) = messages.next() else {
-                return Err(UnexpectedRole {
-                    index: index + 1,
-                    expected: MessageRole::Assistant,
-                    found: None,
-                });
+            let mut question = question.content;
+            while let Some((_, more)) = messages.next_if(is_of(MessageRole::User)) {
+                question.push_str("\n\n");
+                question.push_str(&more.content);
+            }
+            let Some((index, reply)) = messages.next() else {
+                return Ok((conversation, Some(question)));
             };
-            reply.expect(reply_index, MessageRole::Assistant)?;
+            reply.expect(index, MessageRole::Assistant)?;
             let reply = Reply { reasoning: reply.reasoning_content, content: reply.content };
-            conversation.push(Exchange { question: question.content, reply });
+            conversation.push(Exchange { question, reply });
         }
-        Ok(conversation)
+        Ok((conversation, None))
     }
 
     /// Returns all messages, including those left out of the prompt.
@@ -174,7 +177,7 @@ impl HistoryMessage {
     fn expect(&self, index: usize, expected: MessageRole) -> Result<(), UnexpectedRole> {
         match self.role == expected {
             true => Ok(()),
-            false => Err(UnexpectedRole { index, expected, found: Some(self.role) }),
+            false => Err(UnexpectedRole { index, expected, found: self.role }),
         }
     }
 }
@@ -248,18 +251,29 @@ mod tests {
         let reply = Reply { reasoning: "Two and two.".to_owned(), content: "Four".to_owned() };
         conversation.push(Exchange { question: "2 + 2?".to_owned(), reply });
         let messages: Vec<HistoryMessage> = conversation.messages().collect();
-        assert_eq!(ChatHistory::from_messages(messages), Ok(conversation));
+        assert_eq!(ChatHistory::from_messages(messages), Ok((conversation, None)));
+    }
+
+    #[test]
+    fn a_last_message_without_a_reply_is_the_next_question() {
+        use MessageRole::{Assistant, User};
+        let message = |role, content| HistoryMessage::new(role, content);
+        let first = [message(User, "question 1"), message(Assistant, "reply 1")];
+        let mut conversation = ChatHistory::default();
+        conversation.push(exchange("1"));
+        let messages = first.into_iter().chain(["one", "two"].map(|text| message(User, text)));
+        let question = Some("one\n\ntwo".to_owned());
+        assert_eq!(ChatHistory::from_messages(messages.collect()), Ok((conversation, question)));
     }
 
     #[test]
     fn messages_out_of_order_are_rejected_with_their_index() {
         use MessageRole::{Assistant, System, User};
         for (roles, index, expected, found) in [
-            (&[Assistant][..], 0, User, Some(Assistant)),
-            (&[User, User], 1, Assistant, Some(User)),
-            (&[System, System], 1, User, Some(System)),
-            (&[System, User, Assistant, System], 3, User, Some(System)),
-            (&[User, Assistant, User], 3, Assistant, None),
+            (&[Assistant][..], 0, User, Assistant),
+            (&[User, System], 1, Assistant, System),
+            (&[System, System], 1, User, System),
+            (&[System, User, Assistant, System], 3, User, System),
         ] {
             let messages = roles.iter().map(|&role| HistoryMessage::new(role, "text")).collect();
             let rejected = ChatHistory::from_messages(messages);

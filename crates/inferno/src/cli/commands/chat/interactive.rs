@@ -7,7 +7,7 @@ use super::commands::{self, ChatCommand, CommandError, Line};
 use super::dialogue::Dialogue;
 use super::display::Display;
 use super::line_reader::LineReader;
-use super::saved;
+use super::saved::{self, LoadedConversation};
 use crate::Error;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
@@ -130,14 +130,21 @@ impl Chat {
         Ok(())
     }
 
-    fn load(&mut self, path: &Path) -> Result<(), Error> {
-        let (history, model_name) = saved::load(path)?;
+    /// Loads a conversation. Its last message is answered if it has no reply.
+    fn load(&mut self, path: &Path) -> Result<(), Failure> {
+        let LoadedConversation { history, unanswered, model } = saved::load(path)?;
         self.display.remark(&format!("Conversation loaded from {}.", path.display()));
-        if let Some(name) = model_name.filter(|name| *name != self.model_name) {
+        if let Some(name) = model.filter(|name| *name != self.model_name) {
             self.display.remark(&format!("It was recorded with another model: {name}."));
         }
         self.dialogue.history = history;
-        Ok(())
+        match unanswered {
+            Some(question) => {
+                self.display.remark("Its last message has no reply yet, and is answered now.");
+                self.ask(&question)
+            }
+            None => Ok(()),
+        }
     }
 }
 

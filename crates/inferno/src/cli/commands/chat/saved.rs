@@ -1,6 +1,7 @@
 //! Saved conversations: a JSON object with the messages in the OpenAI format and the name of the model.
 //!
-//! `inferno template` and `inferno generate --chat` accept the same files as `--input`.
+//! `inferno template` and `inferno generate --chat` accept the same files as `--input`. The chat page of `inferno serve` exports and
+//! imports them.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,8 +9,11 @@ use std::path::Path;
 
 use inferno_engine::PrivateFile;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::history::{ChatHistory, HistoryMessage, MessageRole};
+use super::commands::CommandError;
+use super::history::{ChatHistory, HistoryMessage};
+use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::output_file::{ensure_creatable, replaceable};
 use crate::{Error, InputError, OutputError};
@@ -25,6 +29,16 @@ struct SavedConversation {
     saved_by: Option<String>,
     model: Option<String>,
     messages: Vec<HistoryMessage>,
+}
+
+/// A conversation from a file.
+#[derive(Debug, PartialEq)]
+pub(super) struct LoadedConversation {
+    pub(super) history: ChatHistory,
+    /// The last message, if it has no reply.
+    pub(super) unanswered: Option<String>,
+    /// The name of the model, if the file contains it.
+    pub(super) model: Option<String>,
 }
 
 /// Saves a conversation atomically. On Unix, only the owner may read the file.
@@ -48,23 +62,36 @@ pub(super) fn save(path: &Path, model: &str, conversation: &ChatHistory) -> Resu
     file.finish().map_err(failed)
 }
 
-/// Loads a conversation, and the name of its model if the file contains it.
+/// Loads a conversation.
 ///
-/// **Errors**: an unreadable file; [`InputError::InvalidJson`]; [`InputError::UnexpectedRole`].
-pub(super) fn load(path: &Path) -> Result<(ChatHistory, Option<String>), Error> {
+/// **Errors**: an unreadable file; [`CommandError::ToolMessage`]; [`InputError::InvalidJson`]; [`InputError::UnexpectedRole`].
+pub(super) fn load(path: &Path) -> Result<LoadedConversation, Failure> {
     let text = read_file(path)?;
+    if let Some(index) = tool_message(&text) {
+        let input = path.display().to_string();
+        return Err(Failure::Command(CommandError::ToolMessage { input, index }));
+    }
     let saved: SavedConversation = serde_json::from_str(&text).map_err(|source| {
         Error::Input(InputError::InvalidJson { input: path.display().to_string(), source })
     })?;
-    let conversation = ChatHistory::from_messages(saved.messages).map_err(|mistake| {
+    let converted = ChatHistory::from_messages(saved.messages).map_err(|mistake| {
         Error::Input(InputError::UnexpectedRole {
             input: path.display().to_string(),
             index: mistake.index,
             expected: mistake.expected.name(),
-            found: mistake.found.map(MessageRole::name),
+            found: Some(mistake.found.name()),
         })
     })?;
-    Ok((conversation, saved.model))
+    let (history, unanswered) = converted;
+    Ok(LoadedConversation { history, unanswered, model: saved.model })
+}
+
+/// Returns the index of the first message with tool calls or the result of one.
+fn tool_message(text: &str) -> Option<usize> {
+    let file: Value = serde_json::from_str(text).ok()?;
+    let is_of_tool =
+        |message: &Value| message["role"] == "tool" || !message["tool_calls"].is_null();
+    file["messages"].as_array()?.iter().position(is_of_tool)
 }
 
 /// Returns whether a file may be overwritten: it is empty, or a saved conversation.
@@ -89,6 +116,10 @@ mod tests {
         conversation
     }
 
+    fn loaded(path: &Path) -> LoadedConversation {
+        load(path).ok().expect("a conversation")
+    }
+
     #[test]
     fn a_saved_conversation_has_the_openai_format() {
         let folder = tempfile::tempdir().unwrap();
@@ -106,7 +137,8 @@ mod tests {
             ],
         });
         assert_eq!(json, expected);
-        assert_eq!(load(&path).unwrap(), (conversation(), Some("Ember".to_owned())));
+        assert_eq!(loaded(&path).model.as_deref(), Some("Ember"));
+        assert_eq!(loaded(&path).history, conversation());
     }
 
     #[test]
@@ -125,7 +157,7 @@ mod tests {
         fs::write(&path, "").unwrap();
         save(&path, "Ember", &ChatHistory::default()).unwrap();
         save(&path, "Ember", &conversation()).unwrap();
-        assert_eq!(load(&path).unwrap().0, conversation());
+        assert_eq!(loaded(&path).history, conversation());
 
         let rejected = save(folder.path(), "Ember", &conversation());
         assert!(
@@ -140,20 +172,28 @@ mod tests {
         let path = folder.path().join("chat.json");
         for (text, reason) in [
             ("Hi", "expected value at line 1"),
-            (r#"{"messages": [{"role": "tool", "content": "4"}]}"#, "unknown variant `tool`"),
+            (r#"{"messages": [{"role": "bot", "content": "4"}]}"#, "unknown variant `bot`"),
+            (
+                r#"{"messages": [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "4"}]}"#,
+                "messages[1] has a tool call or the result of one",
+            ),
+            (
+                r#"{"messages": [{"role": "assistant", "content": null, "tool_calls": []}]}"#,
+                "use inferno generate --chat --input",
+            ),
             (r#"{"messages": [{"role": "user", "content": ["Hi"]}]}"#, "expected a string"),
             (r#"{"messages": [], "tools": []}"#, "unknown field `tools`"),
             (
                 r#"{"messages": [{"role": "assistant", "content": "Hi"}]}"#,
                 "unexpected role assistant in messages[0], expected role user",
             ),
-            (
-                r#"{"messages": [{"role": "user", "content": "Hi"}]}"#,
-                "missing messages[1], expected role assistant",
-            ),
         ] {
             fs::write(&path, text).unwrap();
-            let rejected = load(&path).unwrap_err().to_string();
+            let rejected = match load(&path) {
+                Err(Failure::Error(error)) => error.to_string(),
+                Err(Failure::Command(error)) => error.to_string(),
+                _ => panic!("{text} is loaded"),
+            };
             assert!(rejected.contains(reason), "{rejected}");
         }
     }

@@ -26,31 +26,30 @@ impl EmbedOutput {
         Self { format, output: Output::new() }
     }
 
-    /// Prints the vector of each input, or its vectors of `row_len` values if there are several.
-    pub(super) fn embeddings(
+    /// Prints the vector of an input, or its vectors of `row_len` values if there are several.
+    pub(super) fn embedding(
         &mut self,
-        results: &[Vec<f32>],
+        index: usize,
+        values: &[f32],
         row_len: Option<usize>,
     ) -> Result<(), Error> {
-        for (index, values) in results.iter().enumerate() {
-            let rows = values.chunks(row_len.unwrap_or(usize::MAX));
-            match (self.format, row_len) {
-                (EmbedFormat::Json, None) => {
-                    self.output.line(json!({ "index": index, "embedding": values }))?;
-                }
-                (EmbedFormat::Json, Some(_)) => {
-                    let rows: Vec<_> = rows.collect();
-                    self.output.line(json!({ "index": index, "embedding": rows }))?;
-                }
-                (EmbedFormat::Plain, _) => {
-                    for row in rows {
-                        let numbers: Vec<String> = row.iter().map(f32::to_string).collect();
-                        self.output.line(numbers.join(" "))?;
-                    }
+        let rows = values.chunks(row_len.unwrap_or(usize::MAX));
+        match (self.format, row_len) {
+            (EmbedFormat::Json, None) => {
+                self.output.line(json!({ "index": index, "embedding": values }))?;
+            }
+            (EmbedFormat::Json, Some(_)) => {
+                let rows: Vec<_> = rows.collect();
+                self.output.line(json!({ "index": index, "embedding": rows }))?;
+            }
+            (EmbedFormat::Plain, _) => {
+                for row in rows {
+                    let numbers: Vec<String> = row.iter().map(f32::to_string).collect();
+                    self.output.line(numbers.join(" "))?;
                 }
             }
         }
-        Ok(())
+        self.output.flush()
     }
 
     /// Prints documents by their scores, the first output of the classifier; equally relevant ones in their order.
@@ -68,10 +67,6 @@ impl EmbedOutput {
                 EmbedFormat::Plain => self.output.line(format_args!("{score}\t{text}"))?,
             }
         }
-        Ok(())
-    }
-
-    pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.output.flush()
     }
 }

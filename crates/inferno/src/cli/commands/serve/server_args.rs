@@ -157,13 +157,9 @@ impl ServerArgs {
                 )));
             }
         }
-        if api_keys.iter().any(String::is_empty) {
-            let message = "an API key is empty; set --api-key or INFERNO_API_KEY to a key, or omit it to accept all requests";
-            return Err(Failure::Usage(message.to_owned()));
-        }
         let seconds = |number: usize| Duration::from_secs(number as u64);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
-        Ok(ServerOptions {
+        let options = ServerOptions {
             address: SocketAddr::new(self.host, self.port),
             api_keys,
             allowed_hosts: self.allowed_host.clone(),
@@ -184,6 +180,9 @@ impl ServerArgs {
             },
             drain_timeout: seconds(self.drain_timeout),
             tls: tls.map(|(certificates, key)| TlsFiles { certificates, key }),
-        })
+        };
+        let hint = "--api-key or INFERNO_API_KEY";
+        options.check().map_err(|error| Failure::Usage(format!("{error} ({hint})")))?;
+        Ok(options)
     }
 }

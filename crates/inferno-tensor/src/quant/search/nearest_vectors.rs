@@ -88,7 +88,7 @@ impl<const V: usize> Codebook<V> {
     }
 }
 
-/// The vectors with the least distance from `values`.
+/// The vectors with the least distance from `values`, nearest first; of several with the same distance, the first.
 fn nearest<const V: usize>(vectors: &[[i32; V]], values: &[i32; V]) -> [u16; NUM_NEIGHBORS] {
     let mut keys: Vec<u64> = (0..)
         .zip(vectors)
@@ -98,5 +98,31 @@ fn nearest<const V: usize>(vectors: &[[i32; V]], values: &[i32; V]) -> [u16; NUM
         })
         .collect();
     let (nearest, ..) = keys.select_nth_unstable(NUM_NEIGHBORS);
+    // Selection leaves them in an order that depends on the version of the standard library, and of vectors with equal
+    // errors the first is chosen.
+    nearest.sort_unstable();
     std::array::from_fn(|i| nearest[i] as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quant::codebook_elements;
+
+    #[test]
+    fn neighbors_are_in_order_of_distance_and_then_of_index() {
+        let codebook = Codebook::<8>::new(&codebook_elements::IQ2_S, 0);
+        for (combination, neighbors) in codebook.neighbors.iter().enumerate() {
+            let values: [f32; 8] = std::array::from_fn(|i| {
+                let digit = combination / codebook.levels.len().pow(i as u32);
+                codebook.levels[digit % codebook.levels.len()]
+            });
+            let key = |index: u16| {
+                let differences = codebook.elements(index).iter().zip(values);
+                let distance: f32 = differences.map(|(a, b)| (a - b) * (a - b)).sum();
+                (distance as u32, index)
+            };
+            assert!(neighbors.map(key).is_sorted(), "{values:?}: {neighbors:?}");
+        }
+    }
 }

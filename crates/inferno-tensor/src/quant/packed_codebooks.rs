@@ -1,4 +1,4 @@
-//! The codebooks of the IQ1, IQ2 and IQ3 formats.
+//! The codebooks of the IQ1, IQ2 and IQ3 formats, packed.
 //!
 //! An entry is a vector of 8 weights with 2 bits each, or of 4 weights with 4 bits each, from its lowest bits up: the
 //! index of a level.

@@ -1,0 +1,74 @@
+//! Values that are too large for half precision.
+
+use inferno_convert::{Conversion, ConvertError, ConvertOptions, WeightType};
+use inferno_gguf::Gguf;
+use safetensors::Dtype;
+use tempfile::tempdir;
+
+use crate::checkpoint::{floats, llama, write};
+
+const NAME: &str = "model.layers.0.mlp.down_proj.weight";
+
+/// Converts the Llama model of the tests with this tensor as one of its weights.
+fn convert(
+    weight_type: WeightType,
+    tensor: (Dtype, Vec<usize>, Vec<u8>),
+) -> Result<Gguf, ConvertError> {
+    let (config, mut tensors) = llama();
+    tensors.insert(NAME.to_owned(), tensor);
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    let options = ConvertOptions { weight_type, ..ConvertOptions::default() };
+    Conversion::open(folder.path(), &options)?.into_gguf()
+}
+
+/// A tensor whose last value is the given one.
+fn ending_with(value: f32) -> (Dtype, Vec<usize>, Vec<u8>) {
+    floats(&[8, 8], |index| if index == 63 { value } else { -1.0 })
+}
+
+fn bf16_ending_with(bits: u16) -> (Dtype, Vec<usize>, Vec<u8>) {
+    let values = (0..64).flat_map(|index| if index == 63 { bits } else { 0x3f80 }.to_le_bytes());
+    (Dtype::BF16, vec![8, 8], values.collect())
+}
+
+#[track_caller]
+fn check_rejected(tensor: (Dtype, Vec<usize>, Vec<u8>), value: &str) {
+    let message = convert(WeightType::F16, tensor).expect_err("too large").to_string();
+    let expected = format!(
+        "blk.0.ffn_down.weight: the value {value} is too large for F16; convert to bf16 or f32 instead"
+    );
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn finite_values_do_not_become_infinite() {
+    // 2^16; the first number that rounds to it; its negation.
+    check_rejected(bf16_ending_with(0x4780), "6.5536e4");
+    check_rejected(ending_with(65520.0), "6.552e4");
+    check_rejected(ending_with(-1e30), "-1e30");
+}
+
+#[test]
+fn values_of_half_precision_are_converted() {
+    for value in [65504.0, 65519.0, f32::INFINITY, f32::NAN] {
+        convert(WeightType::F16, ending_with(value)).expect("it is converted");
+    }
+}
+
+#[test]
+fn other_types_store_values_that_are_too_large_for_half_precision() {
+    for weight_type in [WeightType::Bf16, WeightType::F32, WeightType::Auto, WeightType::Exact] {
+        convert(weight_type, bf16_ending_with(0x4780)).expect("it is converted");
+    }
+}
+
+#[test]
+fn values_of_double_precision_are_checked_for_every_type() {
+    let values = (0..64).flat_map(|index| if index == 5 { 1e300 } else { 1.0_f64 }.to_le_bytes());
+    let tensor = (Dtype::F64, vec![8, 8], values.collect::<Vec<_>>());
+    for weight_type in [WeightType::F32, WeightType::Bf16, WeightType::F16] {
+        let message = convert(weight_type, tensor.clone()).expect_err("too large").to_string();
+        assert!(message.contains("blk.0.ffn_down.weight: the value 1e300 is"), "{message}");
+    }
+}

@@ -1,0 +1,214 @@
+//! Rotary embeddings: every configured scaling becomes metadata or a tensor, or is an error.
+
+use inferno_convert::{Conversion, ConvertError, ConvertOptions};
+use inferno_gguf::{Gguf, MetadataValue};
+use inferno_tensor::{DType, quant};
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::checkpoint::{llama, write};
+
+/// Converts the Llama model of the tests as one of another class, with further keys of its configuration.
+fn convert(class: &str, keys: Value) -> Result<Gguf, ConvertError> {
+    let (mut config, tensors) = llama();
+    config["architectures"] = json!([class]);
+    for (key, value) in keys.as_object().expect("an object") {
+        config[key] = value.clone();
+    }
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), &config, &tensors);
+    Conversion::open(folder.path(), &ConvertOptions::default())?.into_gguf()
+}
+
+/// The value of a key of the architecture.
+fn key(gguf: &Gguf, key: &str) -> Option<MetadataValue> {
+    let architecture: &str = gguf.metadata().required("general.architecture").expect("a name");
+    gguf.metadata().get(&format!("{architecture}.rope.{key}")).cloned()
+}
+
+fn some(value: impl Into<MetadataValue>) -> Option<MetadataValue> {
+    Some(value.into())
+}
+
+fn factors(gguf: &Gguf) -> Vec<f32> {
+    let info = gguf.tensor("rope_freqs.weight").expect("the tensor exists");
+    let mut values = vec![0.0; info.num_elements()];
+    quant::decode_row(DType::F32, &gguf.data(info), &mut values).expect("valid data");
+    values
+}
+
+fn llama3(kind: &str) -> Value {
+    json!({
+        "rope_type": kind,
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 2048,
+    })
+}
+
+/// The default frequencies divided by the scaled ones.
+///
+/// **Source**: `_compute_llama3_parameters` of transformers 5.24, for heads of 8 components of which all are rotated, or half.
+const LLAMA3_FACTORS: [f32; 4] = [1.0, 1.0, 1.275_479_6, 8.0];
+const LLAMA3_FACTORS_OF_HALF: [f32; 2] = [1.0, 1.275_479_6];
+
+#[track_caller]
+fn assert_close(found: &[f32], expected: &[f32]) {
+    let is_close = |(a, b): (&f32, &f32)| (a / b - 1.0).abs() < 1e-6;
+    let all = found.len() == expected.len() && found.iter().zip(expected).all(is_close);
+    assert!(all, "{found:?}, expected {expected:?}");
+}
+
+#[test]
+fn every_family_has_the_factors_of_llama_3() {
+    for (class, keys) in [
+        ("LlamaForCausalLM", json!({})),
+        ("Qwen2ForCausalLM", json!({})),
+        ("Qwen3ForCausalLM", json!({})),
+        ("Olmo2ForCausalLM", json!({})),
+        ("SeedOssForCausalLM", json!({})),
+        ("CohereForCausalLM", json!({"logit_scale": 0.5})),
+        ("Exaone4ForCausalLM", json!({})),
+        ("Phi3ForCausalLM", json!({"num_key_value_heads": 1})),
+        ("GemmaForCausalLM", json!({"hidden_act": "gelu"})),
+        ("Starcoder2ForCausalLM", json!({"hidden_act": "gelu"})),
+    ] {
+        let mut keys = keys;
+        (keys["head_dim"], keys["hidden_size"]) = (json!(8), json!(16));
+        keys["rope_theta"] = json!(10000.0);
+        // Names of kinds are written in several ways.
+        for kind in ["llama3", "LLaMA3"] {
+            keys["rope_scaling"] = llama3(kind);
+            let gguf =
+                convert(class, keys.clone()).unwrap_or_else(|error| panic!("{class}: {error}"));
+            assert_close(&factors(&gguf), &LLAMA3_FACTORS);
+        }
+    }
+    let keys = json!({"head_dim": 8, "rope_theta": 10000.0, "rope_scaling": llama3("llama3")});
+    let gguf = convert("Glm4ForCausalLM", keys).expect("it is converted");
+    assert_eq!(key(&gguf, "dimension_count"), some(4_u32));
+    assert_close(&factors(&gguf), &LLAMA3_FACTORS_OF_HALF);
+}
+
+#[test]
+fn families_that_are_usually_unscaled_have_the_scaling_of_their_file() {
+    for (class, keys) in [
+        ("CohereForCausalLM", json!({"logit_scale": 0.5})),
+        ("Cohere2ForCausalLM", json!({"logit_scale": 0.5, "sliding_window": 16})),
+        (
+            "ExaoneMoeForCausalLM",
+            json!({"moe_intermediate_size": 8, "num_shared_experts": 1, "routed_scaling_factor": 1.0}),
+        ),
+        ("EuroBertModel", json!({})),
+        ("NemotronForCausalLM", json!({"hidden_act": "relu2", "layer_norm_eps": 1e-5})),
+    ] {
+        let mut keys = keys;
+        keys["rope_theta"] = json!(10000.0);
+        let open = |keys: &Value| {
+            convert(class, keys.clone()).unwrap_or_else(|error| panic!("{class}: {error}"))
+        };
+        assert_eq!(key(&open(&keys), "scaling.type"), some("none"), "{class}");
+        keys["rope_scaling"] = json!({"type": "linear", "factor": 4.0});
+        let gguf = open(&keys);
+        assert_eq!(key(&gguf, "scaling.type"), some("linear"), "{class}");
+        assert_eq!(key(&gguf, "scaling.factor"), some(4.0_f32), "{class}");
+        keys["rope_scaling"] = json!({
+            "rope_type": "yarn",
+            "factor": 4.0,
+            "original_max_position_embeddings": 16,
+        });
+        let gguf = open(&keys);
+        assert_eq!(key(&gguf, "scaling.type"), some("yarn"), "{class}");
+        assert_eq!(key(&gguf, "scaling.original_context_length"), some(16_u32), "{class}");
+    }
+}
+
+#[test]
+fn gemma_1_and_2_have_the_base_and_the_scaling_of_their_file() {
+    let gemma2 = json!({
+        "attn_logit_softcapping": 50.0,
+        "final_logit_softcapping": 30.0,
+        "sliding_window": 16,
+    });
+    for (class, keys) in [("GemmaForCausalLM", json!({})), ("Gemma2ForCausalLM", gemma2)] {
+        let mut keys = keys;
+        (keys["head_dim"], keys["hidden_act"]) = (json!(4), json!("gelu_pytorch_tanh"));
+        keys["rope_theta"] = json!(500000.0);
+        keys["rope_scaling"] = json!({"rope_type": "linear", "factor": 2.0});
+        let gguf = convert(class, keys).expect("it is converted");
+        assert_eq!(key(&gguf, "freq_base"), some(500_000.0_f32));
+        assert_eq!(key(&gguf, "scaling.type"), some("linear"));
+        assert_eq!(key(&gguf, "scaling.factor"), some(2.0_f32));
+    }
+}
+
+#[test]
+fn phi_3_without_factors_has_the_scaling_of_its_file() {
+    let keys = json!({
+        "num_key_value_heads": 1,
+        "rope_scaling": {"type": "yarn", "factor": 16.0},
+        "rope_theta": 10000.0,
+    });
+    let gguf = convert("Phi3ForCausalLM", keys).expect("it is converted");
+    assert_eq!(key(&gguf, "scaling.type"), some("yarn"));
+    assert_eq!(key(&gguf, "scaling.factor"), some(16.0_f32));
+    assert_eq!(key(&gguf, "scaling.original_context_length"), some(4096_u32));
+}
+
+/// **Source**: `standardize_rope_params` of transformers, and `_compute_yarn_parameters`.
+#[test]
+fn yarn_without_an_original_context_has_the_context_of_the_model() {
+    let scaling = json!({"rope_type": "yarn", "factor": 4.0});
+    let gguf = convert("LlamaForCausalLM", json!({"rope_scaling": scaling}));
+    let gguf = gguf.expect("it is converted");
+    assert_eq!(key(&gguf, "scaling.original_context_length"), some(64_u32));
+    let scaling = json!({"rope_type": "yarn", "original_max_position_embeddings": 16});
+    let gguf = convert("LlamaForCausalLM", json!({"rope_scaling": scaling}));
+    assert_eq!(key(&gguf.expect("it is converted"), "scaling.factor"), some(4.0_f32));
+}
+
+/// **Source**: the second result of `_compute_yarn_parameters` of transformers 5.24.
+#[test]
+fn the_amplitude_of_yarn_follows_from_its_two_scales() {
+    for (own, all, expected) in
+        [(1.0, 1.0, Some(1.0_f32)), (0.707, 1.0, Some(0.921_042_4)), (1.0, 0.0, None)]
+    {
+        let scaling = json!({
+            "rope_type": "yarn",
+            "factor": 40.0,
+            "mscale": own,
+            "mscale_all_dim": all,
+            "original_max_position_embeddings": 64,
+        });
+        let gguf = convert("LlamaForCausalLM", json!({"rope_scaling": scaling}));
+        let found = key(&gguf.expect("it is converted"), "scaling.yarn_attn_factor");
+        assert_eq!(found, expected.map(MetadataValue::from));
+    }
+}
+
+#[test]
+fn scalings_that_the_family_does_not_have_are_errors() {
+    for (scaling, part) in [
+        (json!({"rope_type": "longrope", "factor": 4.0}), "found longrope"),
+        (json!({"type": "su", "factor": 4.0}), "found su"),
+        (json!({"rope_type": "proportional"}), "found proportional"),
+        (json!({"rope_type": "xdrope", "alpha": 100.0}), "found xdrope"),
+        (json!({"rope_type": "linear"}), "\"rope_parameters.factor\" is missing"),
+        (json!({"rope_type": "yarn", "factor": 4.0, "truncate": false}), "truncate"),
+    ] {
+        let keys = json!({"rope_scaling": scaling});
+        let message = convert("LlamaForCausalLM", keys).expect_err("unsupported").to_string();
+        assert!(message.contains(part), "{message}");
+    }
+    let keys = json!({
+        "head_dim": 4,
+        "hidden_act": "gelu",
+        "rope_parameters": {
+            "full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
+            "sliding_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0},
+        },
+    });
+    let message = convert("Gemma3ForCausalLM", keys).expect_err("unsupported").to_string();
+    assert!(message.contains("sliding window, found linear"), "{message}");
+}

@@ -1,0 +1,90 @@
+//! What files of published models lack follows from their size.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use inferno_gguf::{GgmlType, Gguf, Metadata, Payloads};
+use inferno_model::{ModelError, ModelSpec, RopeScaling};
+
+/// Payloads that nothing reads.
+#[derive(Debug)]
+struct Unread;
+
+impl Payloads for Unread {
+    fn read(&self, tensor: usize, _: Range<usize>) -> Bytes {
+        unreachable!("a description needs no payload, such as that of tensor {tensor}")
+    }
+
+    fn preload(&self, _: usize) {}
+
+    fn release(&self, _: usize, _: Range<usize>) {}
+}
+
+/// The description of a model from the header of a file with all tensors that it needs.
+fn describe(metadata: &Metadata, vocab_size: usize, hidden_size: usize) -> ModelSpec {
+    let embeddings = ("token_embd.weight".to_owned(), vec![vocab_size, hidden_size]);
+    let mut tensors: Vec<(String, Vec<usize>)> = vec![embeddings];
+    loop {
+        let dims: Vec<Vec<usize>> =
+            tensors.iter().map(|(_, shape)| shape.iter().rev().copied().collect()).collect();
+        let listed = tensors
+            .iter()
+            .zip(&dims)
+            .map(|((name, _), dims)| (name.as_str(), &dims[..], GgmlType::F32));
+        let header = Gguf::computed(metadata.clone(), listed, Vec::new(), Arc::new(Unread));
+        match ModelSpec::from_checkpoint(&header.expect("a valid header")) {
+            Ok(spec) => return spec,
+            Err(ModelError::MissingTensor { name, expected }) => tensors.push((name, expected)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Whether the ends of the ramp of gpt-oss are rounded, with this number of layers and tokens.
+fn rounds_ramp(num_layers: u32, vocab_size: usize, truncates: Option<bool>) -> bool {
+    let mut metadata = Metadata::new();
+    metadata.insert("general.architecture", "gpt-oss");
+    for (key, value) in [
+        ("block_count", num_layers),
+        ("context_length", 131_072),
+        ("embedding_length", 8),
+        ("attention.head_count", 2),
+        ("attention.head_count_kv", 1),
+        ("attention.key_length", 4),
+        ("attention.value_length", 4),
+        ("attention.sliding_window", 128),
+        ("expert_count", 2),
+        ("expert_used_count", 1),
+        ("expert_feed_forward_length", 8),
+        ("rope.scaling.original_context_length", 4096),
+    ] {
+        metadata.insert(format!("gpt-oss.{key}"), value);
+    }
+    metadata.insert("gpt-oss.attention.layer_norm_rms_epsilon", 1e-5_f32);
+    metadata.insert("gpt-oss.rope.scaling.type", "yarn");
+    metadata.insert("gpt-oss.rope.scaling.factor", 32.0_f32);
+    if let Some(truncates) = truncates {
+        metadata.insert("gpt-oss.rope.scaling.yarn_truncate", truncates);
+    }
+    match describe(&metadata, vocab_size, 8).rotaries[0].scaling {
+        RopeScaling::Yarn(yarn) => yarn.rounds_ramp,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// `config.json` of gpt-oss-20b and gpt-oss-120b states `"truncate": false`; llama.cpp's converter has no key for it.
+#[test]
+fn the_ramp_of_published_models_of_gpt_oss_is_not_rounded() {
+    let published = 201_088;
+    assert!(!rounds_ramp(24, published, None));
+    assert!(!rounds_ramp(36, published, None));
+    assert!(rounds_ramp(12, published, None));
+    assert!(rounds_ramp(24, 259, None));
+}
+
+#[test]
+fn a_file_can_state_whether_the_ramp_is_rounded() {
+    assert!(rounds_ramp(24, 201_088, Some(true)));
+    assert!(!rounds_ramp(2, 259, Some(false)));
+}

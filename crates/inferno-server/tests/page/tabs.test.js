@@ -1,0 +1,153 @@
+// Several tabs with one conversation, and a storage that is full.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answers, send } from './browser.js';
+import { answerChunks } from './line.js';
+import { usePages } from './setup.js';
+
+const PHONE = { width: 375, height: 667 };
+
+let line;
+let page;
+
+usePages((opened) => ({ line, page } = opened), '--served-model-name', 'Qwen3-30B-A3B-Instruct-2507-UD-Q4_K_XL');
+
+const notice = () => page.locator('#notice');
+const shown = (tab) => tab.locator('.user .text').allInnerTexts();
+const titles = (tab) => tab.locator('#conversations .open').allInnerTexts();
+
+/** Sends a message that is answered at once. */
+async function exchange(tab, message) {
+  line.instead = { chunks: answerChunks([{ content: `Answer to ${message}.` }]) };
+  await send(tab, message);
+  await tab.getByText(`Answer to ${message}.`).waitFor();
+  await answers(tab);
+}
+
+/** Another tab with the same conversation. */
+async function otherTab() {
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.locator('.user').first().waitFor();
+  return other;
+}
+
+test('a change is shown in the other tab, which continues it', async () => {
+  await exchange(page, 'one');
+  const other = await otherTab();
+  await exchange(page, 'two');
+  await other.getByText('Answer to two.').waitFor();
+  await exchange(other, 'three');
+  await page.getByText('Answer to three.').waitFor();
+  await page.reload();
+  assert.deepEqual(await shown(page), ['one', 'two', 'three']);
+  assert.deepEqual(await titles(page), ['one']);
+});
+
+test('a conversation that is changed in two tabs at once becomes two', async () => {
+  await exchange(page, 'one');
+  const other = await otherTab();
+  // A message that is being edited stays, and so does what surrounds it.
+  await page.getByRole('button', { name: 'Edit message' }).click();
+  await page.getByLabel('Your message').fill('two');
+  await exchange(other, 'three');
+  await notice().filter({ hasText: 'This conversation was changed in another tab.' }).waitFor();
+  assert.equal(await page.getByLabel('Your message').inputValue(), 'two');
+  const address = page.url();
+  line.instead = { chunks: answerChunks([{ content: 'Answer to two.' }]) };
+  await page.getByRole('button', { name: 'Send edited' }).click();
+  await page.getByText('Answer to two.').waitFor();
+  await answers(page);
+  assert.match(await notice().innerText(), /is stored as a copy/);
+  assert.notEqual(page.url(), address);
+  await page.reload();
+  assert.deepEqual(await shown(page), ['two']);
+  assert.deepEqual(await shown(other), ['one', 'three']);
+  assert.deepEqual((await titles(page)).sort(), ['one', 'two']);
+  assert.ok(!(await notice().isVisible()));
+});
+
+test('a conversation that another tab deletes is closed, and stays deleted', async () => {
+  await exchange(page, 'one');
+  const other = await otherTab();
+  line.instead = null;
+  line.delay = 20;
+  await send(page, 'Tell me a story about a dragon.');
+  await page.waitForFunction(() => [...document.querySelectorAll('.markdown')].at(-1).textContent.length > 20);
+  other.once('dialog', (dialog) => dialog.accept());
+  await other.locator('#conversations li').hover();
+  await other.getByRole('button', { name: /^Delete/ }).click();
+  await page.getByText('How can I help?').waitFor();
+  await page.reload();
+  assert.deepEqual(await titles(page), []);
+});
+
+test('a name that another tab gives is kept', async () => {
+  await exchange(page, 'one');
+  const other = await otherTab();
+  await other.locator('#conversations li').hover();
+  await other.getByRole('button', { name: /^Rename/ }).click();
+  await other.getByLabel('Name of the conversation').fill('First');
+  await other.keyboard.press('Enter');
+  await page.locator('#conversations .open', { hasText: 'First' }).waitFor();
+  await exchange(page, 'two');
+  assert.deepEqual(await titles(page), ['First']);
+  await other.getByText('Answer to two.').waitFor();
+  assert.deepEqual(await titles(other), ['First']);
+});
+
+test('a full storage is reported on phones, until the conversation is saved', async () => {
+  await page.setViewportSize(PHONE);
+  await exchange(page, 'one');
+  await page.evaluate(() => {
+    for (let text = 'x'.repeat(1 << 20), number = 0; text.length > 1; number += 1) {
+      try {
+        localStorage.setItem(`fill${number}`, text);
+      } catch {
+        text = text.slice(text.length / 2);
+      }
+    }
+  });
+  const long = 'two '.repeat(200).trim();
+  await exchange(page, long);
+  assert.match(await notice().innerText(), /^Browser storage is full: this conversation is not saved\./);
+  assert.equal(await notice().getAttribute('role'), 'alert');
+  const { width, height } = await notice().boundingBox();
+  assert.ok(width > 250 && height > 30, `${width} by ${height}`);
+  assert.equal(await notice().evaluate((it) => it.scrollWidth - it.clientWidth), 0, 'the text wraps');
+  assert.match(await page.locator('#context').textContent(), /tokens of context/);
+
+  await page.evaluate(() => {
+    for (const key of Object.keys(localStorage)) if (key.startsWith('fill')) localStorage.removeItem(key);
+  });
+  await exchange(page, 'three');
+  assert.ok(!(await notice().isVisible()));
+  await page.reload();
+  assert.deepEqual(await shown(page), ['one', long, 'three']);
+});
+
+test('many stored conversations do not slow the page down', async () => {
+  await page.evaluate(() => {
+    for (let number = 0; number < 1000; number += 1) {
+      const messages = [{ role: 'user', content: `question ${number} ${'q'.repeat(1000)}` }, { role: 'assistant', content: 'a'.repeat(1000) }];
+      localStorage.setItem(`inferno.conversation.c${number}`, JSON.stringify({ id: `c${number}`, system: '', updated: number, messages }));
+    }
+  });
+  await page.reload();
+  await page.locator('#conversations .open').nth(999).waitFor();
+  const numParsed = () => page.evaluate(() => window.numParsed);
+  await page.evaluate(() => {
+    const parse = JSON.parse;
+    window.numParsed = 0;
+    JSON.parse = (text, ...rest) => {
+      if (text?.includes('"messages"')) window.numParsed += 1;
+      return parse(text, ...rest);
+    };
+  });
+  const items = await page.locator('#conversations').evaluateHandle((list) => [...list.children]);
+  await exchange(page, 'one');
+  assert.ok((await numParsed()) < 5, `${await numParsed()} conversations were read`);
+  assert.equal((await titles(page))[0], 'one');
+  assert.ok(await items.evaluate((known) => known.every((it) => it.isConnected)), 'the other entries are not recreated');
+});

@@ -74,7 +74,8 @@ def test_clients_set_priorities_only_if_that_is_allowed(allow_priority):
     finished = []
 
     async def requests(http):
-        async def request(name, priority, max_tokens=1):
+        # Enough tokens that the answers arrive one after the other.
+        async def request(name, priority, max_tokens=32):
             body = {"prompt": "Once", "max_tokens": max_tokens, "ignore_eos": True, "priority": priority}
             assert (await http.post("/v1/completions", json=body)).status_code == 200
             finished.append(name)

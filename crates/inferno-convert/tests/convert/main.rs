@@ -6,6 +6,7 @@ mod decoders;
 mod embeddings;
 mod errors;
 mod fixtures;
+mod gating;
 mod half_precision;
 mod layer_patterns;
 mod packed;

@@ -8,7 +8,7 @@ use tempfile::tempdir;
 use crate::checkpoint::{Tensors, floats, write};
 
 /// Converts a checkpoint that has this configuration and embeddings alone.
-fn convert(config: &Value) -> Metadata {
+pub(crate) fn convert(config: &Value) -> Metadata {
     let embeddings = ("model.embed_tokens.weight".to_owned(), floats(&[4, 8], |_| 1.0));
     let folder = tempdir().expect("a folder");
     write(folder.path(), config, &Tensors::from([embeddings]));
@@ -19,7 +19,7 @@ fn convert(config: &Value) -> Metadata {
 
 /// Checks keys of an architecture; `None` for one that must not exist.
 #[track_caller]
-fn check(metadata: &Metadata, expected: &[(&str, Option<MetadataValue>)]) {
+pub(crate) fn check(metadata: &Metadata, expected: &[(&str, Option<MetadataValue>)]) {
     let architecture: &str = metadata.required("general.architecture").expect("a name");
     for (key, expected) in expected {
         let key = format!("{architecture}.{key}");
@@ -27,7 +27,8 @@ fn check(metadata: &Metadata, expected: &[(&str, Option<MetadataValue>)]) {
     }
 }
 
-fn some(value: impl Into<MetadataValue>) -> Option<MetadataValue> {
+/// The value that a key must have.
+pub(crate) fn some(value: impl Into<MetadataValue>) -> Option<MetadataValue> {
     Some(value.into())
 }
 
@@ -96,96 +97,6 @@ fn glm_4_7_flash_has_no_key_for_its_gating() {
     // The first of several ends of a text, and the next one.
     let id = |role: &str| metadata.required::<u32>(&format!("tokenizer.ggml.{role}_token_id"));
     assert_eq!((id("eos").unwrap(), id("eot").unwrap()), (154820, 154827));
-}
-
-/// As transformers 5 saves the model.
-#[test]
-fn leading_dense_layers_are_counted_in_a_list_of_kinds() {
-    let config = |kinds: Value| {
-        json!({
-            "architectures": ["Glm4MoeLiteForCausalLM"],
-            "hidden_size": 8,
-            "intermediate_size": 8,
-            "max_position_embeddings": 64,
-            "mlp_layer_types": kinds,
-            "n_routed_experts": 4,
-            "num_attention_heads": 2,
-            "num_hidden_layers": 3,
-            "qk_nope_head_dim": 4,
-            "qk_rope_head_dim": 4,
-            "v_head_dim": 4,
-            "vocab_size": 4,
-        })
-    };
-    for (kinds, expected) in [
-        (json!(["dense", "dense", "sparse"]), 2_u32),
-        (json!(vec!["sparse"; 3]), 0),
-        (Value::Null, 1),
-    ] {
-        check(&convert(&config(kinds)), &[("leading_dense_block_count", some(expected))]);
-    }
-}
-
-#[test]
-fn deepseek_v3_has_sigmoid_gating_and_deepseek_v2_softmax() {
-    let config = |class: &str| {
-        json!({
-            "architectures": [class],
-            "first_k_dense_replace": 3,
-            "hidden_size": 7168,
-            "intermediate_size": 18432,
-            "kv_lora_rank": 512,
-            "max_position_embeddings": 163840,
-            "moe_intermediate_size": 2048,
-            "n_routed_experts": 256,
-            "num_attention_heads": 128,
-            "num_experts_per_tok": 8,
-            "num_hidden_layers": 61,
-            "q_lora_rank": 1536,
-            "qk_nope_head_dim": 128,
-            "qk_rope_head_dim": 64,
-            "rms_norm_eps": 1e-6,
-            "v_head_dim": 128,
-            "vocab_size": 129280,
-        })
-    };
-    check(&convert(&config("DeepseekV3ForCausalLM")), &[("expert_gating_func", some(2_u32))]);
-    check(&convert(&config("DeepseekV2ForCausalLM")), &[("expert_gating_func", None)]);
-    let mut stated = config("DeepseekV3ForCausalLM");
-    stated["scoring_func"] = json!("softmax");
-    check(&convert(&stated), &[("expert_gating_func", some(1_u32))]);
-}
-
-#[test]
-fn dots_llm1_names_the_selection_of_experts_instead_of_the_gating() {
-    let mut config = json!({
-        "architectures": ["Dots1ForCausalLM"],
-        "first_k_dense_replace": 1,
-        "hidden_act": "silu",
-        "hidden_size": 4096,
-        "intermediate_size": 10944,
-        "max_position_embeddings": 32768,
-        "model_type": "dots1",
-        "moe_intermediate_size": 1408,
-        "n_group": 1,
-        "n_routed_experts": 128,
-        "n_shared_experts": 2,
-        "norm_topk_prob": true,
-        "num_attention_heads": 32,
-        "num_experts_per_tok": 6,
-        "num_hidden_layers": 62,
-        "num_key_value_heads": 32,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000000,
-        "routed_scaling_factor": 2.5,
-        "scoring_func": "noaux_tc",
-        "topk_group": 1,
-        "topk_method": "noaux_tc",
-        "vocab_size": 152064,
-    });
-    check(&convert(&config), &[("expert_gating_func", some(2_u32))]);
-    config.as_object_mut().expect("an object").remove("scoring_func");
-    check(&convert(&config), &[("expert_gating_func", some(2_u32))]);
 }
 
 fn gpt_oss_20b() -> Value {

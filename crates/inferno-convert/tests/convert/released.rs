@@ -50,9 +50,11 @@ fn codes_of_mxfp4_are_released() {
     for name in ["gate", "up", "down"] {
         let info = gguf.tensor(&format!("blk.0.ffn_{name}_exps.weight")).expect("it exists");
         let payload = gguf.data(info);
-        assert!(resident_bytes(&path) > whole / 2, "{name} was read");
+        // Kernels map pages around those that are read, so only differences are known.
+        let read = resident_bytes(&path);
         gguf.release(info);
-        assert!(resident_bytes(&path) < rest, "{name}: {} bytes", resident_bytes(&path));
+        let released = resident_bytes(&path);
+        assert!(released + whole / 4 < read, "{name}: {read} bytes, then {released}");
         // In parts of a few rows.
         let step = 17 * blocks * 4;
         for start in (0..payload.len()).step_by(step) {
@@ -60,6 +62,7 @@ fn codes_of_mxfp4_are_released() {
             assert_eq!(gguf.part(info, part.clone())[..], payload[part.clone()]);
             gguf.release_part(info, part);
         }
-        assert!(resident_bytes(&path) < rest, "{name}: {} bytes", resident_bytes(&path));
+        let left = resident_bytes(&path);
+        assert!(left < released + rest, "{name}: {released} bytes, then {left}");
     }
 }

@@ -116,7 +116,7 @@ fn weights_that_were_expanded_get_the_same_scales_again() {
             // Python rounds some scales of blocks up to the largest, which are rounded to nearest here.
             let error = relative_error(&decoded(&expected, name).0, &decoded(&found, name).0);
             println!("{name}: {error}");
-            assert!(error < 0.06, "{name}: {error}");
+            assert!(error < 0.08, "{name}: {error}");
             num_matrices += 1;
         }
         assert!(num_matrices > 10, "{num_matrices}");

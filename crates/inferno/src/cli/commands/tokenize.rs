@@ -54,7 +54,8 @@ impl TokenizeArgs {
                 EncodeOptions { add_special: !self.no_bos, parse_special: !self.no_special };
             let [text] = &inputs[..] else {
                 return Err(Failure::Usage(
-                    "the text is more than one argument; put it in quotes".to_owned(),
+                    "the text is more than one argument; put a prompt of several words in quotes"
+                        .to_owned(),
                 ));
             };
             let ids = tokenizer.encode(text, options);

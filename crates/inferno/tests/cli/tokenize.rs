@@ -47,7 +47,11 @@ fn invalid_text_and_ids_are_rejected() {
         assert!(refused.stderr.contains("is not a JSON array of token ids"), "{}", refused.stderr);
     }
     let words = tokenize(&["two", "words"]).failure(2);
-    assert!(words.stderr.contains("more than one argument; put it in quotes"), "{}", words.stderr);
+    assert!(
+        words.stderr.contains("more than one argument; put a prompt of several words in quotes"),
+        "{}",
+        words.stderr
+    );
     let unknown = tokenize(&["--decode"]).stdin("[260]").failure(1);
     assert!(unknown.stderr.contains("token id 260 is out of range"), "{}", unknown.stderr);
 }

@@ -138,9 +138,9 @@ pub struct Released {
 pub struct StopChecker {
     params: StopParams,
     end_of_generation: Vec<u32>,
-    suppressed: Vec<u32>,
-    /// Those that are suppressed, and those that end.
-    banned_before_end: Vec<u32>,
+    /// Tokens that are suppressed, then those that end.
+    banned: Vec<u32>,
+    num_suppressed: usize,
     strings: StopStrings,
     num_tokens: usize,
 }
@@ -161,9 +161,9 @@ impl StopChecker {
         check_tokens("stop_token_ids", params.stop_token_ids.iter().copied(), vocab_size)?;
         let end_of_generation = if params.ignore_eos { &[] } else { end_of_generation }.to_vec();
         Ok(Self {
-            banned_before_end: [suppressed, &end_of_generation, &params.stop_token_ids].concat(),
+            banned: [suppressed, &end_of_generation, &params.stop_token_ids].concat(),
+            num_suppressed: suppressed.len(),
             end_of_generation,
-            suppressed: suppressed.to_vec(),
             strings: StopStrings::new(&params.stop, params.include_stop_str_in_output),
             num_tokens: 0,
             params,
@@ -174,8 +174,8 @@ impl StopChecker {
     /// [`StopParams::min_tokens`] those that end.
     pub fn banned(&self) -> &[u32] {
         match self.num_tokens < self.params.min_tokens {
-            true => &self.banned_before_end,
-            false => &self.suppressed,
+            true => &self.banned,
+            false => &self.banned[..self.num_suppressed],
         }
     }
 

@@ -21,7 +21,7 @@ use inferno_tensor::DType;
 use crate::imatrix::is_importance_matrix;
 use crate::output_file::{ensure_creatable, ensure_not_input, ensure_not_read, replaceable};
 use crate::{Error, ImportanceMatrix};
-use conversion::{Conversion, ggml_type, has_scales, replaces_scales};
+use conversion::{Conversion, ggml_type, has_matrix_scales, has_scales, replaces_scales};
 pub use error::QuantizeError;
 use format_selection::FormatSelection;
 pub(crate) use format_selection::is_quantizable;
@@ -194,7 +194,7 @@ impl PlannedTensor<'_> {
     fn scale_dims(&self) -> Option<Vec<usize>> {
         let (_, to) = self.formats.filter(|(_, to)| has_scales(*to))?;
         // The first dimension is that of columns, the second that of rows.
-        let num_shared = if to == DType::Int8 { 1 } else { 2 };
+        let num_shared = if has_matrix_scales(to) { 2 } else { 1 };
         let dims = self.info.dims().get(num_shared..).unwrap_or(&[]);
         Some(if dims.is_empty() { vec![1] } else { dims.to_vec() })
     }
@@ -202,7 +202,7 @@ impl PlannedTensor<'_> {
     /// How often the weights are read.
     fn num_reads(&self) -> u64 {
         match self.formats {
-            Some((_, DType::Nvfp4)) => 2,
+            Some((_, to)) if has_matrix_scales(to) => 2,
             _ => 1,
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn set_unless_periodic(
     Ok(())
 }
 
-/// Which layers have rotary embedding in models where one of several has none.
+/// Which layers have rotary embedding in models in which every n-th layer has none.
 ///
 /// **Source**: `SmolLM3Config` and `Llama4TextConfig` of transformers.
 pub(super) fn rotated_layers(config: &Config) -> Result<Vec<bool>, ConvertError> {

@@ -52,11 +52,12 @@ impl<'a> Conversion<'a> {
         let dim = |axis: usize| info.dims().get(axis).copied().unwrap_or(1);
         let (cols, rows_per_matrix) = (dim(0), dim(1));
         let num_matrices = info.num_elements() / (cols * rows_per_matrix);
-        let has_matrix_scales = formats.is_some_and(|(_, to)| to == DType::Nvfp4);
         Ok(Self {
             info,
             formats,
-            largest: has_matrix_scales.then(|| vec![0.0; num_matrices]),
+            largest: formats
+                .filter(|(_, to)| has_matrix_scales(*to))
+                .map(|_| vec![0.0; num_matrices]),
             importance: match formats {
                 Some((_, to)) => Importance::of_tensor(info, to, matrix)?,
                 None => None,
@@ -201,7 +202,12 @@ pub(super) fn replaces_scales((from, to): (DType, DType)) -> bool {
 
 /// Returns whether a tensor in format `dtype` is stored with a tensor of its scales.
 pub(super) fn has_scales(dtype: DType) -> bool {
-    matches!(dtype, DType::Int8 | DType::Nvfp4)
+    dtype == DType::Int8 || has_matrix_scales(dtype)
+}
+
+/// Returns whether these are one per matrix, which depend on all of its weights, instead of one per row.
+pub(super) fn has_matrix_scales(dtype: DType) -> bool {
+    dtype == DType::Nvfp4
 }
 
 /// Splits rows of [`DType::Int8`] into their bytes and scales, which are tensors of their own in a file.

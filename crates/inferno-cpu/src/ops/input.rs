@@ -1,21 +1,21 @@
 //! The rows that a product reads, normalized on the way if the caller asks for it.
 //!
-//! A thread normalizes the rows of a block right before it converts them to the form that the weights read, in
-//! separate scratch memory that stays in the caches.
+//! A thread normalizes a row right before it converts it to the form that the weights read, in separate scratch memory
+//! that stays in the caches.
+
+use std::ops::Range;
 
 use inferno_backend::LinearInput;
 
 use crate::buffer::CpuBuffer;
 use crate::isa::Level;
-use crate::lanes::{Kernel, Lanes};
-use crate::ops::activations::BLOCK_ROWS;
-use crate::ops::norm::{RowNorm, normalize};
+use crate::lanes::{Kernel, LANES, Lanes};
+use crate::ops::norm::{RowNorm, RowScaling};
 use crate::scratch::ThreadScratch;
 
-/// Cache lines of scratch memory that each thread needs to normalize a block of rows of `cols` values.
+/// Cache lines of scratch memory that each thread needs to normalize a row of `cols` values.
 pub(crate) fn normalize_lines(cols: usize) -> usize {
-    const { assert!(BLOCK_ROWS == 16, "a block has one line of 16 numbers per column") };
-    cols
+    cols.div_ceil(LANES)
 }
 
 /// Rows of a buffer.
@@ -54,45 +54,45 @@ impl<'a> InputRows<'a> {
         self.cols
     }
 
-    /// Calls `work` with `len` rows, whose numbers `index` returns: the rows of the buffer, or normalized
-    /// copies.
-    pub(crate) fn with_block(
+    /// Calls `work(place, values)` for each of the rows whose numbers `indices` are, with the values in `columns`: those
+    /// of the buffer, or normalized copies.
+    pub(crate) fn for_each(
         self,
         level: Level,
         thread: usize,
-        len: usize,
-        index: impl Fn(usize) -> usize,
-        work: impl FnOnce(&[&[f32]]),
+        indices: impl Iterator<Item = usize>,
+        columns: Range<usize>,
+        mut work: impl FnMut(usize, &[f32]),
     ) {
-        let mut rows = [&[][..]; BLOCK_ROWS];
-        let rows = &mut rows[..len];
-        for (place, row) in rows.iter_mut().enumerate() {
-            *row = &self.values[index(place) * self.cols..][..self.cols];
-        }
-        let Some(norm) = self.norm else { return work(rows) };
+        let rows = indices.map(|index| &self.values[index * self.cols..][..self.cols]).enumerate();
+        let Some(norm) = self.norm else {
+            return rows.for_each(|(place, row)| work(place, &row[columns.clone()]));
+        };
         let mut scratch = self.scratch.lock(thread);
         let memory: &mut [f32] = bytemuck::cast_slice_mut(scratch.get_mut());
-        let memory = &mut memory[..len * self.cols];
-        level.run(NormalizeRows { norm, cols: self.cols, memory, rows: &mut *rows });
-        work(rows);
+        let out = &mut memory[..columns.len()];
+        for (place, row) in rows {
+            level.run(NormalizeColumns { norm, row, columns: columns.clone(), out });
+            work(place, out);
+        }
     }
 }
 
-/// Replaces `rows` by normalized ones in `memory`.
-struct NormalizeRows<'a, 'b> {
+/// Writes the normalized values of `columns` to `out`.
+struct NormalizeColumns<'a> {
     norm: RowNorm<'a>,
-    cols: usize,
-    memory: &'b mut [f32],
-    rows: &'a mut [&'b [f32]],
+    row: &'a [f32],
+    columns: Range<usize>,
+    out: &'a mut [f32],
 }
 
-impl Kernel for NormalizeRows<'_, '_> {
+impl Kernel for NormalizeColumns<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        for (row, normed) in self.rows.iter_mut().zip(self.memory.chunks_exact_mut(self.cols)) {
-            normed.copy_from_slice(row);
-            normalize(lanes, normed, self.norm);
-            *row = normed;
-        }
+        let Self { norm, row, columns, out } = self;
+        let scaling = RowScaling::of(lanes, row, norm);
+        out.copy_from_slice(&row[columns.clone()]);
+        let bias = norm.bias.map(|bias| &bias[columns.clone()]);
+        scaling.apply(lanes, out, &norm.weight[columns], bias);
     }
 }

@@ -67,46 +67,84 @@ impl Kernel for Normalize<'_> {
 /// Normalizes one row in place.
 #[inline(always)]
 pub(crate) fn normalize<L: Lanes>(lanes: L, x: &mut [f32], norm: RowNorm<'_>) {
-    if norm.kind == NormKind::Layer {
-        subtract_mean(lanes, x);
+    let scaling = RowScaling::of(lanes, x, norm);
+    scaling.apply(lanes, x, norm.weight, norm.bias);
+}
+
+/// What the values of a row are normalized by: the mean is subtracted, and the rest multiplied by the factor.
+pub(crate) struct RowScaling {
+    /// `None` if nothing is subtracted.
+    mean: Option<f32>,
+    factor: f32,
+}
+
+impl RowScaling {
+    /// The scaling of row `x`.
+    #[inline(always)]
+    pub(crate) fn of<L: Lanes>(lanes: L, x: &[f32], norm: RowNorm<'_>) -> Self {
+        let mean = (norm.kind == NormKind::Layer).then(|| mean(lanes, x));
+        let square = match mean {
+            Some(mean) => mean_square(lanes, x, |x| lanes.sub(x, lanes.splat(mean))),
+            None => mean_square(lanes, x, |x| x),
+        };
+        Self { mean, factor: 1.0 / (square + norm.eps).sqrt() }
     }
-    scale_to_unit(lanes, x, norm);
-    if let Some(bias) = norm.bias {
-        for (x, bias) in x.chunks_mut(LANES).zip(bias.chunks(LANES)) {
-            lanes.store_part(lanes.add(lanes.load_part(x), lanes.load_part(bias)), x);
+
+    /// Normalizes values of the row, whose weights and biases are given.
+    #[inline(always)]
+    pub(crate) fn apply<L: Lanes>(
+        &self,
+        lanes: L,
+        x: &mut [f32],
+        weight: &[f32],
+        bias: Option<&[f32]>,
+    ) {
+        if let Some(mean) = self.mean {
+            for x in x.chunks_mut(LANES) {
+                lanes.store_part(lanes.sub(lanes.load_part(x), lanes.splat(mean)), x);
+            }
+        }
+        let factor = lanes.splat(self.factor);
+        let (vectors_of_x, rest) = vectors_mut(x);
+        let (weights, rest_of_weights) = vectors(weight);
+        for (x, weight) in vectors_of_x.iter_mut().zip(weights) {
+            lanes.store(lanes.mul(lanes.mul(lanes.load(x), factor), lanes.load(weight)), x);
+        }
+        let scaled = lanes.mul(lanes.load_part(rest), factor);
+        lanes.store_part(lanes.mul(scaled, lanes.load_part(rest_of_weights)), rest);
+        if let Some(bias) = bias {
+            for (x, bias) in x.chunks_mut(LANES).zip(bias.chunks(LANES)) {
+                lanes.store_part(lanes.add(lanes.load_part(x), lanes.load_part(bias)), x);
+            }
         }
     }
 }
 
+/// The mean of the values of a row.
 #[inline(always)]
-fn subtract_mean<L: Lanes>(lanes: L, x: &mut [f32]) {
+pub(crate) fn mean<L: Lanes>(lanes: L, x: &[f32]) -> f32 {
     let mut sum = lanes.splat(0.0);
     for x in x.chunks(LANES) {
         sum = lanes.add(sum, lanes.load_part(x));
     }
-    let mean = lanes.splat(lanes.sum(sum) / x.len() as f32);
-    for x in x.chunks_mut(LANES) {
-        lanes.store_part(lanes.sub(lanes.load_part(x), mean), x);
-    }
+    lanes.sum(sum) / x.len() as f32
 }
 
-/// Divides by the root of the mean of the squares, and multiplies by the weight.
+/// The mean of the squares of `of(x)` for the values of a row.
 #[inline(always)]
-fn scale_to_unit<L: Lanes>(lanes: L, x: &mut [f32], norm: RowNorm<'_>) {
-    let num_values = x.len() as f32;
-    let (x, rest) = vectors_mut(x);
-    let (weights, rest_of_weights) = vectors(norm.weight);
+pub(crate) fn mean_square<L: Lanes>(lanes: L, x: &[f32], of: impl Fn(L::F32) -> L::F32) -> f32 {
+    let (vectors_of_x, rest) = vectors(x);
     let mut squares = lanes.splat(0.0);
-    for x in x.iter() {
-        let x = lanes.load(x);
+    for x in vectors_of_x {
+        let x = of(lanes.load(x));
         squares = lanes.fma(x, x, squares);
     }
-    let last = lanes.load_part(rest);
-    squares = lanes.fma(last, last, squares);
-    let factor = lanes.splat(1.0 / (lanes.sum(squares) / num_values + norm.eps).sqrt());
-    for (x, weight) in x.iter_mut().zip(weights) {
-        lanes.store(lanes.mul(lanes.mul(lanes.load(x), factor), lanes.load(weight)), x);
+    if !rest.is_empty() {
+        // Lanes without a value stay zero.
+        let mut last = [0.0; LANES];
+        lanes.store_part(of(lanes.load_part(rest)), &mut last[..rest.len()]);
+        let last = lanes.load(&last);
+        squares = lanes.fma(last, last, squares);
     }
-    let scaled = lanes.mul(last, factor);
-    lanes.store_part(lanes.mul(scaled, lanes.load_part(rest_of_weights)), rest);
+    lanes.sum(squares) / x.len() as f32
 }

@@ -14,16 +14,12 @@
 //! overflows in every 256 columns of any activations. Separating everything that is twice the second lane: too little,
 //! with Q6_K perplexity rises by 0.09%.)
 
-use inferno_backend::BackendError;
-
-use crate::executor::Executor;
+use crate::isa::Level;
 use crate::lanes::{Kernel, LANES, Lanes, vectors, vectors_mut};
-use crate::ops::activation_rows::{ActivationBlock, ActivationRows};
+use crate::ops::activation_rows::{BlockRow, InputForm};
 use crate::ops::activations::{
     ActivationGroup, ActivationRun, BLOCK_ROWS, MAX_NARROW, MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
 };
-use crate::ops::input::InputRows;
-use crate::ops::product_rows::ProductRows;
 use crate::pack::codes::{CHUNK_COLS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
@@ -34,165 +30,172 @@ const OUTLIER_RATIO: f32 = 4.0;
 /// Largest magnitudes below this are treated as zero, and so are units of weights.
 pub(crate) const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Cache lines of a row in groups of 32 columns.
-pub(crate) fn group_row_lines(cols: usize) -> usize {
-    cols.div_ceil(GROUP_COLS)
+/// Activations in groups of 32 columns, padded to whole groups.
+pub(crate) struct Groups;
+
+impl InputForm for Groups {
+    fn row_lines(cols: usize) -> usize {
+        cols.div_ceil(GROUP_COLS)
+    }
+
+    fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
+        level.run(QuantizeGroups { row, out });
+    }
 }
 
-/// Cache lines of a row in runs of 256 columns.
-pub(crate) fn run_row_lines(cols: usize) -> usize {
-    cols.div_ceil(CHUNK_COLS) * RUN_LINES
+/// Activations in runs of 256 columns, padded to whole runs.
+pub(crate) struct Runs;
+
+impl Runs {
+    /// Whether the matrix unit multiplies a block of `width` rows: fewer are multiplied by vectors even if there is one
+    /// (`product/few_rows.rs`).
+    fn for_tiles(level: Level, width: usize) -> bool {
+        width == BLOCK_ROWS && level.has_matrix_unit()
+    }
 }
 
-/// Quantizes rows, padding each to whole groups of 32 columns.
-///
-/// **Errors**: [`BackendError::OutOfMemory`].
-pub(crate) fn quantize_groups(
-    executor: Executor<'_>,
-    rows: ProductRows<'_>,
-    x: InputRows<'_>,
-    out: &mut ActivationRows,
-) -> Result<(), BackendError> {
-    let cols = x.cols();
-    out.fill(executor, rows, x, group_row_lines(cols), |block, out| {
-        executor.level.run(QuantizeGroups { block, cols, out });
-    })
-}
+impl InputForm for Runs {
+    fn row_lines(cols: usize) -> usize {
+        cols.div_ceil(CHUNK_COLS) * RUN_LINES
+    }
 
-/// Quantizes rows, padding each to whole runs of 256 columns.
-///
-/// **Errors**: [`BackendError::OutOfMemory`].
-pub(crate) fn quantize_runs(
-    executor: Executor<'_>,
-    rows: ProductRows<'_>,
-    x: InputRows<'_>,
-    out: &mut ActivationRows,
-) -> Result<(), BackendError> {
-    out.fill(executor, rows, x, run_row_lines(x.cols()), |block, out| {
-        // Fewer rows are multiplied by vectors even if there is a matrix unit (`product/few_rows.rs`).
-        let for_tiles = block.width == BLOCK_ROWS && executor.level.has_matrix_unit();
-        executor.level.run(QuantizeRuns { block, for_tiles, out });
-    })
-}
+    fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
+        let for_tiles = Self::for_tiles(level, row.width);
+        level.run(QuantizeRuns { row, for_tiles, out });
+    }
 
-/// Quantizes the rows of one block in groups of 32 columns.
-struct QuantizeGroups<'a> {
-    block: ActivationBlock<'a>,
-    cols: usize,
-    out: &'a mut [CacheLine],
-}
-
-impl QuantizeGroups<'_> {
-    /// Quantizes a block of `W` rows: each group of all rows before the next one, so that their scales are
-    /// computed side by side and whole cache lines are written.
-    #[inline(always)]
-    fn block<L: Lanes, const W: usize>(self, lanes: L) {
-        let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(self.out);
-        for (first, out) in (0..self.cols).step_by(GROUP_COLS).zip(out) {
-            quantize_group(lanes, self.block.rows, first, out);
+    fn complete(level: Level, num_rows: usize, width: usize, out: &mut [CacheLine]) {
+        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
+        let for_tiles = Self::for_tiles(level, width);
+        match width {
+            1 => complete_runs::<1>(num_rows, for_tiles, out),
+            2 => complete_runs::<2>(num_rows, for_tiles, out),
+            4 => complete_runs::<4>(num_rows, for_tiles, out),
+            8 => complete_runs::<8>(num_rows, for_tiles, out),
+            _ => complete_runs::<16>(num_rows, for_tiles, out),
         }
     }
+}
+
+/// Quantizes columns of one row in groups of 32.
+struct QuantizeGroups<'a> {
+    row: BlockRow<'a>,
+    out: &'a mut [CacheLine],
 }
 
 impl Kernel for QuantizeGroups<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        match self.block.width {
-            1 => self.block::<L, 1>(lanes),
-            2 => self.block::<L, 2>(lanes),
-            4 => self.block::<L, 4>(lanes),
-            8 => self.block::<L, 8>(lanes),
-            _ => self.block::<L, 16>(lanes),
+        match self.row.width {
+            1 => self.in_block::<L, 1>(lanes),
+            2 => self.in_block::<L, 2>(lanes),
+            4 => self.in_block::<L, 4>(lanes),
+            8 => self.in_block::<L, 8>(lanes),
+            _ => self.in_block::<L, 16>(lanes),
         }
     }
 }
 
-/// Loads the 32 columns of a row from `first` on, with zeros for missing columns.
+impl QuantizeGroups<'_> {
+    /// Quantizes the row of a block of `W` rows. The scales of 16 groups are computed side by side.
+    #[inline(always)]
+    fn in_block<L: Lanes, const W: usize>(self, lanes: L) {
+        let Self { row: BlockRow { values, row, .. }, out } = self;
+        let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(out);
+        for (x, out) in values.chunks(LANES * GROUP_COLS).zip(out.chunks_mut(LANES)) {
+            let mut magnitudes = [0.0; LANES];
+            for (x, magnitude) in x.chunks(GROUP_COLS).zip(&mut magnitudes) {
+                let [low, high] = load_group(lanes, x);
+                *magnitude = lanes.max_magnitude(low, high);
+            }
+            let (magnitude, steps) = (lanes.load(&magnitudes), lanes.splat(127.0));
+            let (mut scales, mut inverses) = ([0.0; LANES], [0.0; LANES]);
+            lanes.store(lanes.div(magnitude, steps), &mut scales);
+            let inverse = lanes.div(steps, magnitude);
+            lanes.store(lanes.zero_below(magnitude, lanes.splat(LOWEST), inverse), &mut inverses);
+            let factors = scales.iter().zip(&inverses);
+            for ((x, out), (scale, inverse)) in x.chunks(GROUP_COLS).zip(out).zip(factors) {
+                out.scales[row] = *scale;
+                out.starts[row] =
+                    -128 * quantize_group(lanes, x, lanes.splat(*inverse), &mut out.quants[row]);
+            }
+        }
+    }
+}
+
+/// Loads up to 32 columns, with zeros for missing ones.
 #[inline(always)]
-fn load_group<L: Lanes>(lanes: L, row: &[f32], first: usize) -> [L::F32; 2] {
-    let columns = &row[first..];
+fn load_group<L: Lanes>(lanes: L, columns: &[f32]) -> [L::F32; 2] {
     let (low, high) = columns.split_at(LANES.min(columns.len()));
     [lanes.load_part(low), lanes.load_part(high)]
 }
 
-/// Quantizes the columns of `rows` from `first` on.
+/// Quantizes up to 32 columns, which are multiplied by `inverse`, and returns the sum of the integers.
 #[inline(always)]
-fn quantize_group<L: Lanes, const W: usize>(
+fn quantize_group<L: Lanes>(
     lanes: L,
-    rows: &[&[f32]],
-    first: usize,
-    out: &mut ActivationGroup<W>,
-) {
-    let mut magnitudes = [0.0; LANES];
-    for (row, magnitude) in rows.iter().zip(&mut magnitudes) {
-        let [low, high] = load_group(lanes, row, first);
-        *magnitude = lanes.max_magnitude(low, high);
+    columns: &[f32],
+    inverse: L::F32,
+    out: &mut [i8; GROUP_COLS],
+) -> i32 {
+    let (quants, _) = vectors_mut(out);
+    for (x, quants) in load_group(lanes, columns).into_iter().zip(quants) {
+        lanes.store_i8(lanes.mul(x, inverse), quants);
     }
-    let (magnitude, steps) = (lanes.load(&magnitudes), lanes.splat(127.0));
-    let inverse = lanes.div(steps, magnitude);
-    let mut inverses = [0.0; LANES];
-    lanes.store(lanes.zero_below(magnitude, lanes.splat(LOWEST), inverse), &mut inverses);
-    lanes.store_part(lanes.div(magnitude, steps), &mut out.scales);
-    for (row, x) in rows.iter().enumerate() {
-        let inverse = lanes.splat(inverses[row]);
-        let quants = out.quants[row].chunks_exact_mut(LANES);
-        let mut sum = 0;
-        for (x, quants) in load_group(lanes, x, first).into_iter().zip(quants) {
-            let quants = quants.first_chunk_mut().expect("half a group is 16 columns");
-            lanes.store_i8(lanes.mul(x, inverse), quants);
-            sum += quants.iter().map(|&quant| i16::from(quant)).sum::<i16>();
-        }
-        out.starts[row] = -128 * i32::from(sum);
-    }
+    i32::from(out.iter().map(|&quant| i16::from(quant)).sum::<i16>())
 }
 
-/// Quantizes the rows of one block in runs of 256 columns.
+/// Quantizes columns of one row in runs of 256.
 struct QuantizeRuns<'a> {
-    block: ActivationBlock<'a>,
+    row: BlockRow<'a>,
     /// Whether the matrix unit multiplies them.
     for_tiles: bool,
     out: &'a mut [CacheLine],
 }
 
-impl QuantizeRuns<'_> {
-    /// Quantizes a block of `W` rows.
+impl Kernel for QuantizeRuns<'_> {
     #[inline(always)]
-    fn block<L: Lanes, const W: usize>(self, lanes: L) {
-        let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(self.out);
-        for (row, x) in self.block.rows.iter().enumerate() {
-            for (x, out) in x.chunks(CHUNK_COLS).zip(&mut *out) {
-                match x.first_chunk() {
-                    Some(x) => quantize_run(lanes, x, row, out),
-                    None => {
-                        let mut padded = [0.0; CHUNK_COLS];
-                        padded[..x.len()].copy_from_slice(x);
-                        quantize_run(lanes, &padded, row, out);
-                    }
-                }
-                if !self.for_tiles {
-                    out.complete(lanes, row);
-                }
-            }
-        }
-        for row in self.block.rows.len()..W {
-            out.iter_mut().for_each(|out| out.clear_overflows(row));
-        }
-        if self.for_tiles {
-            out.iter_mut().for_each(ActivationRun::gather_overflows);
+    fn run<L: Lanes>(self, lanes: L) {
+        match self.row.width {
+            1 => self.in_block::<L, 1>(lanes),
+            2 => self.in_block::<L, 2>(lanes),
+            4 => self.in_block::<L, 4>(lanes),
+            8 => self.in_block::<L, 8>(lanes),
+            _ => self.in_block::<L, 16>(lanes),
         }
     }
 }
 
-impl Kernel for QuantizeRuns<'_> {
+impl QuantizeRuns<'_> {
+    /// Quantizes the row of a block of `W` rows.
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match self.block.width {
-            1 => self.block::<L, 1>(lanes),
-            2 => self.block::<L, 2>(lanes),
-            4 => self.block::<L, 4>(lanes),
-            8 => self.block::<L, 8>(lanes),
-            _ => self.block::<L, 16>(lanes),
+    fn in_block<L: Lanes, const W: usize>(self, lanes: L) {
+        let Self { row: BlockRow { values, row, .. }, for_tiles, out } = self;
+        let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(out);
+        for (x, out) in values.chunks(CHUNK_COLS).zip(out) {
+            match x.first_chunk() {
+                Some(x) => quantize_run(lanes, x, row, out),
+                None => {
+                    let mut padded = [0.0; CHUNK_COLS];
+                    padded[..x.len()].copy_from_slice(x);
+                    quantize_run(lanes, &padded, row, out);
+                }
+            }
+            if !for_tiles {
+                out.complete(lanes, row);
+            }
+        }
+    }
+}
+
+/// Completes runs of a block of `W` rows, of which the first `num_rows` were quantized.
+fn complete_runs<const W: usize>(num_rows: usize, for_tiles: bool, out: &mut [CacheLine]) {
+    let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(out);
+    for out in out {
+        (num_rows..W).for_each(|row| out.clear_overflows(row));
+        if for_tiles {
+            out.gather_overflows();
         }
     }
 }

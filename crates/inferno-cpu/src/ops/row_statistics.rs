@@ -6,6 +6,7 @@
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
+use crate::ops::norm::{mean, mean_square};
 
 /// Scales each block of the width of `x` in the rows of `out` so that the mean of its squares, which counts as `minimum`
 /// if it is smaller, becomes that of the row of `x`.
@@ -38,10 +39,10 @@ impl Kernel for MatchMagnitude<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let rows = self.out.chunks_exact_mut(self.cols);
         for (out, x) in rows.zip(self.x.chunks_exact(self.width)) {
-            let target = mean_square(lanes, x, 0.0);
+            let target = mean_square(lanes, x, |x| x);
             for out in out.chunks_exact_mut(self.width) {
                 // `f32::max` would hide a NaN.
-                let square = mean_square(lanes, out, 0.0);
+                let square = mean_square(lanes, out, |x| x);
                 let square = if square < self.minimum { self.minimum } else { square };
                 let factor = lanes.splat((target / square).sqrt());
                 for out in out.chunks_mut(LANES) {
@@ -76,12 +77,9 @@ impl Kernel for Sparsify<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         for x in self.x.chunks_exact_mut(self.cols) {
-            let mut sum = lanes.splat(0.0);
-            for x in x.chunks(LANES) {
-                sum = lanes.add(sum, lanes.load_part(x));
-            }
-            let mean = lanes.sum(sum) / x.len() as f32;
-            let deviation = mean_square(lanes, x, mean).sqrt();
+            let mean = mean(lanes, x);
+            let difference = |x| lanes.sub(x, lanes.splat(mean));
+            let deviation = mean_square(lanes, x, difference).sqrt();
             let cutoff = lanes.splat(self.num_deviations.mul_add(deviation, mean));
             let zero = lanes.splat(0.0);
             for x in x.chunks_mut(LANES) {
@@ -90,21 +88,4 @@ impl Kernel for Sparsify<'_> {
             }
         }
     }
-}
-
-/// The mean of the squares of the differences from `center`.
-#[inline(always)]
-fn mean_square<L: Lanes>(lanes: L, x: &[f32], center: f32) -> f32 {
-    let center = lanes.splat(center);
-    let mut squares = lanes.splat(0.0);
-    for x in x.chunks_exact(LANES) {
-        let difference = lanes.sub(lanes.load_part(x), center);
-        squares = lanes.fma(difference, difference, squares);
-    }
-    let rest = x.chunks_exact(LANES).remainder();
-    let mut last = [0.0; LANES];
-    lanes.store(lanes.sub(lanes.load_part(rest), center), &mut last);
-    let last = lanes.load_part(&last[..rest.len()]);
-    squares = lanes.fma(last, last, squares);
-    lanes.sum(squares) / x.len() as f32
 }

@@ -4,11 +4,11 @@ use inferno_backend::{BackendError, LinearInput, ProductShape};
 
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
-use crate::ops::activation_rows::{ActivationRows, float_row_lines, interleave, max_padded_rows};
+use crate::ops::activation_rows::{ActivationRows, Floats, InputForm, max_padded_rows};
 use crate::ops::activations::Activations;
 use crate::ops::input::{InputRows, normalize_lines};
 use crate::ops::product_rows::ProductRows;
-use crate::ops::quantize::{group_row_lines, quantize_groups, quantize_runs, run_row_lines};
+use crate::ops::quantize::{Groups, Runs};
 use crate::pack::{ActivationFormat, CpuWeight, PackedFormat, PackedPart};
 use crate::scratch::{ThreadScratch, allocated_bytes};
 
@@ -50,13 +50,13 @@ impl ProductWorkspace {
         let reads = |form| weight.parts.iter().any(|part| part.format.activations == form);
         executor.pool.usage_meter().input(|| {
             if reads(ActivationFormat::Float) {
-                interleave(executor, rows, x, &mut self.floats)?;
+                self.floats.fill::<Floats>(executor, rows, x)?;
             }
             if reads(ActivationFormat::Groups) {
-                quantize_groups(executor, rows, x, &mut self.groups)?;
+                self.groups.fill::<Groups>(executor, rows, x)?;
             }
             if reads(ActivationFormat::Runs) {
-                quantize_runs(executor, rows, x, &mut self.runs)?;
+                self.runs.fill::<Runs>(executor, rows, x)?;
             }
             Ok(())
         })
@@ -96,9 +96,9 @@ pub(crate) fn max_scratch_bytes(
     for product in products {
         let Some(format) = PackedFormat::of(product.dtype) else { continue };
         let (lines, row_lines) = match format.activations {
-            ActivationFormat::Float => (&mut input_lines[0], float_row_lines(product.cols)),
-            ActivationFormat::Groups => (&mut input_lines[1], group_row_lines(product.cols)),
-            ActivationFormat::Runs => (&mut input_lines[2], run_row_lines(product.cols)),
+            ActivationFormat::Float => (&mut input_lines[0], Floats::row_lines(product.cols)),
+            ActivationFormat::Groups => (&mut input_lines[1], Groups::row_lines(product.cols)),
+            ActivationFormat::Runs => (&mut input_lines[2], Runs::row_lines(product.cols)),
         };
         let rows = max_padded_rows(product.max_num_rows, product.num_experts);
         *lines = rows.saturating_mul(row_lines).max(*lines);

@@ -49,7 +49,7 @@ impl CacheEvent {
 }
 
 /// The changes of a prefix cache from now on, starting with its blocks: lists of events, one per step of the engine. There
-/// is one such stream per model: a later one ends it.
+/// is one such stream per model: a later one ends it, and so does the end of the model.
 #[pyclass(frozen, module = "inferno._inferno")]
 pub struct CacheEventStream(OpenStream<Receiver>);
 
@@ -62,7 +62,7 @@ impl CacheEventStream {
     pub(crate) fn of(py: Python<'_>, server: &Arc<LocalServer>) -> PyResult<Self> {
         let events = py.detach(|| server.engine().core().cache_events());
         let events = events.map_err(|error| engine_exception(&error))?;
-        Ok(Self(OpenStream::new(events, server)))
+        Ok(Self(OpenStream::without_server(events)))
     }
 }
 

@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use inferno::{
-    ChatTemplate, EngineOptions, Error, LoadOptions, LocalServer, Model, ModelSource, ServedModel,
-    ServerOptions, StageAddresses,
+    ChatTemplate, EngineOptions, Error, LoadNote, LoadOptions, LocalServer, Model, ModelSource,
+    ServedModel, ServerOptions, StageAddresses,
 };
-use inferno_gguf::{GgmlType, Gguf};
-use inferno_model::ModelSpec;
+use inferno_gguf::Gguf;
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -32,7 +31,7 @@ pub(crate) struct Loaded {
     pub engine_options: EngineOptions,
     /// The source of the chat template that replaces that of the model's file.
     chat_template: Option<String>,
-    /// How the model was loaded otherwise than requested.
+    /// How the model was loaded differently than requested.
     pub notes: Vec<String>,
 }
 
@@ -60,15 +59,10 @@ impl Loaded {
         let (model, name) = open(source)?;
         let name = arguments.name.unwrap_or(name);
         let chat_template = arguments.chat_template.map(|path| read_text(&path.0)).transpose()?;
-        let context_length = match options.context_length {
-            // The maximum of the model.
-            Some(0) => Some(ModelSpec::from_checkpoint(model.checkpoint())?.context_length),
-            length => length,
-        };
-        let model = model.with_options(LoadOptions { context_length, ..options });
+        let model = model.with_options(options);
         let one_context = model.context_length()?;
         let cache_tokens = options.cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one_context);
-        let options = LoadOptions { context_length, cache_tokens: Some(cache_tokens), ..options };
+        let options = LoadOptions { cache_tokens: Some(cache_tokens), ..options };
         let mut notes = notes(model.checkpoint(), &options, one_context, weights);
         let model = model.with_options(options);
         let model = match (drafting, arguments.draft_model) {
@@ -130,30 +124,20 @@ fn read_text(path: &OsStr) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.into(), source })
 }
 
-/// Describes the options that have no effect, or one that is not expected, on a model whose context has this length.
+/// Describes the options that have no effect, or another one than expected, on a model whose context has this length.
 fn notes(
     checkpoint: &Gguf,
     options: &LoadOptions,
     one_context: usize,
     weights: &Weights,
 ) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut tensors = checkpoint.tensors().iter().filter(|tensor| tensor.dims().len() > 1);
-    let is_float = |kind| matches!(kind, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16);
-    if options.requantize.is_some() && !tensors.any(|tensor| is_float(tensor.ggml_type())) {
-        notes.push(
-            "requantize has no effect: the weights of this file are already quantized".to_owned(),
-        );
-    }
-    // Each lane of stages holds one context at least.
-    let tokens = options.cache_tokens.filter(|&tokens| tokens < one_context);
-    if let (Some(tokens), Weights::InThisProcess) = (tokens, weights) {
-        notes.push(format!(
-            "the KV cache of {tokens} tokens is smaller than the context of {one_context} tokens; requests are limited to \
-             {tokens} tokens"
-        ));
-    }
-    notes
+    let cache = match weights {
+        Weights::InThisProcess => LoadNote::of_cache(options, one_context),
+        // Each lane of stages holds one context at least.
+        Weights::InStages { .. } => None,
+    };
+    let notes = [LoadNote::of_requantizing(options, checkpoint), cache];
+    notes.into_iter().flatten().map(|note| note.to_string()).collect()
 }
 
 /// Runs `load` on a thread and waits for it, as [`run_interruptible`] does.
@@ -182,10 +166,6 @@ pub(crate) fn open(source: Option<OsString>) -> Result<(Model, String), Error> {
     };
     let source = ModelSource::try_from(source)?;
     let path = source.locate(&mut |_| {})?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = match &source {
-        ModelSource::Hub(reference) => reference.repo().to_owned(),
-        ModelSource::File(_) => stem.unwrap_or_else(|| "model".to_owned()),
-    };
+    let name = source.name().unwrap_or_else(|| "model".to_owned());
     Ok((Model::open(path)?, name))
 }

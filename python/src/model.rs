@@ -65,7 +65,7 @@ impl LoadedModel {
         Self::create(py, source, checked, Weights::InStages { addresses, num_lanes })
     }
 
-    /// How the model was loaded otherwise than requested.
+    /// How the model was loaded differently than requested.
     #[getter]
     fn notes(&self) -> PyResult<Vec<String>> {
         Ok(self.0.get()?.notes.clone())

@@ -7,19 +7,30 @@ use pyo3::prelude::*;
 
 use crate::detached::Detached;
 
-/// A stream until it is closed, and the server that computes it: a server that is dropped cancels its requests.
+/// A stream until it is closed, and the server that computes it, if it is needed until the end: a server that is dropped cancels
+/// its requests.
 pub(crate) struct OpenStream<S: Send>(Detached<StreamOfServer<S>>);
 
 struct StreamOfServer<S> {
     /// Dropped before the server.
     stream: Mutex<Option<S>>,
-    _server: Arc<LocalServer>,
+    _server: Option<Arc<LocalServer>>,
 }
 
 impl<S: Send> OpenStream<S> {
+    /// A stream that keeps its server until it is closed.
     pub fn new(stream: S, server: &Arc<LocalServer>) -> Self {
+        Self::with_server(stream, Some(Arc::clone(server)))
+    }
+
+    /// A stream that ends with its server.
+    pub fn without_server(stream: S) -> Self {
+        Self::with_server(stream, None)
+    }
+
+    fn with_server(stream: S, server: Option<Arc<LocalServer>>) -> Self {
         let stream = Mutex::new(Some(stream));
-        Self(Detached::new(StreamOfServer { stream, _server: Arc::clone(server) }))
+        Self(Detached::new(StreamOfServer { stream, _server: server }))
     }
 
     /// Returns the stream; `None` within it after it was closed. Another thread locks it only while it polls, so that a

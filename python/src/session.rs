@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use inferno::{EngineError, GenerationParams, Prompt, StopParams, TokenConstraint};
+use inferno::{EngineError, GenerationParams, Prompt, TokenConstraint};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tokio::sync::{mpsc, oneshot};
@@ -148,7 +148,9 @@ impl Session {
 
     /// Appends `prompt` and computes it, without generating.
     fn extend(&self, py: Python<'_>, prompt: PromptArgument) -> PyResult<()> {
-        self.run(py, move |session, is_abandoned| extend(session, &prompt, is_abandoned))
+        self.run(py, move |session, is_abandoned| {
+            session.extend_unless_cancelled(&prompt, |_| is_abandoned()).map(drop)
+        })
     }
 
     /// Removes all but the first `num_tokens` tokens.
@@ -181,31 +183,6 @@ impl Session {
 
 fn lock(session: &Mutex<inferno::Session>) -> MutexGuard<'_, inferno::Session> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Computes `prompt` after the tokens of a session, which are unchanged if the caller `is_abandoned` meanwhile.
-///
-/// **Errors**: as [`inferno::Session::extend`].
-fn extend(
-    session: &mut inferno::Session,
-    prompt: &PromptArgument,
-    is_abandoned: IsAbandoned<'_>,
-) -> Result<(), EngineError> {
-    let stop = StopParams { max_tokens: Some(1), ..StopParams::default() };
-    let params = GenerationParams { stop, ..GenerationParams::default() };
-    // Only a generation can be cancelled. It needs room for a token; without it, the prompt is computed to its end.
-    let Ok(mut generation) = session.generate(prompt, &params) else {
-        return session.extend(prompt);
-    };
-    let cancel = generation.cancel_handle();
-    generation.on_prompt(move |_| {
-        if is_abandoned() {
-            cancel.cancel();
-        }
-    });
-    let num_generated = generation.complete()?.tokens.len();
-    session.truncate(session.tokens().len() - num_generated);
-    Ok(())
 }
 
 /// A generation of a session, on its thread.

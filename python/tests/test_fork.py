@@ -59,7 +59,7 @@ def test_every_call_of_a_model_that_was_loaded_before_a_fork_fails(model):
     ]
     for call in calls:
         assert in_child(call).startswith("RuntimeError: the model was loaded before this process was forked")
-    # The parent goes on.
+    # The parent continues.
     assert chunks.next().token is not None
     chunks.close()
 

@@ -46,6 +46,18 @@ def test_streams_that_were_opened_before_a_model_was_closed_are_complete(model):
     assert next(events)[0].kind == "stored"
 
 
+def test_cache_events_end_with_their_model():
+    closed = loaded()
+    read_events = []
+    thread = threading.Thread(target=lambda events: read_events.extend(events), args=[closed.cache_events()], daemon=True)
+    thread.start()
+    closed.generate(PROMPT * 16, max_tokens=1)
+    closed.close()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+    assert read_events[0][0].kind == "stored"
+
+
 def test_a_response_is_complete_without_another_reference_to_its_server(model):
     body = json.dumps({"messages": [{"role": "user", "content": QUESTION}], **OPTIONS}).encode()
     response = loaded()._model.server().request("POST", PATH, headers(body), body)
@@ -80,7 +92,12 @@ def test_the_end_of_the_last_stream_releases_the_model(ends):
     def num_threads():
         return len(os.listdir("/proc/self/task"))
 
-    before = num_threads()
+    # Threads of earlier tests may still be ending.
+    before, since = num_threads(), time.monotonic()
+    while time.monotonic() < since + 0.5:
+        time.sleep(0.01)
+        if num_threads() != before:
+            before, since = num_threads(), time.monotonic()
     chunks = loaded().stream(PROMPT, **OPTIONS)
     next(chunks)
     gc.collect()

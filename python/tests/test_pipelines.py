@@ -27,16 +27,31 @@ def test_each_item_of_a_list_is_a_text_or_a_conversation(model):
     assert mixed == [generate("Once", **options), generate(messages, **options), generate("The sea", **options)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_new_tokens": 6, "max_tokens": 5}, "max_new_tokens or max_tokens, not both"),
-        ({"do_sample": False, "temperature": 0.5}, "do_sample=False or temperature, not both"),
-    ],
-)
-def test_two_names_of_an_option_are_rejected(model, options, message):
-    with pytest.raises(TypeError, match=message):
-        inferno.pipeline("text-generation", model)("Once", **options)
+@pytest.mark.parametrize("temperature", [0.0, 1.0, None])
+def test_greedy_sampling_accepts_the_temperatures_of_examples(model, recwarn, temperature):
+    generate = inferno.pipeline("text-generation", model)
+    options = {"max_new_tokens": 6, "do_sample": False}
+    greedy = generate("Once", return_full_text=False, **options)
+    assert generate("Once", return_full_text=False, temperature=temperature, **options) == greedy
+    assert list(recwarn) == []
+
+
+def test_a_temperature_without_effect_causes_a_warning_at_the_call(model):
+    generate = inferno.pipeline("text-generation", model)
+    options = {"max_new_tokens": 6, "do_sample": False}
+    with pytest.warns(RuntimeWarning, match=r"temperature=0\.5 has no effect") as warned:
+        text = generate("Once", temperature=0.5, **options)
+    assert [each.filename for each in warned] == [__file__]
+    assert text == generate("Once", **options)
+
+
+def test_two_limits_of_tokens_are_rejected(model):
+    generate = inferno.pipeline("text-generation", model)
+    with pytest.raises(TypeError, match="max_new_tokens or max_tokens, not both"):
+        generate("Once", max_new_tokens=6, max_tokens=5)
+    assert generate("Once", max_new_tokens=6, max_tokens=6, temperature=0) == generate(
+        "Once", max_new_tokens=6, do_sample=False
+    )
 
 
 def test_other_tasks_are_rejected():

@@ -73,7 +73,7 @@ def test_mappings_of_any_kind_are_accepted(model):
     assert banned == model.generate(PROMPT, max_tokens=1, temperature=0, logit_bias={token: -100.0}).tokens != [token]
     with pytest.raises(TypeError, match="logit_bias"):
         model.generate(PROMPT, logit_bias=[(token, 1.0)])
-    with pytest.raises(TypeError, match="set has no form in JSON"):
+    with pytest.raises(TypeError, match="set is not JSON serializable"):
         model.chat("Hello", json_schema={"enum": {1}})
 
 

@@ -113,7 +113,7 @@ pub enum BackendError {
     #[error("a chunk of a batch requires at least one token")]
     EmptyChunk,
     /// Logits are requested for more tokens than a chunk has.
-    #[error("logits of the last {num_rows} tokens of a chunk that has {num_tokens}")]
+    #[error("logits requested for the last {num_rows} tokens of a chunk of {num_tokens} tokens")]
     TailTooLong {
         /// Number of tokens for which logits are requested.
         num_rows: usize,

@@ -1,4 +1,4 @@
-//! Parameters of the operations: here those of heads, norms, rotary embedding and columns.
+//! Parameters of the operations: in this file, those of heads, norms, rotary embedding and columns.
 
 mod attention;
 mod experts;

@@ -37,7 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for info in gguf.tensors() {
         for start in (0..info.num_bytes()).step_by(PART) {
             let part = start..(start + PART).min(info.num_bytes());
-            payloads.append(info.name(), &gguf.part(info, part.clone()))?;
+            let rows = gguf.part(info, part.clone());
+            gguf.check_payloads()?;
+            payloads.append(info.name(), &rows)?;
             gguf.release_part(info, part);
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use inferno_gguf::GgufError;
-use inferno_tensor::{DType, TensorError};
+use inferno_tensor::TensorError;
 
 /// An error of a conversion. Every message names the file, key or tensor at fault.
 #[derive(Debug, thiserror::Error)]
@@ -199,19 +199,6 @@ pub enum ConvertError {
     NotZero {
         /// The tensor.
         name: String,
-    },
-    /// A value is too large for the format of its tensor.
-    #[error(
-        "{tensor}: the value {value:e} is too large for {dtype}{}",
-        if *.dtype == DType::F16 { "; convert to bf16 or f32 instead" } else { "" }
-    )]
-    OutOfRange {
-        /// The tensor, by its name in the result.
-        tensor: String,
-        /// The value.
-        value: f64,
-        /// The format.
-        dtype: DType,
     },
     /// The tokenizer cannot be converted.
     #[error("tokenizer: {reason}")]

@@ -17,6 +17,7 @@ mod lfm2;
 mod llama;
 mod mamba;
 mod nemotron;
+mod normal_distribution;
 mod olmo;
 mod others;
 mod phi;

@@ -6,6 +6,7 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Constant, Context, Fact, Family, Kind, count, float};
 use crate::pooling;
+use crate::rope::YarnAmplitude;
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
@@ -13,8 +14,8 @@ pub(crate) struct Keys {
     metadata: Metadata,
     /// Whether the frequencies of rotary embeddings have Llama 3's divisors.
     pub(crate) has_llama3_scaling: bool,
-    /// YaRN's factor on cosines and sines, if the configuration has one for each of its parts.
-    pub(crate) yarn_amplitude: Option<f64>,
+    /// YaRN's factor on cosines and sines, if positions are scaled so.
+    pub(crate) yarn_amplitude: Option<YarnAmplitude>,
 }
 
 impl Keys {

@@ -50,7 +50,7 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
-use inferno_gguf::{GgmlType, Gguf, Metadata};
+use inferno_gguf::{Gguf, Metadata};
 use inferno_tensor::DType;
 
 pub use error::ConvertError;
@@ -149,7 +149,7 @@ impl Conversion {
                 more => format!("{first} and {more} more tensors are left out of the result"),
             });
         }
-        Ok(Self { metadata, payloads: ConvertedPayloads { sources, tensors: plan.tensors }, notes })
+        Ok(Self { metadata, payloads: ConvertedPayloads::new(sources, plan.tensors), notes })
     }
 
     /// What the user should know about the result.
@@ -159,27 +159,22 @@ impl Conversion {
 
     /// The result, as an open file. Its payloads are computed when they are read.
     ///
-    /// Weights in other formats than half precision are read once if they become half precision, to check their range.
+    /// [`Gguf::check_payloads`] finds values that are too large for the type of their tensor, once they were read.
     ///
-    /// **Errors**: [`ConvertError::OutOfRange`]; [`ConvertError::Gguf`], for a result that a GGUF file cannot have, such as
-    /// names of more than 63 bytes.
+    /// **Errors**: [`ConvertError::Gguf`], for a result that a GGUF file cannot have, such as names of more than 63 bytes.
     pub fn into_gguf(self) -> Result<Gguf, ConvertError> {
         let Self { metadata, payloads, .. } = self;
-        payloads.check_range()?;
         let dims: Vec<Vec<usize>> = payloads
             .tensors
             .iter()
             .map(|tensor| tensor.shape.iter().rev().copied().collect())
             .collect();
         let payloads = Arc::new(payloads);
-        let tensors = payloads.tensors.iter().zip(&dims).map(|(tensor, dims)| {
-            let ggml_type = tensor.dtype.ggml_id().and_then(GgmlType::from_id);
-            (
-                tensor.name.as_str(),
-                &dims[..],
-                ggml_type.expect("the planned formats are those of files"),
-            )
-        });
+        let tensors = payloads
+            .tensors
+            .iter()
+            .zip(&dims)
+            .map(|(tensor, dims)| (tensor.name.as_str(), &dims[..], tensor.ggml_type()));
         let files = payloads.sources.weights().files().to_vec();
         let shared = Arc::clone(&payloads);
         Ok(Gguf::computed(metadata, tensors, files, shared)?)

@@ -125,3 +125,54 @@ pub(crate) fn find<'n>(rules: &[&[Rule]], name: &'n str) -> Option<(Action, &'n 
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_of_other_modalities_are_recognized() {
+        for name in [
+            "model.sam_model.blocks.0.attn.qkv.weight",
+            "model.vision_model.embeddings.class_embedding",
+            "model.projector.layers.weight",
+            "model.image_newline",
+            "model.view_seperator",
+            "model.visual.blocks.0.attn.qkv.weight",
+            "model.vision_tower.encoder.layers.0.mlp.fc1.weight",
+            "model.multi_modal_projector.linear_1.weight",
+            "model.connector.modality_projection.proj.weight",
+            "patch_merger.merging_layer.weight",
+            "pre_mm_projector_norm.weight",
+            "mm_projector.linear_1.weight",
+            "vision_language_adapter.w_in.weight",
+            "mlp1.0.weight",
+            "vit.layers.0.mlp.fc1.weight",
+            "vpm.encoder.layers.0.mlp.fc1.weight",
+            "resampler.query",
+            "siglip2.vision_model.head.probe",
+            "merger.ln_q.weight",
+            "audio_tower.layers.0.fc1.weight",
+            "thinker.audio.layers.0.weight",
+            "talker.model.layers.0.mlp.gate_proj.weight",
+            "token2wav.code2wav_dit_model.proj_in.weight",
+            "code2wav.decoder.0.weight",
+        ] {
+            assert!(is_other_modality(&canonical(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn tensors_of_text_models_belong_to_no_other_modality() {
+        for name in [
+            "model.embed_tokens.weight",
+            "model.layers.0.mlp.gate_proj.weight",
+            "model.language_model.layers.0.self_attn.q_proj.weight",
+            "language_model.model.norm.weight",
+            "vocab_projector.bias",
+            "lm_head.weight",
+        ] {
+            assert!(!is_other_modality(&canonical(name)), "{name}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use inferno_gguf::GgmlType;
 use inferno_tensor::{DType, TensorError};
 use safetensors::Dtype;
 
@@ -33,6 +34,13 @@ pub(crate) struct PlannedTensor {
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: DType,
     pub(crate) content: Content,
+}
+
+impl PlannedTensor {
+    pub(crate) fn ggml_type(&self) -> GgmlType {
+        let ggml_type = self.dtype.ggml_id().and_then(GgmlType::from_id);
+        ggml_type.expect("the planned formats are those of files")
+    }
 }
 
 /// Where the values of a tensor come from.

@@ -21,7 +21,8 @@ pub(crate) type Block = [usize; 2];
 
 const ADVICE: &str = "convert the original checkpoint instead, and quantize it with --type";
 
-fn unsupported(method: impl Into<String>) -> ConvertError {
+/// The error of a method that is not supported.
+pub(crate) fn unsupported(method: impl Into<String>) -> ConvertError {
     ConvertError::Quantized { method: method.into(), advice: ADVICE }
 }
 

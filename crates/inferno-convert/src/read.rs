@@ -16,18 +16,25 @@ use crate::sources::Sources;
 /// Number of elements that one thread reads at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Reads elements of `tensor` in format `dtype`, which is a float; without copying if the file has the same bytes.
-pub(crate) fn read(sources: &Sources, tensor: &Lazy, dtype: DType, range: Range<usize>) -> Bytes {
+/// Reads elements of `tensor` in format `dtype`, which is a float; without copying if the file has the same bytes. The second
+/// result is the first value that is finite in the file but not in this format.
+pub(crate) fn read(
+    sources: &Sources,
+    tensor: &Lazy,
+    dtype: DType,
+    range: Range<usize>,
+) -> (Bytes, Option<f64>) {
     let size = dtype.block_bytes();
     if let Some(bytes) = slice(sources, tensor, dtype, &range) {
-        return bytes;
+        return (bytes, None);
     }
-    let mut out = vec![0; range.len() * size];
+    let (mut out, mut too_large) = (vec![0; range.len() * size], None);
     for (part, within, at) in parts_in(tensor, &range) {
         let out = &mut out[at * size..(at + within.len()) * size];
-        read_part(sources, part, dtype, within, out);
+        let found = read_part(sources, part, dtype, within, out);
+        too_large = too_large.or(found);
     }
-    out.into()
+    (out.into(), too_large)
 }
 
 /// The parts that overlap with a range: the range in the part, and the position in the output.
@@ -63,11 +70,18 @@ fn has_format(sources: &Sources, part: &Part, dtype: DType) -> bool {
     part.operations.is_empty() && sources.format(part.source) == Some(dtype)
 }
 
-fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, out: &mut [u8]) {
+/// Reads elements of a part, and returns the first one that is too large, as [`read`] does.
+fn read_part(
+    sources: &Sources,
+    part: &Part,
+    dtype: DType,
+    range: Range<usize>,
+    out: &mut [u8],
+) -> Option<f64> {
     let size = dtype.block_bytes();
     let source = Source::new(sources, part.source);
     let is_copy = has_format(sources, part, dtype);
-    out.par_chunks_mut(CHUNK * size).enumerate().for_each(|(index, out)| {
+    let chunks = out.par_chunks_mut(CHUNK * size).enumerate().map(|(index, out)| {
         let start = range.start + index * CHUNK;
         let range = start..start + out.len() / size;
         if is_copy {
@@ -75,11 +89,13 @@ fn read_part(sources: &Sources, part: &Part, dtype: DType, range: Range<usize>, 
                 2 => gather_bytes::<2>(part, &source.bytes, range, out),
                 _ => gather_bytes::<4>(part, &source.bytes, range, out),
             }
-            return;
+            return None;
         }
-        let values = source.values(part, range);
+        let values = source.values(part, range.clone());
         quant::encode_row(dtype, &values, out).expect("floats are stored in every float format");
+        source.too_large(part, dtype, range, &values)
     });
+    chunks.reduce(|| None, Option::or)
 }
 
 /// A tensor of the files.
@@ -114,40 +130,26 @@ impl Source {
         values
     }
 
-    /// The first element of a part that is finite but not in format `dtype`.
-    fn overflow(&self, part: &Part, dtype: DType, range: Range<usize>) -> Option<f64> {
+    /// The first of these elements of a part, with these values, that is finite but too large for format `dtype`.
+    fn too_large(
+        &self,
+        part: &Part,
+        dtype: DType,
+        range: Range<usize>,
+        values: &[f32],
+    ) -> Option<f64> {
         if self.dtype == Dtype::F64 {
-            let overflows = |value: &f64| value.is_finite() && !(*value as f32).is_finite();
-            let found = double_values(part, &self.bytes, range.clone()).find(overflows);
+            let is_too_large = |value: &f64| value.is_finite() && !(*value as f32).is_finite();
+            let found = double_values(part, &self.bytes, range).find(is_too_large);
             if found.is_some() {
                 return found;
             }
         }
-        match quant::check_range(dtype, &self.values(part, range)) {
+        match quant::check_range(dtype, values) {
             Err(TensorError::OutOfRange { value, .. }) => Some(value.into()),
             _ => None,
         }
     }
-}
-
-/// Finds a value of `tensor` that is finite but too large for format `dtype`, which is a float, in one that may have some. Values
-/// are stored as infinity then.
-pub(crate) fn find_overflow(sources: &Sources, tensor: &Lazy, dtype: DType) -> Option<f64> {
-    let may_overflow = |part: &&Part| {
-        let source = sources.tensor(part.source).dtype;
-        let is_smaller = dtype == DType::F16 && !has_format(sources, part, dtype);
-        is_smaller || source == Dtype::F64
-    };
-    tensor.parts.iter().filter(may_overflow).find_map(|part| {
-        let source = Source::new(sources, part.source);
-        let chunks = (0..part.len().div_ceil(CHUNK)).into_par_iter();
-        let found = chunks.find_map_first(|chunk| {
-            let start = chunk * CHUNK;
-            source.overflow(part, dtype, start..part.len().min(start + CHUNK))
-        });
-        sources.release(part.source, 0..sources.tensor(part.source).len());
-        found
-    })
 }
 
 /// Reads elements of a float type.

@@ -18,6 +18,15 @@ const ROTATED: &str = "rope.dimension_count";
 /// The key of YaRN's factor on cosines and sines.
 const YARN_AMPLITUDE: &str = "rope.scaling.yarn_attn_factor";
 
+/// YaRN's factor on cosines and sines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct YarnAmplitude {
+    /// The factor of the model.
+    own: f64,
+    /// The factor that follows from the scaling of positions.
+    usual: f64,
+}
+
 /// Parameters of rotary embeddings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rope<'a> {
@@ -148,27 +157,31 @@ impl Keys {
             false if !truncates => return Err(invalid(&full_name("truncate"), "true", truncates)),
             false => {}
         }
-        let scales = (rope.optional_float("mscale")?, rope.optional_float("mscale_all_dim")?);
-        if let (Some(own), Some(all)) = scales
-            && own != 0.0
-            && all != 0.0
-        {
-            let temperature =
-                |scale| if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 };
-            self.yarn_amplitude = Some(temperature(own) / temperature(all));
-        }
+        let scale = |key| -> Result<Option<f64>, ConvertError> {
+            Ok(rope.optional_float(key)?.filter(|scale| *scale != 0.0))
+        };
+        let temperature = |scale| if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 };
+        let usual = temperature(1.0);
+        let own = match (scale("mscale")?, scale("mscale_all_dim")?) {
+            (Some(own), Some(all)) => temperature(own) / temperature(all),
+            _ => usual,
+        };
+        self.yarn_amplitude = Some(YarnAmplitude { own, usual });
         Ok(())
     }
 
     /// Adds what depends on other metadata, which the family has set by now.
     pub(crate) fn finish_rotary(&mut self, config: &Config) -> Result<Vec<Constant>, ConvertError> {
-        if let Some(amplitude) = self.yarn_amplitude
+        if let Some(YarnAmplitude { own, usual }) = self.yarn_amplitude
             && !self.contains(YARN_AMPLITUDE)
         {
             // With this key, runtimes do not scale cosines and sines.
-            let has_multiplier = self.contains("rope.scaling.yarn_log_multiplier");
-            if !has_multiplier || amplitude != 1.0 {
-                self.float(YARN_AMPLITUDE, amplitude);
+            let assumed = match self.contains("rope.scaling.yarn_log_multiplier") {
+                true => 1.0,
+                false => usual,
+            };
+            if own != assumed {
+                self.float(YARN_AMPLITUDE, own);
             }
         }
         if !self.has_llama3_scaling {

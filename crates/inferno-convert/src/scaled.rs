@@ -24,17 +24,13 @@ impl ScaleLayout {
         // Dimensions of size 1 may be left out at the end.
         let mut scales = scales.to_vec();
         scales.extend(std::iter::repeat_n(1, shape.len().saturating_sub(scales.len())));
-        let (own_matrices, per_matrix) = scales.split_at_checked(matrices.len())?;
-        if own_matrices != matrices {
-            return None;
-        }
-        let block = match (block, per_matrix) {
+        let block = match (block, &scales[matrices.len()..]) {
             (Some(block), _) => block,
             (None, &[parts, 1]) if parts > 0 && rows.is_multiple_of(parts) => [rows / parts, *cols],
             _ => return None,
         };
-        let expected = [rows.div_ceil(block[0].max(1)), cols.div_ceil(block[1].max(1))];
-        (per_matrix == expected).then_some(Self { size: [*rows, *cols], block })
+        let expected = expected_scales(shape, Some(block));
+        (scales == expected).then_some(Self { size: [*rows, *cols], block })
     }
 
     /// Number of columns of a matrix.
@@ -51,6 +47,14 @@ impl ScaleLayout {
         let row = matrix * rows.div_ceil(block_rows) + row / block_rows;
         row * cols.div_ceil(block_cols) + col / block_cols
     }
+}
+
+/// The shape of the scales of matrices of shape `shape`. Without a `block`, that of a scale for each row, which is the usual one.
+pub(crate) fn expected_scales(shape: &[usize], block: Option<Block>) -> Vec<usize> {
+    let [matrices @ .., rows, cols] = shape else { return vec![1] };
+    let [block_rows, block_cols] = block.unwrap_or([1, *cols]);
+    let own = [rows.div_ceil(block_rows.max(1)), cols.div_ceil(block_cols.max(1))];
+    [matrices, &own].concat()
 }
 
 /// How codes are stored.

@@ -7,8 +7,8 @@ use inferno_tensor::DType;
 use safetensors::Dtype;
 
 use crate::config::Config;
-use crate::quantization::{Block, Quantization};
-use crate::scaled::{CodeFormat, ScaleLayout, Scaled, WORD_BYTES};
+use crate::quantization::{Block, Quantization, unsupported};
+use crate::scaled::{CodeFormat, ScaleLayout, Scaled, WORD_BYTES, expected_scales};
 use crate::weights::{SourceTensor, Weights};
 use crate::{ConvertError, float8};
 
@@ -77,11 +77,11 @@ impl Sources {
                 return Err(ConvertError::ElementType { name: name.clone(), found });
             }
             // The order of columns is another one, or codes have offsets of their own.
-            for ending in ["_g_idx", "_zero_point"] {
-                if let Some(found) = self.weights.find(&format!("{weight}{ending}")) {
-                    let name = self.weights.tensor(found).name.clone();
-                    let found = "quantization with this tensor".to_owned();
-                    return Err(ConvertError::ElementType { name, found });
+            for (ending, method) in [("_g_idx", "activation order"), ("_zero_point", "zero points")]
+            {
+                let tensor = format!("{weight}{ending}");
+                if self.weights.find(&tensor).is_some() {
+                    return Err(unsupported(format!("{method} ({tensor})")));
                 }
             }
             let format = CodeFormat::Packed { bits };
@@ -94,7 +94,9 @@ impl Sources {
             if *shape != expected || whole.len() < 2 {
                 return Err(ConvertError::InvalidKey {
                     key: "quantization_config".to_owned(),
-                    expected: format!("words of {name} for {whole:?} numbers of {bits} bits"),
+                    expected: format!(
+                        "{name} of shape {expected:?} for weights of {bits} bits of shape {whole:?}"
+                    ),
                     found: format!("shape {shape:?}"),
                 });
             }
@@ -128,7 +130,10 @@ impl Sources {
         let Some(layout) = ScaleLayout::new(shape, &scale.shape, block) else {
             return Err(ConvertError::InvalidKey {
                 key: "quantization_config".to_owned(),
-                expected: format!("blocks that divide {name} of shape {shape:?}"),
+                expected: format!(
+                    "scales of shape {:?} for {name} of shape {shape:?}",
+                    expected_scales(shape, block)
+                ),
                 found: format!("scales of shape {:?}", scale.shape),
             });
         };
@@ -177,17 +182,22 @@ impl Sources {
 
     /// Releases the memory of elements of a tensor; later accesses read the file again.
     pub(crate) fn release(&self, number: usize, elements: Range<usize>) {
-        let bytes = match &self.scales[number] {
+        self.weights.release(number, self.bytes_of(number, elements));
+    }
+
+    /// The bytes of elements of a tensor, with those of the other elements of their rows if they are codes.
+    fn bytes_of(&self, number: usize, elements: Range<usize>) -> Range<usize> {
+        match &self.scales[number] {
             Some(Scale { layout, format, .. }) => {
-                let (cols, size) = (layout.cols(), format.row_bytes(layout.cols()));
+                let size = format.row_bytes(layout.cols());
+                let cols = layout.cols().max(1);
                 elements.start / cols * size..elements.end.div_ceil(cols) * size
             }
             None => {
                 let size = self.tensor(number).dtype.bitsize().div_ceil(8);
                 elements.start * size..elements.end * size
             }
-        };
-        self.weights.release(number, bytes);
+        }
     }
 
     /// Fails unless the elements of a tensor are floating-point numbers, or codes with scales.
@@ -229,5 +239,45 @@ impl Sources {
             None => values.fill(f32::NAN),
         }
         values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use safetensors::serialize;
+    use safetensors::tensor::TensorView;
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_in_rows_that_may_be_empty() {
+        let folder = tempdir().expect("a folder");
+        let scale = 1.0_f32.to_le_bytes();
+        let view = |dtype, shape: &[usize], bytes| {
+            TensorView::new(dtype, shape.to_vec(), bytes).expect("a valid tensor")
+        };
+        let file = serialize(
+            [
+                ("empty", view(Dtype::F8_E4M3, &[8, 0], &[])),
+                ("empty_scale_inv", view(Dtype::F32, &[1], &scale)),
+                ("full", view(Dtype::F8_E4M3, &[2, 8], &[0; 16])),
+                ("full_scale_inv", view(Dtype::F32, &[1], &scale)),
+            ],
+            None,
+        );
+        std::fs::write(folder.path().join("model.safetensors"), file.expect("valid tensors"))
+            .expect("it is written");
+        let config = r#"{"quantization_config": {"quant_method": "fp8"}}"#;
+        std::fs::write(folder.path().join("config.json"), config).expect("it is written");
+        let config = Config::read(folder.path()).expect("a configuration");
+        let weights = Weights::open(folder.path()).expect("weights");
+        let sources = Sources::new(weights, &config).expect("valid weights");
+        let number = |name| sources.find(name).expect("it exists");
+        assert_eq!(sources.bytes_of(number("empty"), 0..0), 0..0);
+        sources.release(number("empty"), 0..0);
+        assert_eq!(sources.bytes_of(number("full"), 3..9), 0..16);
+        assert_eq!(sources.bytes_of(number("full"), 8..9), 8..16);
+        assert_eq!(sources.bytes_of(number("full_scale_inv"), 0..1), 0..4);
     }
 }

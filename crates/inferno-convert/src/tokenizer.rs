@@ -154,10 +154,12 @@ pub(crate) fn convert(
             if files.adds_space_before_words() {
                 let unsupported = "a space before each text (add_prefix_space in tokenizer.json)";
                 match pre_tokenizer {
-                    Some(_) => notes.push(format!("{unsupported} is not added")),
+                    Some(_) => {
+                        notes.push(format!("{unsupported} is not added; tokens will differ"))
+                    }
                     None => {
                         return Err(ConvertError::tokenizer(format!(
-                            "{unsupported} is not supported for BPE on bytes; pass --pre NAME to convert without it"
+                            "{unsupported} is not supported for byte-level BPE; pass --pre NAME to convert without it"
                         )));
                     }
                 }

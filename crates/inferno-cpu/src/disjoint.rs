@@ -43,8 +43,8 @@ impl<'a, T> Disjoint<'a, T> {
 }
 
 impl ThreadPool {
-    /// Calls `work(number, part, thread)` for each part of `slice`: number `i` begins at `starts[i]` and ends where the
-    /// next one begins, which the last of `starts` is the end of. On all threads if `is_parallel`, else on this one.
+    /// Calls `work(number, part, thread)` for each part of `slice`. Part `i` is `starts[i]..starts[i + 1]`. Runs on all
+    /// threads if `is_parallel`, otherwise on the calling thread.
     ///
     /// **Panics** if `work` does, and if `starts` are not in ascending order within the slice.
     pub(crate) fn run_parts<T: Send>(
@@ -54,7 +54,7 @@ impl ThreadPool {
         is_parallel: bool,
         work: impl Fn(usize, &mut [T], usize) + Sync,
     ) {
-        assert!(starts.is_sorted(), "parts in another order");
+        assert!(starts.is_sorted(), "starts in ascending order");
         let num_parts = starts.len().saturating_sub(1);
         let slice = Disjoint::new(slice);
         let task = |number: usize, thread: usize| {

@@ -20,10 +20,13 @@ pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 /// Bytes that are [populated](CpuKvCache::populate): many short conversations.
 const POPULATED_BYTES: usize = 512 << 20;
 
-/// The bytes to populate of memories whose blocks have these sizes: those of the first blocks of each.
-fn populated_bytes(block_bytes: [usize; 2]) -> [usize; 2] {
+/// The bytes to populate of the memories of layers without and with a window, whose blocks have these sizes: those of as
+/// many blocks of both. Of what the `windowed_bytes` of the second one leave, the first one has more.
+fn populated_bytes(block_bytes: [usize; 2], windowed_bytes: usize) -> [usize; 2] {
     let num_blocks = POPULATED_BYTES / block_bytes[0].saturating_add(block_bytes[1]).max(1);
-    block_bytes.map(|bytes| num_blocks * bytes)
+    let windowed = windowed_bytes.min(num_blocks * block_bytes[1]);
+    let num_unwindowed = (POPULATED_BYTES - windowed) / block_bytes[0].max(1);
+    [num_unwindowed * block_bytes[0], windowed]
 }
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
@@ -130,7 +133,8 @@ impl CpuKvCache {
     /// Makes the system provide memory for the blocks that are allocated first, before they are written.
     pub(crate) fn populate(&self) {
         let memories = [&self.blocks, &self.windowed_blocks];
-        let bytes = populated_bytes(memories.map(|memory| memory.block_bytes));
+        let windowed_bytes = self.windowed_blocks.bytes.get::<u8>().len();
+        let bytes = populated_bytes(memories.map(|memory| memory.block_bytes), windowed_bytes);
         for (memory, bytes) in memories.into_iter().zip(bytes) {
             memory.bytes.populate(bytes);
         }
@@ -262,11 +266,16 @@ mod tests {
     #[test]
     fn layers_with_and_without_a_window_share_the_populated_bytes() {
         const MIB: usize = 1 << 20;
-        assert_eq!(populated_bytes([2 * MIB, 0]), [512 * MIB, 0]);
+        assert_eq!(populated_bytes([2 * MIB, 0], 0), [512 * MIB, 0]);
         // As many blocks of both.
-        assert_eq!(populated_bytes([MIB, 3 * MIB]), [128 * MIB, 384 * MIB]);
+        assert_eq!(populated_bytes([MIB, 3 * MIB], 900 * MIB), [128 * MIB, 384 * MIB]);
+        // Layers with a window have memory for 10 blocks.
+        assert_eq!(populated_bytes([MIB, 3 * MIB], 30 * MIB), [482 * MIB, 30 * MIB]);
         for sizes in [[0, 0], [300 * MIB, 300 * MIB], [7, 1000], [usize::MAX, usize::MAX]] {
-            assert!(populated_bytes(sizes).into_iter().sum::<usize>() <= POPULATED_BYTES);
+            for windowed_bytes in [0, 5000, usize::MAX] {
+                let bytes = populated_bytes(sizes, windowed_bytes);
+                assert!(bytes.into_iter().sum::<usize>() <= POPULATED_BYTES);
+            }
         }
     }
 }

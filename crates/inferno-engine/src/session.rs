@@ -168,16 +168,29 @@ impl Session {
     /// **Errors**: as [`generate`](Self::generate) for the prompt, and a runner that fails. The session
     /// is unchanged then.
     pub fn extend<'p>(&mut self, prompt: impl Into<Prompt<'p>>) -> Result<(), EngineError> {
+        self.extend_unless_cancelled(prompt, |_| false).map(drop)
+    }
+
+    /// Appends `prompt` and computes it, as [`extend`](Self::extend) does. Between the forward passes, `is_cancelled`
+    /// receives the number of prompt tokens computed so far; if it returns true, no further pass starts. Returns whether
+    /// the whole prompt was computed; if not, the session is unchanged.
+    ///
+    /// **Errors**: as [`extend`](Self::extend).
+    pub fn extend_unless_cancelled<'p>(
+        &mut self,
+        prompt: impl Into<Prompt<'p>>,
+        is_cancelled: impl FnMut(usize) -> bool,
+    ) -> Result<bool, EngineError> {
         let prompt = self.encode(prompt.into())?;
         let len = self.tokens.len();
         self.info().check_fits(len, prompt.len(), 0)?;
         self.start_metrics(prompt.len());
         self.tokens.extend(prompt);
         let prefilled = match self.tokens.is_empty() {
-            true => Ok(()),
-            false => self.prefill(),
+            true => Ok(true),
+            false => self.prefill(is_cancelled),
         };
-        if prefilled.is_err() {
+        if !matches!(prefilled, Ok(true)) {
             self.tokens.truncate(len);
         }
         prefilled
@@ -263,17 +276,18 @@ impl Session {
         Ok(())
     }
 
-    fn prefill(&mut self) -> Result<(), EngineError> {
+    /// Computes the session's tokens, and returns whether it was not cancelled.
+    fn prefill(&mut self, is_cancelled: impl FnMut(usize) -> bool) -> Result<bool, EngineError> {
         self.begin(SequenceTask::Prefill(EventSender::to_queue(self.tokens.len())))?;
         let mut queue = EventQueue::default();
-        let computed = self.core.next_events(self.sequence, &mut queue, |_| false);
+        let stepped = self.core.next_events(self.sequence, &mut queue, is_cancelled);
         self.core.finish(self.sequence);
         for pass in queue.passes.drain(..) {
             self.metrics.prefill_passes.record(pass.num_tokens, pass.duration);
         }
         match queue.events.pop_front().map(|queued| queued.event) {
             Some(Event::Failed(error)) => Err(EngineError::from_shared(error)),
-            _ => computed,
+            event => stepped.map(|()| event.is_some()),
         }
     }
 

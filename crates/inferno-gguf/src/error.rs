@@ -1,10 +1,14 @@
 //! Errors of reading and writing GGUF files, with names, expected and found values, and byte offsets.
 
+mod payload;
+
 use std::io;
 use std::path::PathBuf;
 
 use crate::metadata::MAX_ALIGNMENT;
 use crate::{FileKind, GgmlType};
+
+pub use payload::PayloadError;
 
 /// An error of reading or writing a GGUF file.
 ///
@@ -218,9 +222,12 @@ pub enum GgufError {
     /// A tensor has an unknown type and therefore an unknown size.
     #[error(
         "tensor {tensor:?} has unknown ggml type {type_id} at byte {offset}; known types are 0 to {}, except 4 and 5. \
-         The file was written by a newer version of ggml or by a fork, such as ik_llama.cpp; use another quantization \
-         of the model",
-        GgmlType::MAX_ID
+         The file was written by {}; use another quantization of the model",
+        GgmlType::MAX_ID,
+        match *.type_id > GgmlType::MAX_ID {
+            true => "a newer version of ggml or by a fork, such as ik_llama.cpp",
+            false => "a version of ggml from before GGUF",
+        }
     )]
     UnknownTensorType {
         /// The tensor.
@@ -371,35 +378,9 @@ pub enum GgufError {
         found: u64,
     },
 
-    /// Payloads were written in a different order than the tensors were added.
-    #[error(
-        "expected the payload of {}, found that of {found:?}",
-        expected.as_ref().map_or("no further tensor".to_owned(), |name| format!("tensor {name:?}"))
-    )]
-    PayloadOrder {
-        /// The next tensor, if any are left.
-        expected: Option<String>,
-        /// The tensor that was written.
-        found: String,
-    },
-    /// The size of a payload does not match its type and dimensions.
-    #[error("the payload of tensor {tensor:?} has {found} bytes, expected {expected}")]
-    PayloadSize {
-        /// The tensor.
-        tensor: String,
-        /// The size implied by its type and dimensions, in bytes.
-        expected: u64,
-        /// The number of bytes written.
-        found: u64,
-    },
-    /// A file was finished before all its payloads were written.
-    #[error("{count} payloads are missing, starting with that of tensor {first:?}")]
-    MissingPayloads {
-        /// Number of missing payloads.
-        count: usize,
-        /// The tensor of the first one.
-        first: String,
-    },
+    /// The payload of a tensor is not the expected one.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
 }
 
 impl GgufError {

@@ -122,7 +122,8 @@ impl Gguf {
         self.index.get(name)
     }
 
-    /// The payload of a tensor: a slice that keeps the mapping alive, without copying, unless it is computed.
+    /// The payload of a tensor: a slice that keeps the mapping alive, without copying, unless it is computed. Call
+    /// [`Gguf::check_payloads`] before a computed one is used.
     ///
     /// **Panics** if `info` belongs to another checkpoint and is out of range in this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
@@ -142,6 +143,16 @@ impl Gguf {
                 let start = file_range(info).start;
                 self.files[info.shard].bytes.slice(start + part.start..start + part.end)
             }
+        }
+    }
+
+    /// Checks the computed payloads that were read so far, as [`Gguf::data`] cannot fail. Always succeeds for those of files.
+    ///
+    /// **Errors**: [`PayloadError::ValueTooLarge`](crate::PayloadError::ValueTooLarge) for a value that became infinite.
+    pub fn check_payloads(&self) -> Result<()> {
+        match &self.payloads {
+            Some(payloads) => Ok(payloads.check()?),
+            None => Ok(()),
         }
     }
 

@@ -54,7 +54,7 @@ mod tensor_info;
 mod watch;
 mod writer;
 
-pub use error::GgufError;
+pub use error::{GgufError, PayloadError};
 pub use file_kind::FileKind;
 pub use ggml_type::GgmlType;
 pub use gguf::Gguf;

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::header::{MAGIC, VERSION};
 use crate::metadata::{encode_metadata, encode_string};
 use crate::tensor_index::TensorIndex;
-use crate::{GgmlType, GgufError, Metadata, Result, TensorInfo};
+use crate::{GgmlType, GgufError, Metadata, PayloadError, Result, TensorInfo};
 
 /// Magic, version, and two counts.
 const HEADER_BYTES: u64 = 4 + 4 + 8 + 8;
@@ -197,7 +197,7 @@ pub struct PayloadWriter<D: Destination> {
 impl<D: Destination> PayloadWriter<D> {
     /// Writes a whole payload, or the rest of it.
     ///
-    /// **Errors**: [`GgufError::PayloadSize`], [`GgufError::PayloadOrder`], [`GgufError::Io`].
+    /// **Errors**: [`PayloadError::Size`], [`PayloadError::Order`], [`GgufError::Io`].
     pub fn write_tensor(&mut self, name: &str, payload: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         if self.written + payload.len() as u64 != info.num_bytes() as u64 {
@@ -208,8 +208,8 @@ impl<D: Destination> PayloadWriter<D> {
 
     /// Writes the next part of a payload.
     ///
-    /// **Errors**: [`GgufError::PayloadSize`] if the payload is too long, or the previous one is
-    /// incomplete; [`GgufError::PayloadOrder`]; [`GgufError::Io`].
+    /// **Errors**: [`PayloadError::Size`] if the payload is too long, or the previous one is
+    /// incomplete; [`PayloadError::Order`]; [`GgufError::Io`].
     pub fn append(&mut self, name: &str, part: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         let (expected, found) = (info.num_bytes() as u64, self.written + part.len() as u64);
@@ -229,15 +229,16 @@ impl<D: Destination> PayloadWriter<D> {
 
     /// Completes the file: moves it to its path, or returns the bytes.
     ///
-    /// **Errors**: [`GgufError::MissingPayloads`], [`GgufError::PayloadSize`], [`GgufError::Io`].
+    /// **Errors**: [`PayloadError::Missing`], [`PayloadError::Size`], [`GgufError::Io`].
     pub fn finish(self) -> Result<D::Finished> {
         match self.tensors.get(self.current) {
             None => self.destination.finish(),
             Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
-            Some(info) => Err(GgufError::MissingPayloads {
+            Some(info) => Err(PayloadError::Missing {
                 count: self.tensors.len() - self.current,
                 first: info.name().to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 
@@ -246,10 +247,11 @@ impl<D: Destination> PayloadWriter<D> {
         match self.tensors.get(self.current) {
             Some(info) if info.name() == name => Ok(info),
             Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
-            other => Err(GgufError::PayloadOrder {
+            other => Err(PayloadError::Order {
                 expected: other.map(|info| info.name().to_owned()),
                 found: name.to_owned(),
-            }),
+            }
+            .into()),
         }
     }
 
@@ -273,11 +275,8 @@ impl<D: Destination> PayloadWriter<D> {
 }
 
 fn payload_size(info: &TensorInfo, found: u64) -> GgufError {
-    GgufError::PayloadSize {
-        tensor: info.name().to_owned(),
-        expected: info.num_bytes() as u64,
-        found,
-    }
+    let (tensor, expected) = (info.name().to_owned(), info.num_bytes() as u64);
+    PayloadError::Size { tensor, expected, found }.into()
 }
 
 /// The output of a [`PayloadWriter`]: a [`TemporaryFile`] or memory.

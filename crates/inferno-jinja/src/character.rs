@@ -91,6 +91,29 @@ pub(crate) fn is_alphanumeric(character: char) -> bool {
     is_letter(character) || is_numeric(character)
 }
 
+/// Whether an identifier can begin with a character.
+pub(crate) fn starts_identifier(character: char) -> bool {
+    if character.is_ascii() {
+        return character == '_' || character.is_ascii_alphabetic();
+    }
+    is_letter(character)
+        || get_general_category(character) == GeneralCategory::LetterNumber
+        || matches!(character, '\u{1885}' | '\u{1886}' | '℘' | '℮')
+}
+
+/// Whether an identifier can have a character after the first.
+pub(crate) fn continues_identifier(character: char) -> bool {
+    starts_identifier(character)
+        || matches!(
+            get_general_category(character),
+            GeneralCategory::NonspacingMark
+                | GeneralCategory::SpacingMark
+                | GeneralCategory::DecimalNumber
+                | GeneralCategory::ConnectorPunctuation
+        )
+        || matches!(character, '·' | '\u{387}' | '፩'..='፱' | '᧚')
+}
+
 /// A text with the decimal digits of all scripts replaced by those of ASCII.
 pub(crate) fn with_ascii_digits(text: &str) -> String {
     // Every script has its digits in order, in blocks of ten.
@@ -103,4 +126,40 @@ pub(crate) fn with_ascii_digits(text: &str) -> String {
             false => c,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// **Source**: `c.isidentifier()` and `("a" + c).isidentifier()` of Python 3.11.
+    #[test]
+    fn identifiers_have_the_characters_of_python() {
+        for (character, starts, continues) in [
+            ('_', true, true),
+            ('a', true, true),
+            ('7', false, true),
+            ('-', false, false),
+            (' ', false, false),
+            ('é', true, true),
+            ('語', true, true),
+            ('ᛮ', true, true),
+            ('℘', true, true),
+            ('\u{1885}', true, true),
+            // Marks, of which the second is alphabetic.
+            ('\u{301}', false, true),
+            ('\u{345}', false, true),
+            ('\u{93f}', false, true),
+            ('٣', false, true),
+            ('‿', false, true),
+            ('·', false, true),
+            ('²', false, false),
+            ('Ⓐ', false, false),
+            ('½', false, false),
+            ('€', false, false),
+        ] {
+            assert_eq!(starts_identifier(character), starts, "{character:?}");
+            assert_eq!(continues_identifier(character), continues, "{character:?}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Whitespace control is resolved here, with `trim_blocks` and `lstrip_blocks` on, so that every text
 //! segment is exactly what is printed.
 
-use crate::character::is_space;
+use crate::character::{continues_identifier, is_space, starts_identifier};
 use crate::error::{Error, Result};
 use crate::literal::{Number, number, string_length, unescape};
 
@@ -233,9 +233,8 @@ impl<'a> Lexer<'a> {
             self.at += length;
             return Ok(TokenKind::Number(number));
         }
-        if first == '_' || first.is_alphabetic() {
-            let is_part = |c: char| c == '_' || c.is_alphanumeric();
-            let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        if starts_identifier(first) {
+            let length = rest.find(|c| !continues_identifier(c)).unwrap_or(rest.len());
             self.at += length;
             return Ok(TokenKind::Name(rest[..length].to_owned()));
         }

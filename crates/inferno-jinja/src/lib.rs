@@ -42,7 +42,7 @@
 //! - Marking as safe (`safe`, `escape`) survives concatenation with `+` only, not other string methods.
 //! - NaN equals itself as a key, and `values()` of one dict equal each other; in Python, objects are compared.
 //! - String literals have no escapes of characters by name (`\N{…}`) and of surrogates (`\ud83d`).
-//! - Identifiers, also those of `isidentifier`, have no combining marks.
+//! - Identifiers may have a few characters, such as U+037A, that Python excludes for their compatibility forms.
 //! - Classes and case of characters are those of the Unicode version of Rust, not of Python.
 
 #![forbid(unsafe_code)]

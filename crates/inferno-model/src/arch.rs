@@ -3,6 +3,7 @@
 //! Language models differ in facts, which are data here; the code is the shared decoder in `layers`.
 
 pub(crate) mod architecture;
+pub(crate) mod attention_facts;
 mod cohere;
 mod deepseek;
 mod encoders;

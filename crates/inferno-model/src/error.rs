@@ -39,7 +39,7 @@ pub enum ModelError {
     },
     /// A prediction head of a kind that is not implemented.
     #[error(
-        "prediction heads of {architecture:?} models are not supported; run the model without its head (--draft-head)"
+        "prediction heads of {architecture:?} models are not supported; disable speculative decoding with the prediction head"
     )]
     UnsupportedPredictionHead {
         /// The architecture.
@@ -222,6 +222,17 @@ pub enum ModelError {
     /// A tensor could not be decoded or encoded.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+}
+
+impl ModelError {
+    /// The error for the value `found` of the metadata key `key`, with its prefix.
+    pub(crate) fn invalid_config(
+        key: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl ToString,
+    ) -> Self {
+        Self::InvalidConfig { key: key.into(), expected: expected.into(), found: found.to_string() }
+    }
 }
 
 /// The first few of `names`, quoted.

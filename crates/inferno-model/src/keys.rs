@@ -18,6 +18,8 @@ pub(crate) const RMS_EPS: &str = "attention.layer_norm_rms_epsilon";
 pub(crate) const LAYER_NORM_EPS: &str = "attention.layer_norm_epsilon";
 /// Which layers have a sliding window: one boolean per layer, or the length of a period.
 pub(crate) const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
+/// Which layers have rotary embedding: a boolean or a number for each layer, or a number for all of them.
+pub(crate) const ROPE_PATTERN: &str = "attention.rope_pattern";
 
 /// Metadata keys of one architecture, named without its prefix.
 pub(crate) struct ArchitectureKeys<'a> {
@@ -133,11 +135,7 @@ impl<'a> ArchitectureKeys<'a> {
         expected: impl Into<String>,
         found: impl ToString,
     ) -> ModelError {
-        ModelError::InvalidConfig {
-            key: self.full(key),
-            expected: expected.into(),
-            found: found.to_string(),
-        }
+        ModelError::invalid_config(self.full(key), expected, found)
     }
 }
 

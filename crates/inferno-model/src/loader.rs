@@ -104,6 +104,7 @@ impl<'a, B: Backend> Loader<'a, B> {
                 *len,
                 self.checkpoint.data(info),
             )?;
+            self.checkpoint.check_payloads()?;
             for (row, values) in values.chunks_exact_mut(cols).enumerate() {
                 quant::decode_row(part.dtype(), part.row(0, row), &mut values[at..at + len])
                     .map_err(|source| BackendError::WeightShape { name: name.clone(), source })?;
@@ -231,6 +232,7 @@ impl<'a, B: Backend> Loader<'a, B> {
             }
             None => None,
         };
+        self.checkpoint.check_payloads()?;
         let stack =
             |bytes| WeightPart::experts(name, dtype, num_experts, part.num_rows(), cols, bytes);
         if let (DType::Int8, Some(scales)) = (dtype, &scales) {

@@ -119,7 +119,7 @@ fn apply_yarn(yarn: &YarnParams, dim: f64, base: f64, inv_freqs: &mut [f64]) {
 mod tests {
     use super::*;
 
-    /// Frequencies 8 to 18 of gpt-oss, where both kinds differ.
+    /// Frequencies 8 to 18 of gpt-oss. The kinds differ in all but the first and the last.
     ///
     /// **Source**: `_compute_yarn_parameters` of transformers 5.24, for heads of 64 components.
     const ROUNDED: [f64; 11] = [

@@ -153,9 +153,7 @@ impl ModelSpec {
         let keys = ArchitectureKeys::new(architecture.name, metadata);
         let spec = SpecBuilder::new(&keys, checkpoint, architecture).and_then(SpecBuilder::build);
         match spec {
-            Err(ModelError::MissingTensor { .. }) if checkpoint.tensors().is_empty() => {
-                Err(ModelError::NoWeights)
-            }
+            Err(_) if checkpoint.tensors().is_empty() => Err(ModelError::NoWeights),
             Err(error) => Err(error),
             Ok(spec) => keys.check_others().map(|()| spec),
         }
@@ -289,7 +287,6 @@ fn architecture_of(metadata: &Metadata) -> Result<&'static Architecture, ModelEr
         Some("adapter") => Some("an adapter (LoRA)"),
         Some("imatrix") => Some("an importance matrix"),
         Some("mmproj") => Some("a multimodal projector (mmproj)"),
-        Some("vocab") => Some("a vocabulary without weights"),
         _ => None,
     };
     if let Some(kind) = kind {

@@ -90,6 +90,7 @@ impl<'a> TensorCache<'a> {
     fn decode(&self, name: &str) -> Result<Tensor<f32>, ModelError> {
         let info = self.info(name)?;
         let (dims, bytes) = (slowest_first(info), self.checkpoint.data(info));
+        self.checkpoint.check_payloads()?;
         let mut values = vec![0.0; dims.iter().product()];
         if info.ggml_type() == GgmlType::I8 {
             let scales = TensorScales::find(self.checkpoint, info)?;

@@ -69,7 +69,7 @@ pub enum TensorError {
 
     /// A finite value is too large for a float format.
     #[error(
-        "value {index} of the row is {value}, which is too large for {dtype}; use {} for this tensor",
+        "value {index} of the row is {value:?}, which is too large for {dtype}; use {} for this tensor",
         if *.dtype == DType::F16 { "BF16 or F32" } else { "F32" }
     )]
     OutOfRange {

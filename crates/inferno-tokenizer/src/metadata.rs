@@ -214,18 +214,15 @@ fn load_special_tokens(
     })
 }
 
-/// Reads which tokens must not be generated, as llama.cpp writes them.
+/// Reads which tokens must not be generated, as llama.cpp writes them. Ids outside the vocabulary, which cannot be generated, are
+/// ignored.
 fn load_suppressed(
     metadata: &Metadata,
     vocab_size: usize,
 ) -> Result<BTreeSet<u32>, TokenizerError> {
-    let key = "tokenizer.ggml.suppress_tokens";
-    let ids = metadata.optional::<Vec<i64>>(key)?.unwrap_or_default();
-    let checked = ids.into_iter().map(|id| match u32::try_from(id) {
-        Ok(known) if (known as usize) < vocab_size => Ok(known),
-        _ => Err(TokenizerError::IdOutOfRange { key: key.to_owned(), id, vocab_size }),
-    });
-    checked.collect()
+    let ids = metadata.optional::<Vec<i64>>("tokenizer.ggml.suppress_tokens")?.unwrap_or_default();
+    let ids = ids.into_iter().filter_map(|id| u32::try_from(id).ok());
+    Ok(ids.filter(|&id| (id as usize) < vocab_size).collect())
 }
 
 /// Reads the id of a special token. Some writers use -1, signed or unsigned, for "none".

@@ -21,16 +21,23 @@ pub(crate) fn open(path: &Path, on_note: &mut dyn FnMut(&str)) -> Result<Gguf, E
     Ok(conversion.into_gguf()?)
 }
 
+/// The file that every checkpoint has.
+const CONFIG: &str = "config.json";
+
+/// Returns whether a path is the folder of a checkpoint.
+pub(crate) fn is_folder_of_checkpoint(path: &Path) -> bool {
+    path.join(CONFIG).is_file()
+}
+
 /// Returns the folder of the checkpoint that a file is a part of: its `config.json`, or weights next to that.
 pub(crate) fn folder_of_part(path: &Path) -> Option<&Path> {
-    const CONFIG: &str = "config.json";
     let name = path.file_name()?.to_str()?;
     let is_part = name == CONFIG
         || name.ends_with(".safetensors")
         || name.ends_with(".safetensors.index.json");
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    (is_part && path.is_file() && folder.join(CONFIG).is_file()).then_some(folder)
+    (is_part && path.is_file() && is_folder_of_checkpoint(folder)).then_some(folder)
 }
 
 #[cfg(test)]
@@ -38,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn config_and_weights_of_a_checkpoint_stand_for_its_folder() {
+    fn config_and_weights_of_a_checkpoint_open_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| {
             let path = folder.path().join(name);

@@ -26,7 +26,17 @@ use failure::{EXIT_SUCCESS, Failure};
 /// Run large language models from GGUF files
 #[derive(Parser)]
 #[command(name = "inferno", version, max_term_width = 80, subcommand_required = true)]
-#[command(after_help = "\
+#[command(after_help = help())]
+struct Inferno {
+    /// Read configuration from this file instead of the default inferno.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The end of the help.
+const HELP: &str = "\
 Examples:
   inferno generate \"Once upon a time\"
   inferno run qwen3:0.6b \"Why is the sky blue?\"
@@ -47,14 +57,11 @@ overrides the file.
   [generate]
   temperature = 0.7       # applies to one command
 
-Exceptions: --context of perplexity and imatrix, and --output of imatrix, are not \
-set in the environment, and options of bench serve are not set in the file.")]
-struct Inferno {
-    /// Read configuration from this file instead of the default inferno.toml
-    #[arg(long, global = true, value_name = "FILE")]
-    config: Option<PathBuf>,
-    #[command(subcommand)]
-    command: Command,
+Exceptions: options of bench serve are not set in the file, and some are not set \
+in the environment: ";
+
+fn help() -> String {
+    format!("{HELP}{}.", configuration::all_own_options())
 }
 
 #[derive(Subcommand)]

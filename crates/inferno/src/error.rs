@@ -40,8 +40,7 @@ pub enum Error {
     Stdout(#[source] io::Error),
     /// The model has no chat template, and none was specified.
     #[error(
-        "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE \
-         or --chat-template chatml"
+        "the model has no chat template (metadata key tokenizer.chat_template), and none was specified"
     )]
     NoChatTemplate,
     /// There is neither a file nor a built-in chat template with this name.
@@ -78,7 +77,7 @@ pub enum Error {
     },
 
     /// No model was specified, and this build has no built-in model.
-    #[error("no model specified; pass -m FILE or -m hf:OWNER/REPO")]
+    #[error("no model specified")]
     NoModel,
     /// There is no backend with this name.
     #[error(
@@ -98,7 +97,7 @@ pub enum Error {
     /// The layers that were chosen for a GPU do not fit in its memory.
     #[error(
         "the layers on the GPU need {}, but its memory has {}; run fewer layers on the GPU, reduce the context, or run the experts \
-         of a mixture of experts on the processor (--cpu-experts)",
+         of a mixture of experts on the processor",
         BinaryBytes(*needed_bytes),
         BinaryBytes(*memory_bytes)
     )]

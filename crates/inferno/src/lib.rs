@@ -85,7 +85,7 @@ pub use inferno_server::{
     ServerOptions,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
-pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadOptions};
+pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadNote, LoadOptions};
 pub use loaded_model::LoadedModel;
 pub use model::Model;
 pub use output_file::OutputError;

@@ -1,5 +1,7 @@
 //! Load options, and the requirements of a model.
 
+mod note;
+
 use std::ops::Range;
 use std::time::Duration;
 
@@ -9,6 +11,9 @@ use inferno_engine::{CoreOptions, EngineError, RunnerOptions};
 use inferno_model::{BatchLimits, CacheLayout, Footprint, ModelSpec, Requantize, TokenCost};
 
 use crate::{BackendChoice, Error};
+
+pub use note::LoadNote;
+pub(crate) use note::float_bytes;
 
 /// The default context length, unless the model's own is shorter.
 pub const DEFAULT_CONTEXT_LENGTH: usize = 4096;
@@ -34,8 +39,8 @@ pub struct LoadOptions {
     pub isa: Option<Isa>,
     /// Quantizes weights that the file stores as floats to this format.
     pub requantize: Option<Requantize>,
-    /// Maximum number of positions of a sequence; `None` for [`DEFAULT_CONTEXT_LENGTH`], or the model's own limit if
-    /// that is shorter.
+    /// Maximum number of positions of a sequence, 0 for the model's own limit; `None` for [`DEFAULT_CONTEXT_LENGTH`], or the
+    /// model's own limit if that is shorter.
     pub context_length: Option<usize>,
     /// Positions in the KV cache, over all sequences and the prefix cache; `None` for those of one context.
     pub cache_tokens: Option<usize>,
@@ -99,7 +104,8 @@ impl LoadOptions {
         if spec.is_causal {
             return self;
         }
-        let context_length = self.context_length.unwrap_or(spec.context_length);
+        let limit = spec.context_length;
+        let context_length = self.context_length.map_or(limit, |it| requested_context(it, limit));
         let max_num_tokens = self.limits.max_num_tokens.max(context_length);
         // Blocks for all tokens of a pass, of which each sequence may leave one partly unused and one free.
         let spare_tokens = 2 * KvLayout::DEFAULT_BLOCK_TOKENS * self.limits.max_num_logit_rows;
@@ -220,9 +226,17 @@ impl GpuEstimate {
 /// **Errors**: [`EngineError::ContextTooLong`], before the weights are loaded.
 pub(crate) fn context_length(spec: &ModelSpec, options: &LoadOptions) -> Result<usize, Error> {
     let limit = spec.context_length;
-    match options.context_length {
-        None => Ok(limit.min(DEFAULT_CONTEXT_LENGTH)),
-        Some(asked_for) if (1..=limit).contains(&asked_for) => Ok(asked_for),
-        Some(asked_for) => Err(EngineError::ContextTooLong { asked_for, limit }.into()),
+    let default = limit.min(DEFAULT_CONTEXT_LENGTH);
+    match options.context_length.map_or(default, |it| requested_context(it, limit)) {
+        length if length <= limit => Ok(length),
+        asked_for => Err(EngineError::ContextTooLong { asked_for, limit }.into()),
+    }
+}
+
+/// Returns a requested context length, of which 0 is the model's `limit`.
+pub(crate) fn requested_context(requested: usize, limit: usize) -> usize {
+    match requested {
+        0 => limit,
+        _ => requested,
     }
 }

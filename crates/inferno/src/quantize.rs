@@ -164,6 +164,7 @@ fn for_each_chunk(
         let part = start..info.num_bytes().min(start + chunk_bytes);
         // Payloads that are computed use these threads, too.
         let rows = pool.install(|| gguf.part(info, part.clone()));
+        gguf.check_payloads()?;
         body(index, &rows)?;
         gguf.release_part(info, part);
     }

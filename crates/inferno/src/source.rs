@@ -26,8 +26,8 @@ use crate::{Error, Hub, HubError, HubReference, checkpoint};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A GGUF file, any shard of a split model, or a folder with a Hugging Face checkpoint; or a part of a checkpoint, which
-    /// stands for its folder.
+    /// A GGUF file, any shard of a split model, or a folder with a Hugging Face checkpoint; or its `config.json` or a
+    /// file of its weights, which opens that folder.
     File(PathBuf),
     /// A model on the Hugging Face Hub.
     Hub(HubReference),
@@ -48,6 +48,26 @@ impl ModelSource {
             },
             Self::Hub(reference) => Hub::from_env()?.resolve(reference, on_progress),
         }
+    }
+
+    /// Returns the name of the model: that of its file without the ending, of its folder, or of its repository; `None` for a path
+    /// without a name, such as `..`, or whose name is not UTF-8.
+    ///
+    /// ```
+    /// use inferno::ModelSource;
+    ///
+    /// let source: ModelSource = "models/qwen3.gguf".parse()?;
+    /// assert_eq!(source.name().as_deref(), Some("qwen3"));
+    /// # Ok::<(), inferno::Error>(())
+    /// ```
+    pub fn name(&self) -> Option<String> {
+        let name = match self {
+            Self::Hub(reference) => return Some(reference.repo().to_owned()),
+            // Names of folders often contain sizes such as 0.6B.
+            Self::File(path) if path.is_dir() => path.file_name(),
+            Self::File(path) => path.file_stem(),
+        };
+        name?.to_str().map(str::to_owned)
     }
 }
 
@@ -100,5 +120,27 @@ impl fmt::Display for ModelSource {
             Self::File(path) => path.display().fmt(f),
             Self::Hub(reference) => reference.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_folders_are_whole() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("Qwen3-0.6B");
+        std::fs::create_dir(&folder).unwrap();
+        for file in ["config.json", "model.safetensors"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        for path in [folder.clone(), folder.join("model.safetensors")] {
+            let source = ModelSource::try_from(path.into_os_string()).unwrap();
+            assert_eq!(source.name().as_deref(), Some("Qwen3-0.6B"));
+        }
+        let names = ["models/a.b.gguf", "hf:owner/Qwen3-0.6B-GGUF:Q8_0"];
+        let names = names.map(|name| name.parse::<ModelSource>().unwrap().name().unwrap());
+        assert_eq!(names, ["a.b", "owner/Qwen3-0.6B-GGUF"]);
     }
 }

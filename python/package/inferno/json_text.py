@@ -15,4 +15,4 @@ def to_json(value: Any) -> str:
 def _dictionary(value: Any) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON serializable")

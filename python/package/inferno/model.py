@@ -31,7 +31,7 @@ class Model:
     `source` is a GGUF file, ``"hf:OWNER/REPO:QUANTIZATION"`` or a short name such as ``"qwen3:0.6b"``; without one, the
     built-in Ember is loaded. `device` is ``"auto"`` (a discrete or Apple GPU if the model fits in its memory, otherwise
     the processor), ``"cpu"``, ``"gpu"``, or the index or a part of the name of a GPU that `inferno.devices` lists. With
-    `threads`, ``"auto"`` is the processor. A model that is loaded otherwise than requested causes a `RuntimeWarning`.
+    `threads`, ``"auto"`` is the processor. A model that is loaded differently than requested causes a `RuntimeWarning`.
 
     A forked process cannot use a model of its parent: load it after the fork, or start processes by ``"spawn"``.
 
@@ -350,7 +350,7 @@ class Model:
     def cache_events(self) -> Iterator[list[CacheEvent]]:
         """Yields the changes of the prefix cache, starting with its blocks: a list of events for each step of the engine.
 
-        There is one such iterator per model: a later one ends it.
+        There is one such iterator per model: a later one ends it, and so does the end of the model.
 
         >>> import inferno
         >>> model = inferno.Model()

@@ -55,7 +55,7 @@ class LoadOptions(TypedDict, total=False):
     """File with the chat template (default: the template in the model's file)."""
     warm_up: bool
     """Prepare while loading what the first requests would otherwise wait for, such as kernels of a GPU and the memory of the
-    KV cache (default: false; true for the models that `asgi_app` and `inferno.ray` load)."""
+    KV cache (default: false; true for the models that `asgi_app` and the deployments of `inferno.ray.serve` load)."""
     name: str
     """Name of the model in responses (default: the file name)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from .options import AnyPath
 
 _TASK = "text-generation"
+_GREEDY_TEMPERATURES = (None, 0, 1)
+"""Temperatures that cause no warning with ``do_sample=False``: none, that of greedy sampling, and transformers' default."""
 
 
 class TextGenerationPipeline:
@@ -36,12 +39,18 @@ class TextGenerationPipeline:
 
         Returns ``[{"generated_text": …}]``: the text with the prompt (without it if `return_full_text` is false), or the
         conversation with the answer as its last message. `options` are those of `Model.generate` and `Model.chat`;
-        `max_new_tokens` is another name of `max_tokens`, and ``do_sample=False`` of ``temperature=0``.
+        `max_new_tokens` is another name of `max_tokens`, and ``do_sample=False`` selects ``temperature=0``: another temperature
+        has no effect then, and causes a warning.
         """
         if not do_sample:
-            _set(options, "temperature", 0, "do_sample=False")
+            if options.get("temperature") not in _GREEDY_TEMPERATURES:
+                message = f"do_sample=False selects the most probable tokens; temperature={options['temperature']} has no effect"
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+            options["temperature"] = 0
         if max_new_tokens is not None:
-            _set(options, "max_tokens", max_new_tokens, "max_new_tokens")
+            if options.get("max_tokens") not in (None, max_new_tokens):
+                raise TypeError("pass max_new_tokens or max_tokens, not both")
+            options["max_tokens"] = max_new_tokens
         full = True if return_full_text is None else return_full_text
         if isinstance(text_inputs, str):
             return [_continued(text_inputs, self.model.generate(text_inputs, **options), full)]
@@ -58,13 +67,6 @@ class TextGenerationPipeline:
         answer = self.model.chat(messages, **options)
         message = {"role": "assistant", "content": answer.text}
         return {"generated_text": [*messages, message] if full else answer.text}
-
-
-def _set(options: dict[str, Any], name: str, value: Any, argument: str) -> None:
-    """Sets an option that another argument stands for."""
-    if name in options:
-        raise TypeError(f"pass {argument} or {name}, not both")
-    options[name] = value
 
 
 def _continued(text: str, completion: Completion, full: bool) -> dict[str, Any]:

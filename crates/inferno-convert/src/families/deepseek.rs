@@ -135,7 +135,7 @@ pub(super) fn latent(context: &Context<'_>, keys: &mut Keys) -> Result<(), Conve
         keys.set("expert_weights_norm", true);
     }
     let rope = config.shared_rope();
-    if let Some(scale) = rope.optional_float("mscale_all_dim")? {
+    if let Some(scale) = rope.optional_float("mscale_all_dim")?.filter(|scale| *scale != 0.0) {
         keys.float("rope.scaling.yarn_log_multiplier", 0.1 * scale);
     }
     if let Some(scale) = rope.optional_float("llama_4_scaling_beta")? {

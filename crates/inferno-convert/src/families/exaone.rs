@@ -1,8 +1,8 @@
 //! EXAONE 4 and its mixtures of experts.
 
+use super::layer_patterns::state_windows;
 use super::prediction;
 use crate::ConvertError;
-use crate::config::Config;
 use crate::family::{Context, Family, count, flag, float, rename};
 use crate::keys::Keys;
 
@@ -19,30 +19,7 @@ pub(super) const EXAONE4: Family = Family {
 };
 
 fn windows(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
-    let Context { config, .. } = context;
-    let Some(window) = config.optional_count(&["sliding_window"])? else {
-        return Ok(());
-    };
-    keys.set("attention.sliding_window", window);
-    let pattern = match config.layers_of_type(&["sliding_attention"])? {
-        Some(layers) => Some(layers),
-        None => periodic(config)?,
-    };
-    if let Some(pattern) = pattern {
-        keys.set("attention.sliding_window_pattern", pattern);
-    }
-    Ok(())
-}
-
-/// The layers by a period: its length, or a letter for each of its layers.
-fn periodic(config: &Config) -> Result<Option<Vec<bool>>, ConvertError> {
-    let layers = 0..config.num_layers()?;
-    let Some(period) = config.get("sliding_window_pattern") else { return Ok(None) };
-    if let Some(letters) = period.as_str().filter(|letters| !letters.is_empty()) {
-        let letters = letters.as_bytes();
-        return Ok(Some(layers.map(|layer| letters[layer % letters.len()] == b'L').collect()));
-    }
-    config.all_but_every(config.count(&["sliding_window_pattern"])?).map(Some)
+    state_windows(context.config, keys, Some("sliding_window_pattern"), None)
 }
 
 pub(super) const EXAONE_MOE: Family = Family {

@@ -1,6 +1,7 @@
 //! Gemma 1 to 4, Gemma 3n.
 
 use super::layer_patterns::set_windows;
+use super::normal_distribution::normal_quantile;
 use crate::ConvertError;
 use crate::config::{Config, head_dim, invalid};
 use crate::dense;
@@ -101,12 +102,18 @@ fn windows_and_scale(config: &Config, keys: &mut Keys) -> Result<(), ConvertErro
 
 /// Sets which layers have a window, unless all but every `period`-th have one, as runtimes assume.
 fn window_pattern(config: &Config, keys: &mut Keys, period: usize) -> Result<(), ConvertError> {
-    const PERIOD: &str = "sliding_window_pattern";
-    // Without the length of the window, no layer has one.
-    match config.optional_count(&[PERIOD])? {
-        Some(1) => Ok(()),
-        _ => set_windows(config, keys, PERIOD, period),
+    match has_windows(config)? {
+        true => set_windows(config, keys, PERIOD, period),
+        false => Ok(()),
     }
+}
+
+/// The key of the number of layers of which the last has no window.
+const PERIOD: &str = "sliding_window_pattern";
+
+/// Whether some layers have a window. The result has no length of it if none has.
+fn has_windows(config: &Config) -> Result<bool, ConvertError> {
+    Ok(config.optional_count(&[PERIOD])? != Some(1))
 }
 
 /// Sets the factor on scores, unless it is that of the architecture: by the size of a head, or, in models with
@@ -138,7 +145,7 @@ fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     {
         keys.float("final_logit_softcapping", softcap);
     }
-    if config.optional_count(&["sliding_window_pattern"])? != Some(1) {
+    if has_windows(config)? {
         keys.count("attention.sliding_window", config.count(&["sliding_window"])?);
     }
     Ok(())
@@ -232,51 +239,6 @@ fn windows(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
             expected: "the kind of attention of each layer",
         }),
     }
-}
-
-/// The standard deviations below which a share of a normal distribution lies.
-///
-/// **Source**: the error function's inverse by Newton's method on `erfc`, from a rational start.
-fn normal_quantile(share: f64) -> f32 {
-    if share <= 0.0 {
-        return f32::NEG_INFINITY;
-    }
-    if share >= 1.0 {
-        return f32::INFINITY;
-    }
-    // As the reference: the inverse error function of a single-precision number, times the root of 2.
-    let argument = 2.0 * share as f32 - 1.0;
-    let share = (f64::from(argument) + 1.0) / 2.0;
-    let (mut low, mut high) = (-40.0_f64, 40.0_f64);
-    for _ in 0..200 {
-        let middle = (low + high) / 2.0;
-        match normal_share(middle) < share {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    let root = std::f64::consts::SQRT_2;
-    ((low + high) / 2.0 / root) as f32 * root as f32
-}
-
-/// The share of a normal distribution below `x`, by its continued fraction or series.
-fn normal_share(x: f64) -> f64 {
-    let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    if x.abs() < 6.0 {
-        let (mut term, mut sum, mut n) = (x, x, 1.0);
-        while f64::abs(term) > 1e-18 * f64::abs(sum).max(1e-300) && n < 1000.0 {
-            n += 2.0;
-            term *= x * x / n;
-            sum += term;
-        }
-        return 0.5 + density * sum;
-    }
-    let mut fraction = 0.0;
-    for n in (1..60).rev() {
-        fraction = f64::from(n) / (x.abs() + fraction);
-    }
-    let tail = density / (x.abs() + fraction);
-    if x < 0.0 { tail } else { 1.0 - tail }
 }
 
 pub(super) const GEMMA4: Family = Family {

@@ -1,25 +1,35 @@
 //! GLM 4 and 4.5 to 4.7.
 
+use inferno_tensor::TensorError;
+
 use super::deepseek;
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, rename};
+use crate::family::{
+    Context, Family, Rule, TokenizerFacts, ViewError, count, flag, float, map, rename,
+};
 use crate::keys::Keys;
+use crate::lazy::Lazy;
 
 pub(super) const GLM4: Family = Family {
     classes: &["Glm4ForCausalLM", "Glm4vForConditionalGeneration"],
     architecture: "glm4",
     keys: |context, keys| {
-        if context.config.shared_rope().get("mrope_section").is_some() {
-            return Err(invalid(
-                "rope_parameters.mrope_section",
-                "no value",
-                "sections for images",
-            ));
+        // Runtimes rotate halves if there are two sections at least.
+        let sections = context.config.shared_rope().floats(SECTIONS)?;
+        if sections.is_some_and(|it| it.len() < 2 || it[..2].iter().any(|&len| len < 1.0)) {
+            let expected = "two numbers above 0 or more";
+            return Err(invalid("rope_parameters.mrope_section", expected, "others"));
         }
         rotary_dimensions(context, keys)
     },
     rules: &[&[
+        map("model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", |context, tensor| {
+            rotated_rows(context, tensor, context.config.num_heads()?)
+        }),
+        map("model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", |context, tensor| {
+            rotated_rows(context, tensor, context.config.num_kv_heads()?)
+        }),
         rename("model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.post_mlp_layernorm", "blk.{}.post_ffw_norm"),
     ]],
@@ -34,6 +44,33 @@ pub(super) const GLM4: Family = Family {
     },
     ..Family::DEFAULT
 };
+
+/// The key of the sections of a head's rotated components, one for each kind of position in images.
+const SECTIONS: &str = "mrope_section";
+
+/// The rows of a projection whose heads are rotated. With sections, rotary embeddings of the result rotate halves instead of
+/// neighboring rows.
+///
+/// **Source**: `Glm4Model.normal_to_neox` of llama.cpp's converter.
+fn rotated_rows(context: &Context<'_>, tensor: Lazy, heads: usize) -> Result<Lazy, ViewError> {
+    if context.config.shared_rope().get(SECTIONS).is_none() {
+        return Ok(tensor);
+    }
+    let (shape, heads) = (tensor.shape.clone(), heads.max(1));
+    let (size, rotated) = (shape[0] / heads, rotated_size(context.config)?);
+    let with_tail = |rows: &[usize]| [rows, &shape[1..]].concat();
+    let by_head = tensor.view(|view| view.reshape(&with_tail(&[heads, size])))?;
+    let rows_of = |head: usize| {
+        let rows = by_head.clone().view(|view| view.select(0, head))?;
+        let pairs = rows.clone().view(|view| {
+            view.slice(0, 0..rotated)?.reshape(&with_tail(&[rotated / 2, 2]))?.transpose(0, 1)
+        })?;
+        let rest = rows.view(|view| view.slice(0, rotated..size))?;
+        Ok([pairs.reshaped(&with_tail(&[rotated]))?, rest])
+    };
+    let rows: Vec<_> = (0..heads).map(rows_of).collect::<Result<_, TensorError>>()?;
+    Ok(Lazy::concat(rows.into_iter().flatten().collect())?)
+}
 
 const MOE_TOKENIZER: TokenizerFacts = TokenizerFacts {
     tokens: &[
@@ -109,10 +146,13 @@ fn leading_dense_layers(config: &mut Config) -> Result<(), ConvertError> {
     Ok(())
 }
 
-/// Half of a head is rotated unless the file states another share.
 fn rotary_dimensions(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
-    let share =
-        context.config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);
-    keys.count("rope.dimension_count", (context.config.head_dim()? as f64 * share) as usize);
+    keys.count("rope.dimension_count", rotated_size(context.config)?);
     Ok(())
+}
+
+/// Number of rotated components of a head: half of them, unless the file states another share.
+fn rotated_size(config: &Config) -> Result<usize, ConvertError> {
+    let share = config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.5);
+    Ok((config.head_dim()? as f64 * share) as usize)
 }

@@ -15,11 +15,47 @@ pub(super) fn set_windows(
     period_key: &str,
     period: usize,
 ) -> Result<(), ConvertError> {
-    let windows = match config.layers_of_type(&["sliding_attention"])? {
-        Some(windows) => windows,
-        None => config.all_but_every(config.count_or(&[period_key], period)?)?,
+    match windowed_layers(config, Some(period_key))? {
+        Some(windows) => set_unless_periodic(config, keys, windows, period),
+        None => Ok(()),
+    }
+}
+
+/// Sets the length of the window and which layers have it, if the configuration has a length. The layers are listed, or have a
+/// period under `period_key`; otherwise, they are all but every `period`-th, or all if there is none.
+pub(super) fn state_windows(
+    config: &Config,
+    keys: &mut Keys,
+    period_key: Option<&str>,
+    period: Option<usize>,
+) -> Result<(), ConvertError> {
+    let Some(len) = config.optional_count(&["sliding_window"])? else { return Ok(()) };
+    keys.set("attention.sliding_window", len);
+    let usual = period.map(|period| config.all_but_every(period)).transpose()?;
+    if let Some(windows) = windowed_layers(config, period_key)?.or(usual) {
+        keys.set(WINDOWS, windows);
+    }
+    Ok(())
+}
+
+/// The layers with a window, by a list, or by a period under `period_key`: its length, or a letter for each of its layers.
+fn windowed_layers(
+    config: &Config,
+    period_key: Option<&str>,
+) -> Result<Option<Vec<bool>>, ConvertError> {
+    if let Some(windows) = config.layers_of_type(&["sliding_attention"])? {
+        return Ok(Some(windows));
+    }
+    let Some((key, period)) = period_key.and_then(|key| Some((key, config.get(key)?))) else {
+        return Ok(None);
     };
-    set_unless_periodic(config, keys, windows, period)
+    match period.as_str().map(str::as_bytes) {
+        Some(letters) if !letters.is_empty() => {
+            let layers = 0..config.num_layers()?;
+            Ok(Some(layers.map(|layer| letters[layer % letters.len()] == b'L').collect()))
+        }
+        _ => config.all_but_every(config.count(&[key])?).map(Some),
+    }
 }
 
 /// Sets which layers have a window, unless these are all but every `period`-th.

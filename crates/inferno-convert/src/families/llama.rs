@@ -239,8 +239,9 @@ fn chunked_layers(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> 
     };
     let rotated = rotated_layers(config)?;
     let chunked = match config.layers_of_type(&["chunked_attention"])? {
+        _ if len == 0 => vec![false; rotated.len()],
         Some(chunked) => chunked,
-        None => rotated.iter().map(|is_rotated| *is_rotated && len > 0).collect(),
+        None => rotated,
     };
     if !chunked.contains(&true) {
         keys.count("attention.sliding_window", 0);

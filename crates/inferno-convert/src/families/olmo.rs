@@ -1,22 +1,12 @@
 //! OLMo 2 and 3, OLMoE.
 
+use super::layer_patterns::state_windows;
 use crate::family::{Family, rename};
 
 pub(super) const OLMO2: Family = Family {
     classes: &["Olmo2ForCausalLM", "Olmo3ForCausalLM"],
     architecture: "olmo2",
-    keys: |context, keys| {
-        let config = context.config;
-        if let Some(window) = config.optional_count(&["sliding_window"])? {
-            keys.set("attention.sliding_window", window);
-            let pattern = match config.layers_of_type(&["sliding_attention"])? {
-                Some(pattern) => pattern,
-                None => config.all_but_every(4)?,
-            };
-            keys.set("attention.sliding_window_pattern", pattern);
-        }
-        Ok(())
-    },
+    keys: |context, keys| state_windows(context.config, keys, None, Some(4)),
     rules: &[&[
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),

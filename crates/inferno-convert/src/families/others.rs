@@ -48,6 +48,8 @@ pub(super) const MINIMAX_M2: Family = Family {
 pub(super) const AFMOE: Family = Family {
     classes: &["AfmoeForCausalLM"],
     architecture: "afmoe",
+    // By `AfmoeConfig` of transformers.
+    defaults: &[("mup_enabled", "false")],
     facts: &[
         count("vocab_size", &["vocab_size"]).required(),
         count("expert_shared_count", &["num_shared_experts"]),

@@ -87,7 +87,7 @@ impl TokenizerFiles {
         self.model().is_some_and(|model| model["byte_fallback"] == true)
     }
 
-    /// Whether `tokenizer.json` has BPE on bytes.
+    /// Whether `tokenizer.json` has byte-level BPE.
     pub(super) fn is_byte_level(&self) -> bool {
         self.has_model("BPE") && !self.has_byte_fallback()
     }
@@ -147,13 +147,13 @@ impl TokenizerFiles {
         })
     }
 
-    /// Whether BPE on bytes adds a space before a text.
+    /// Whether byte-level BPE adds a space before a text.
     pub(super) fn adds_space_before_words(&self) -> bool {
         let stages = self.stages("pre_tokenizer");
         stages.iter().any(|it| it["type"] == "ByteLevel" && it["add_prefix_space"] == true)
     }
 
-    /// Checks that words have no marks at their beginning or end, which merges in GGUF files do not have.
+    /// Checks that words have no prefix or suffix, which merges in GGUF files do not have.
     ///
     /// **Errors**: an affix.
     pub(super) fn check_affixes(&self) -> Result<(), ConvertError> {
@@ -164,7 +164,7 @@ impl TokenizerFiles {
         match ["continuing_subword_prefix", "end_of_word_suffix"].into_iter().find(affix) {
             None => Ok(()),
             Some(key) => Err(ConvertError::tokenizer(format!(
-                "{key} of BPE in tokenizer.json is not supported, as GGUF files cannot have it"
+                "tokenizer.json has the BPE option {key}, which GGUF cannot store"
             ))),
         }
     }

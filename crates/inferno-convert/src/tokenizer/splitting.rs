@@ -93,8 +93,7 @@ pub(super) fn identify(
         };
         let listed = listed.join(", ");
         notes.push(format!(
-            "pre-tokenizer {name} differs from tokenizer.json in rare words, which have other tokens: of a sample text, \
-             {listed}{more}"
+            "pre-tokenizer {name} splits rare text differently from tokenizer.json, for example {listed}{more}"
         ));
     }
     Ok(Identified { name, notes })

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use inferno_convert::{Conversion, ConvertError, ConvertOptions, WeightType};
+use inferno_gguf::Gguf;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 use serde_json::{Value, json};
+use tempfile::tempdir;
 
 /// The tensors of a file: name, type, shape and bytes.
 pub(crate) type Tensors = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
@@ -52,6 +55,27 @@ pub(crate) fn llama() -> (Value, Tensors) {
         (layer("mlp.down_proj"), matrix(8)),
     ];
     (config, tensors.into_iter().collect())
+}
+
+/// The Llama model as one of another class, with further keys of its configuration.
+pub(crate) fn llama_as(class: &str, keys: &Value) -> (Value, Tensors) {
+    let (mut config, tensors) = llama();
+    config["architectures"] = json!([class]);
+    for (key, value) in keys.as_object().expect("an object") {
+        config[key] = value.clone();
+    }
+    (config, tensors)
+}
+
+/// Converts a checkpoint.
+pub(crate) fn convert(
+    (config, tensors): &(Value, Tensors),
+    weight_type: WeightType,
+) -> Result<Gguf, ConvertError> {
+    let folder = tempdir().expect("a folder");
+    write(folder.path(), config, tensors);
+    let options = ConvertOptions { weight_type, ..ConvertOptions::default() };
+    Conversion::open(folder.path(), &options)?.into_gguf()
 }
 
 /// A byte-level tokenizer of four tokens.

@@ -1,27 +1,20 @@
 //! Layers with a window or rotary embedding: other ones than runtimes assume of an architecture are stated, or an error.
 
-use inferno_convert::{Conversion, ConvertError, ConvertOptions};
+use inferno_convert::{ConvertError, WeightType};
 use inferno_gguf::Metadata;
 use serde_json::{Value, json};
-use tempfile::tempdir;
 
-use crate::checkpoint::{llama, write};
+use crate::checkpoint::{self, llama_as};
 
 const NUM_LAYERS: usize = 8;
 const WINDOWS: &str = "attention.sliding_window_pattern";
 
 /// Converts the Llama model of the tests as one of another class with eight layers.
 fn convert(class: &str, keys: Value) -> Result<Metadata, ConvertError> {
-    let (mut config, tensors) = llama();
-    config["architectures"] = json!([class]);
+    let (mut config, tensors) = llama_as(class, &keys);
     config["num_hidden_layers"] = json!(NUM_LAYERS);
-    for (key, value) in keys.as_object().expect("an object") {
-        config[key] = value.clone();
-    }
-    let folder = tempdir().expect("a folder");
-    write(folder.path(), &config, &tensors);
-    let conversion = Conversion::open(folder.path(), &ConvertOptions::default())?;
-    Ok(conversion.into_gguf()?.metadata().clone())
+    let gguf = checkpoint::convert(&(config, tensors), WeightType::Auto)?;
+    Ok(gguf.metadata().clone())
 }
 
 fn key<T: for<'m> inferno_gguf::FromMetadata<'m>>(metadata: &Metadata, key: &str) -> Option<T> {
@@ -45,7 +38,7 @@ fn kinds(windows: &[bool], name: &str) -> Value {
 
 #[test]
 fn other_windows_than_the_usual_ones_are_stated() {
-    let afmoe = || json!({"num_shared_experts": 1});
+    let afmoe = || json!({"mup_enabled": true, "num_shared_experts": 1});
     let cohere2 = || json!({"logit_scale": 0.5});
     type Configuration = fn() -> Value;
     let families: [(&str, Configuration, &str, usize); 3] = [
@@ -70,6 +63,38 @@ fn other_windows_than_the_usual_ones_are_stated() {
             let found = windows(&open(period_key, json!(3)));
             assert_eq!(found, Some(all_but_every(3)), "{class}");
         }
+    }
+}
+
+/// **Source**: `AfmoeConfig` of transformers, by which the key is false unless it is set.
+#[test]
+fn afmoe_without_scaled_embeddings_is_an_error() {
+    for enabled in [Value::Null, json!(false)] {
+        let keys = json!({"mup_enabled": enabled, "num_shared_experts": 1});
+        let message = convert("AfmoeForCausalLM", keys).expect_err("unsupported").to_string();
+        assert!(message.contains("\"mup_enabled\": expected true, found false"), "{message}");
+    }
+}
+
+/// **Source**: `Olmo3Config` and `Exaone4Config` of transformers.
+#[test]
+fn windows_of_olmo_and_exaone_are_stated_with_their_length() {
+    let listed = kinds(&all_but_every(3), "sliding_attention");
+    for (class, keys, expected) in [
+        ("Olmo3ForCausalLM", json!({}), Some(all_but_every(4))),
+        ("Olmo3ForCausalLM", json!({"layer_types": listed}), Some(all_but_every(3))),
+        ("Exaone4ForCausalLM", json!({}), None),
+        ("Exaone4ForCausalLM", json!({"layer_types": listed}), Some(all_but_every(3))),
+        ("Exaone4ForCausalLM", json!({"sliding_window_pattern": 2}), Some(all_but_every(2))),
+        ("Exaone4ForCausalLM", json!({"sliding_window_pattern": "LLLG"}), Some(all_but_every(4))),
+    ] {
+        let mut keys = keys;
+        let without = convert(class, keys.clone()).expect("it is converted");
+        assert_eq!(windows(&without), None, "{class}");
+        keys["sliding_window"] = json!(16);
+        let metadata = convert(class, keys).expect("it is converted");
+        assert_eq!(windows(&metadata), expected, "{class}");
+        assert_eq!(key(&metadata, "attention.sliding_window"), Some(16_u32), "{class}");
     }
 }
 
@@ -126,6 +151,9 @@ fn chunks_of_llama_4_are_those_of_layers_with_rotary_embedding() {
         // Layers with neither chunks nor rotary embedding, or with both.
         json!({"layer_types": vec!["full_attention"; 8]}),
         json!({"layer_types": kinds(&all_but_every(2), "chunked_attention")}),
+        // Chunks without a length.
+        json!({"attention_chunk_size": null}),
+        json!({"attention_chunk_size": null, "layer_types": kinds(&all_but_every(4), "chunked_attention")}),
     ] {
         let message = convert(keys).expect_err("another pattern").to_string();
         assert!(message.contains("no_rope_layers"), "{message}");

@@ -1,23 +1,16 @@
 //! Rotary embeddings: every configured scaling becomes metadata or a tensor, or is an error.
 
-use inferno_convert::{Conversion, ConvertError, ConvertOptions};
+use inferno_convert::{ConvertError, WeightType};
 use inferno_gguf::{Gguf, MetadataValue};
 use inferno_tensor::{DType, quant};
 use serde_json::{Value, json};
-use tempfile::tempdir;
 
-use crate::checkpoint::{llama, write};
+use crate::checkpoint::{self, floats, llama_as};
+use crate::published::{self, check, some};
 
 /// Converts the Llama model of the tests as one of another class, with further keys of its configuration.
 fn convert(class: &str, keys: Value) -> Result<Gguf, ConvertError> {
-    let (mut config, tensors) = llama();
-    config["architectures"] = json!([class]);
-    for (key, value) in keys.as_object().expect("an object") {
-        config[key] = value.clone();
-    }
-    let folder = tempdir().expect("a folder");
-    write(folder.path(), &config, &tensors);
-    Conversion::open(folder.path(), &ConvertOptions::default())?.into_gguf()
+    checkpoint::convert(&llama_as(class, &keys), WeightType::Auto)
 }
 
 /// The value of a key of the architecture.
@@ -26,12 +19,12 @@ fn key(gguf: &Gguf, key: &str) -> Option<MetadataValue> {
     gguf.metadata().get(&format!("{architecture}.rope.{key}")).cloned()
 }
 
-fn some(value: impl Into<MetadataValue>) -> Option<MetadataValue> {
-    Some(value.into())
+fn factors(gguf: &Gguf) -> Vec<f32> {
+    values(gguf, "rope_freqs.weight")
 }
 
-fn factors(gguf: &Gguf) -> Vec<f32> {
-    let info = gguf.tensor("rope_freqs.weight").expect("the tensor exists");
+fn values(gguf: &Gguf, name: &str) -> Vec<f32> {
+    let info = gguf.tensor(name).expect("the tensor exists");
     let mut values = vec![0.0; info.num_elements()];
     quant::decode_row(DType::F32, &gguf.data(info), &mut values).expect("valid data");
     values
@@ -184,6 +177,80 @@ fn the_amplitude_of_yarn_follows_from_its_two_scales() {
         let gguf = convert("LlamaForCausalLM", json!({"rope_scaling": scaling}));
         let found = key(&gguf.expect("it is converted"), "scaling.yarn_attn_factor");
         assert_eq!(found, expected.map(MetadataValue::from));
+    }
+}
+
+/// With scores scaled by `yarn_log_multiplier`, runtimes do not assume the amplitude that `get_mscale(factor)` gives.
+///
+/// **Source**: `get_mscale` of `_compute_yarn_parameters` of transformers 5.24: `0.1 * ln(40) + 1`.
+#[test]
+fn latent_attention_with_one_of_the_two_scales_has_the_usual_amplitude() {
+    let metadata = |scales: Value| {
+        let mut scaling = json!({
+            "rope_type": "yarn",
+            "factor": 40.0,
+            "original_max_position_embeddings": 64,
+        });
+        scaling.as_object_mut().expect("an object").extend(scales.as_object().cloned().unwrap());
+        published::convert(&json!({
+            "architectures": ["DeepseekV3ForCausalLM"],
+            "hidden_size": 8,
+            "intermediate_size": 8,
+            "kv_lora_rank": 4,
+            "max_position_embeddings": 64,
+            "num_attention_heads": 2,
+            "num_hidden_layers": 1,
+            "qk_nope_head_dim": 4,
+            "qk_rope_head_dim": 4,
+            "rope_scaling": scaling,
+            "v_head_dim": 4,
+            "vocab_size": 4,
+        }))
+    };
+    for (scales, multiplier, amplitude) in [
+        (json!({"mscale_all_dim": 1.0}), Some(0.1_f32), Some(1.368_887_9_f32)),
+        (json!({"mscale": 0.0, "mscale_all_dim": 1.0}), Some(0.1), Some(1.368_887_9)),
+        (json!({"mscale": 1.0, "mscale_all_dim": 1.0}), Some(0.1), None),
+        (json!({"mscale": 1.0}), None, None),
+        (json!({"mscale_all_dim": 0.0}), None, None),
+        (json!({}), None, None),
+    ] {
+        let key =
+            |name: &str, value: Option<f32>| (name.to_owned(), value.map(MetadataValue::from));
+        let expected = [
+            key("rope.scaling.yarn_log_multiplier", multiplier),
+            key("rope.scaling.yarn_attn_factor", amplitude),
+        ];
+        let expected = expected.each_ref().map(|(name, value)| (&name[..], value.clone()));
+        check(&metadata(scales), &expected);
+    }
+}
+
+/// **Source**: `Glm4Model` of llama.cpp's converter.
+#[test]
+fn sections_of_glm_rotate_halves_of_the_rotated_components() {
+    let keys = json!({
+        "head_dim": 8,
+        "rope_parameters": {"mrope_section": [1, 1], "partial_rotary_factor": 0.5},
+    });
+    let (config, mut tensors) = llama_as("Glm4vForConditionalGeneration", &keys);
+    let name = |end: &str| format!("model.language_model.layers.0.self_attn.{end}");
+    tensors.retain(|name, _| !name.contains("self_attn"));
+    tensors.insert(name("q_proj.weight"), floats(&[16, 8], |index| (index / 8) as f32));
+    tensors.insert(name("q_proj.bias"), floats(&[16], |index| index as f32));
+    tensors.insert(name("k_proj.weight"), floats(&[8, 8], |index| (index / 8) as f32));
+    let gguf = checkpoint::convert(&(config, tensors), WeightType::F32).expect("it is converted");
+    assert_eq!(key(&gguf, "dimension_sections"), some(vec![1_i32, 1, 0, 0]));
+    assert_eq!(key(&gguf, "dimension_count"), some(4_u32));
+    let rows = [0, 2, 1, 3, 4, 5, 6, 7, 8, 10, 9, 11, 12, 13, 14, 15].map(|row| row as f32);
+    assert_eq!(values(&gguf, "blk.0.attn_q.bias"), rows);
+    let first_of_rows = |name| values(&gguf, name).into_iter().step_by(8).collect::<Vec<_>>();
+    assert_eq!(first_of_rows("blk.0.attn_q.weight"), rows);
+    assert_eq!(first_of_rows("blk.0.attn_k.weight"), rows[..8]);
+    for sections in [json!([4]), json!([0, 4, 4])] {
+        let keys = json!({"rope_parameters": {"mrope_section": sections}});
+        let message = convert("Glm4vForConditionalGeneration", keys).expect_err("unknown");
+        assert!(message.to_string().contains("mrope_section"), "{message}");
     }
 }
 

@@ -14,11 +14,13 @@ use inferno_backend::{BackendError, CandidateShape, MAX_CANDIDATES, PassShape};
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::memory::{AlignedArray, Arena};
+use crate::memory::{Arena, LINE_BYTES};
 use crate::ops::softmax::{load_or, sum_of_exponentials};
+use crate::scratch::{ScratchArray, allocated_bytes};
 
-/// Logits of a part. Few enough for the error of its sum: each of the 127 additions of a lane has a relative error of at
-/// most 2^-24, which makes 7.6e-6, while `EXP_SUM_ERROR` is 1e-5.
+/// Logits of a part. Few enough for the error of its sum, which `EXP_SUM_ERROR` limits to 1e-5: 127 additions of a lane and
+/// 4 of the lanes have a relative error of at most 2^-24 each, together 7.8e-6; an exponential has one of 2.4e-7, and of
+/// 4.8e-7 from the rounding of its exponent. (The error of exponents below -16 is larger, but has no weight.)
 const PART: usize = 2048;
 
 /// Logits of a block.
@@ -32,27 +34,26 @@ const SUMMARY: usize = 2 + PART / BLOCK;
 #[derive(Debug, Default)]
 pub(crate) struct CandidateWorkspace {
     /// The summaries of the parts of each row.
-    summaries: Option<AlignedArray>,
+    summaries: ScratchArray,
     /// The [`Selection`] of each row.
-    selections: Option<AlignedArray>,
+    selections: ScratchArray,
 }
 
 impl CandidateWorkspace {
     pub(crate) fn num_bytes(&self) -> usize {
-        let arrays = self.summaries.iter().chain(&self.selections);
-        arrays.map(|array| size_of_val(array.get::<f32>())).sum()
+        self.summaries.num_bytes() + self.selections.num_bytes()
     }
 }
 
-/// `len` numbers of an array, which is replaced if it is smaller.
-fn reserved(array: &mut Option<AlignedArray>, len: usize) -> Result<&mut [f32], BackendError> {
-    let bytes = len.saturating_mul(size_of::<f32>());
-    let known = array.take().filter(|array| array.get::<f32>().len() >= len);
-    let reserved = match known {
-        Some(known) => known,
-        None => AlignedArray::zeroed(bytes, "candidates")?,
-    };
-    Ok(&mut array.insert(reserved).get_mut()[..len])
+/// `len` numbers of an array.
+fn reserved(array: &mut ScratchArray, len: usize) -> Result<&mut [f32], BackendError> {
+    array.reserve(num_lines(len))?;
+    Ok(&mut bytemuck::cast_slice_mut(array.get_mut())[..len])
+}
+
+/// Number of cache lines of `len` numbers.
+fn num_lines(len: usize) -> usize {
+    len.saturating_mul(size_of::<f32>()).div_ceil(LINE_BYTES)
 }
 
 /// A logit and its id, as bits.
@@ -96,10 +97,12 @@ fn max_shape(vocab_size: usize) -> CandidateShape {
 /// Upper bound of the bytes that [`select_candidates`] allocates.
 pub(crate) fn max_scratch_bytes(pass: &PassShape) -> usize {
     let shape = max_shape(pass.vocab_size);
-    let of_row = summaries_len(pass.vocab_size)
-        .saturating_add(Selection::len(shape))
-        .saturating_add(shape.row_len());
-    of_row.saturating_mul(size_of::<f32>()).saturating_mul(pass.max_num_logit_rows)
+    let lens = [summaries_len(pass.vocab_size), Selection::len(shape)];
+    let lens = lens.map(|len| len.saturating_mul(pass.max_num_logit_rows));
+    let words = shape.row_len() * size_of::<f32>();
+    lens.map(|len| allocated_bytes(num_lines(len)))
+        .into_iter()
+        .fold(words.saturating_mul(pass.max_num_logit_rows), usize::saturating_add)
 }
 
 /// See [`Pass::select_candidates`](inferno_backend::Pass::select_candidates).

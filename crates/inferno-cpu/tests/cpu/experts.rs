@@ -138,5 +138,7 @@ fn a_product_of_many_experts_runs_as_many_parallel_steps_as_one_of_two() {
             .expect("memory");
         backend.num_parallel_steps() - before
     };
-    assert_eq!(steps(16), steps(2));
+    let expected = steps(2);
+    assert!(expected > 0);
+    assert_eq!(steps(16), expected);
 }

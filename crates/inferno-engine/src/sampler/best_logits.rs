@@ -1,9 +1,11 @@
 //! Sampling from the largest logits of a row, if they decide the result: the token is the one that the whole row would
 //! give, and the same random numbers are drawn. Log-probabilities differ only by the rounding of the device's sum.
 
+use std::ops::RangeInclusive;
+
 use inferno_backend::{CandidateRow, EXP_SUM_ERROR, MAX_CANDIDATES};
 
-use super::{SampledToken, Sampler, TokenLogprobs, min_p, top_p};
+use super::{SampledToken, Sampler, TokenLogprobs, exp_of_negative, min_p, top_p};
 use crate::{EngineError, Row};
 
 impl Sampler {
@@ -17,7 +19,7 @@ impl Sampler {
             num_banned.saturating_add(1)
         } else if params.top_k != 0 {
             params.top_k.saturating_add(num_banned)
-        } else if params.truncates() && params.typical_p >= 1.0 && num_banned == 0 {
+        } else if params.truncates() && params.typical_p >= 1.0 {
             MAX_CANDIDATES
         } else {
             return None;
@@ -54,7 +56,7 @@ impl Sampler {
         } else {
             self.candidates.fill(allowed);
             match self.params.top_k {
-                0 => self.truncate_best(best.exp_sum())?,
+                0 => self.truncate_best(best, banned)?,
                 _ => self.truncate_candidates(),
             }
             self.draw()
@@ -63,13 +65,18 @@ impl Sampler {
         Some(SampledToken { id, logprobs })
     }
 
-    /// Stages 6 and 7, of candidates in order of descending logits; `None` if tokens that are not among them may remain.
-    fn truncate_best(&mut self, exp_sum: f64) -> Option<()> {
-        /// The sum over the whole row that the host would compute has an error, too.
-        const ERROR: f64 = 2.0 * EXP_SUM_ERROR;
+    /// Stages 6 and 7, of candidates that are not banned in order of descending logits; `None` if tokens that are not among
+    /// them may remain.
+    fn truncate_best(&mut self, best: CandidateRow<'_>, banned: &[u32]) -> Option<()> {
         let Self { params, candidates, .. } = self;
+        if candidates.is_empty() {
+            return None;
+        }
         let is_decided = match params.top_p < 1.0 {
-            true => top_p::apply_to_best(params.top_p, exp_sum, ERROR, candidates),
+            true => {
+                let exp_sum = allowed_exp_sum(best, banned, candidates.max_logit());
+                top_p::apply_to_best(params.top_p, exp_sum, candidates)
+            }
             false => min_p::is_decided(params.min_p, candidates),
         };
         min_p::apply(params.min_p, candidates);
@@ -78,6 +85,27 @@ impl Sampler {
         }
         is_decided.then_some(())
     }
+}
+
+/// The bounds of the sum of `exp(logit - max)` over the tokens of a row that are not banned, as the host would compute it.
+fn allowed_exp_sum(best: CandidateRow<'_>, banned: &[u32], max: f32) -> RangeInclusive<f64> {
+    /// The sum that the host would compute has an error, too, and so have exponentials that are subtracted.
+    const ERROR: f64 = 2.0 * EXP_SUM_ERROR;
+    let (Some(&largest), Some(&smallest)) = (best.logits().first(), best.logits().last()) else {
+        return 0.0..=f64::INFINITY;
+    };
+    let exp = |logit: f32| f64::from(exp_of_negative(logit - largest));
+    let (mut num_missing, mut sum) = (banned.len(), best.exp_sum());
+    // Subtractions leave the absolute error of the sum as it is.
+    let error = ERROR * sum;
+    for (_, logit) in best.iter().filter(|(id, _)| banned.contains(id)) {
+        num_missing -= 1;
+        sum -= exp(logit);
+    }
+    // The logits of other banned tokens are at most the smallest one of the candidates.
+    let missing = num_missing as f64 * exp(smallest);
+    let scale = libm::exp(f64::from(largest) - f64::from(max));
+    (sum - error - missing) * scale..=(sum + error) * scale
 }
 
 #[cfg(test)]
@@ -151,7 +179,7 @@ mod tests {
             min_p in prop_oneof![Just(0.0f32), 0.001f32..0.5],
             typical_p in prop_oneof![4 => Just(1.0f32), 1 => 0.1f32..1.0],
             num_logprobs in prop::option::of(0usize..20),
-            banned in prop::collection::vec(0u32..100, 0..4),
+            banned in prop::collection::vec(0u32..400, 0..40),
         ) {
             let logits = logits(len, scale);
             let params = SamplingParams {
@@ -188,35 +216,85 @@ mod tests {
         let enabled_dry = || DryParams { multiplier: 0.8, ..DryParams::default() };
         // Of 1000 equal tokens, 256 do not reach any probability above 0.256.
         let flat = vec![0.25; 1000];
+        let mut ids: Vec<u32> = (0..1000).collect();
+        ids.sort_by(|&a, &b| peaked[b as usize].total_cmp(&peaked[a as usize]));
+        let best_and_worst = [ids[0], ids[999]];
         for (params, expected) in [
             (SamplingParams::greedy(), [0, 0]),
             (SamplingParams { top_k: 40, top_p: 0.9, min_p: 0.1, ..neutral() }, [0, 0]),
             (SamplingParams { top_k: 40, logprobs: Some(20), ..neutral() }, [0, 0]),
             (SamplingParams { top_p: 0.9, ..neutral() }, [0, 1]),
             (SamplingParams { min_p: 0.1, ..neutral() }, [0, 1]),
+            (SamplingParams { top_p: 0.9, min_p: 0.1, ..neutral() }, [0, 1]),
             (neutral(), [1, 1]),
             (SamplingParams { top_k: 257, ..neutral() }, [1, 1]),
             (SamplingParams { presence_penalty: 0.1, ..SamplingParams::greedy() }, [1, 1]),
             (SamplingParams { dry: enabled_dry(), ..SamplingParams::greedy() }, [1, 1]),
         ] {
-            let num_reads = [&peaked, &flat].map(|logits| {
-                let (token, num_reads) = sample(&mut sampler(params.clone(), logits), logits, &[]);
-                token.expect("finite logits");
-                num_reads
-            });
-            assert_eq!(num_reads, expected, "{params}");
+            // Of the banned tokens of the first row, one is among the candidates and one is not.
+            for banned in [&[][..], &best_and_worst] {
+                let num_reads = [&peaked, &flat].map(|logits| {
+                    let mut sampler = sampler(params.clone(), logits);
+                    let (token, num_reads) = sample(&mut sampler, logits, banned);
+                    assert!(!banned.contains(&token.expect("finite logits").id));
+                    num_reads
+                });
+                assert_eq!(num_reads, expected, "{params} {banned:?}");
+            }
         }
     }
 
     #[test]
     fn a_sum_close_to_the_limit_of_top_p_does_not_decide() {
         // Four equal tokens reach exactly half of eight.
-        let logits: Vec<f32> = (0..300).map(|i| if i < 8 { 0.0 } else { -200.0 }).collect();
+        let logits = |num_equal| -> Vec<f32> {
+            (0..300).map(|i| if i < num_equal { 0.0 } else { -200.0 }).collect()
+        };
+        let mut larger = logits(8);
+        larger[299] = 3.0;
         let params = |top_p| SamplingParams { top_p, ..Default::default() };
-        for (top_p, expected) in [(0.5, 1), (0.500_001, 1), (0.501, 0), (0.499, 0)] {
-            let (token, num_reads) = sample(&mut sampler(params(top_p), &logits), &logits, &[]);
+        for (logits, banned) in [
+            (logits(8), &[][..]),
+            // Among the candidates, not among them, and the largest one.
+            (logits(10), &[0, 9]),
+            (logits(8), &[298]),
+            (larger, &[299]),
+        ] {
+            for (top_p, expected) in [(0.5, 1), (0.500_001, 1), (0.501, 0), (0.499, 0)] {
+                let mut sampler = sampler(params(top_p), &logits);
+                let (token, num_reads) = sample(&mut sampler, &logits, banned);
+                token.expect("finite logits");
+                assert_eq!(num_reads, expected, "{top_p} {banned:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn banned_tokens_that_are_no_candidates_count_as_if_they_had_the_smallest_of_their_logits() {
+        // 257 of 300 equal tokens are not banned. The candidates alone do not rule out that it is all of them.
+        let logits = vec![0.0; 300];
+        let banned: Vec<u32> = (257..300).collect();
+        for (top_p, expected) in [(0.5, 1), (0.0001, 0)] {
+            let params = SamplingParams { top_p, ..Default::default() };
+            let (token, num_reads) = sample(&mut sampler(params, &logits), &logits, &banned);
             token.expect("finite logits");
             assert_eq!(num_reads, expected, "{top_p}");
+        }
+    }
+
+    #[test]
+    fn a_row_whose_candidates_are_all_banned_is_read() {
+        let logits = logits(300, 1.0);
+        let shape = CandidateShape { count: MAX_CANDIDATES, vocab_size: 300 };
+        let mut words = vec![0.0; shape.row_len()];
+        shape.select(&logits, &mut words);
+        let candidates = CandidateRows::new(shape, &words).row(0);
+        let banned: Vec<u32> = candidates.iter().map(|(id, _)| id).collect();
+        for (top_p, min_p) in [(0.9, 0.0), (1.0, 0.1)] {
+            let params = SamplingParams { top_p, min_p, ..Default::default() };
+            let (token, num_reads) = sample(&mut sampler(params, &logits), &logits, &banned);
+            assert!(!banned.contains(&token.expect("other tokens").id));
+            assert_eq!(num_reads, 1);
         }
     }
 

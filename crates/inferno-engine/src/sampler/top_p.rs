@@ -2,6 +2,8 @@
 //!
 //! **Source**: Holtzman et al., The Curious Case of Neural Text Degeneration, section 3.1.
 
+use std::ops::RangeInclusive;
+
 use super::candidates::{Candidate, Candidates};
 use super::softmax::exp_of_negative;
 
@@ -13,16 +15,15 @@ pub(super) fn apply(top_p: f32, candidates: &mut Candidates) {
 }
 
 /// Keeps what [`apply`] would keep of a whole row, whose most probable tokens the candidates are, in order of descending
-/// logits. `exp_sum` is the sum of `exp(logit - max)` over the row, with a relative error of at most `error`. Returns false
-/// if the candidates do not decide it.
+/// logits. `exp_sum` are the bounds of the sum of `exp(logit - max)` over the row. Returns false if the candidates do not
+/// decide it.
 pub(super) fn apply_to_best(
     top_p: f32,
-    exp_sum: f64,
-    error: f64,
+    exp_sum: RangeInclusive<f64>,
     candidates: &mut Candidates,
 ) -> bool {
-    let (mass, max) = (f64::from(top_p) * exp_sum, candidates.max_logit());
-    let (certain, possible) = (mass * (1.0 + error), mass * (1.0 - error));
+    let [possible, certain] = [exp_sum.start(), exp_sum.end()].map(|sum| f64::from(top_p) * sum);
+    let max = candidates.max_logit();
     let mut reached = 0.0;
     let is_reached = |entry: &Candidate| {
         reached += f64::from(exp_of_negative(entry.logit - max));

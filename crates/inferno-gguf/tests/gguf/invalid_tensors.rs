@@ -42,6 +42,9 @@ fn an_unknown_type_error_has_the_tensor_and_the_number() {
     let message = rejection(with_tensors(&[("t", &[32], 144, 0)])).to_string();
     assert!(message.contains("known types are 0 to 41, except 4 and 5"), "{message}");
     assert!(message.contains("ik_llama.cpp; use another quantization"), "{message}");
+    // Q4_2, which is older than GGUF.
+    let message = rejection(with_tensors(&[("t", &[32], 4, 0)])).to_string();
+    assert!(message.contains("a version of ggml from before GGUF; use another"), "{message}");
 }
 
 #[test]

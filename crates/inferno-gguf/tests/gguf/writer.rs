@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use inferno_gguf::{
-    Destination, GgmlType, Gguf, GgufError, GgufWriter, Metadata, MetadataArray, PayloadWriter,
-    StringArray,
+    Destination, GgmlType, Gguf, GgufError, GgufWriter, Metadata, MetadataArray, PayloadError,
+    PayloadWriter, StringArray,
 };
 
 fn fixture(name: &str) -> PathBuf {
@@ -112,22 +112,31 @@ fn a_payload_of_another_size_is_rejected() {
     let mut payloads = two_tensors().in_memory();
     let too_long = payloads.write_tensor("a", &[0; 9]).unwrap_err();
     assert!(
-        matches!(too_long, GgufError::PayloadSize { expected: 8, found: 9, .. }),
+        matches!(too_long, GgufError::Payload(PayloadError::Size { expected: 8, found: 9, .. })),
         "{too_long:?}"
     );
     let too_short = payloads.write_tensor("a", &[0; 7]).unwrap_err();
-    assert!(matches!(too_short, GgufError::PayloadSize { expected: 8, found: 7, .. }));
+    assert!(matches!(
+        too_short,
+        GgufError::Payload(PayloadError::Size { expected: 8, found: 7, .. })
+    ));
 
     payloads.append("a", &[0; 5]).unwrap();
     let overflowing = payloads.append("a", &[0; 4]).unwrap_err();
-    assert!(matches!(overflowing, GgufError::PayloadSize { expected: 8, found: 9, .. }));
+    assert!(matches!(
+        overflowing,
+        GgufError::Payload(PayloadError::Size { expected: 8, found: 9, .. })
+    ));
     let abandoned = payloads.append("b", &[0; 8]).unwrap_err();
     assert!(
-        matches!(&abandoned, GgufError::PayloadSize { tensor, expected: 8, found: 5 } if tensor == "a"),
+        matches!(&abandoned, GgufError::Payload(PayloadError::Size { tensor, expected: 8, found: 5 }) if tensor == "a"),
         "{abandoned:?}"
     );
     let unfinished = payloads.finish().unwrap_err();
-    assert!(matches!(unfinished, GgufError::PayloadSize { expected: 8, found: 5, .. }));
+    assert!(matches!(
+        unfinished,
+        GgufError::Payload(PayloadError::Size { expected: 8, found: 5, .. })
+    ));
 }
 
 #[test]
@@ -138,7 +147,10 @@ fn payloads_out_of_order_are_rejected() {
     payloads.write_tensor("a", &[0; 8]).unwrap();
     payloads.write_tensor("b", &[0; 8]).unwrap();
     let error = payloads.write_tensor("b", &[0; 8]).unwrap_err();
-    assert!(matches!(error, GgufError::PayloadOrder { expected: None, .. }), "{error:?}");
+    assert!(
+        matches!(error, GgufError::Payload(PayloadError::Order { expected: None, .. })),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -206,7 +218,7 @@ fn an_incomplete_file_leaves_nothing_and_the_old_one_unchanged() {
     payloads.write_tensor("a", &[0; 8]).unwrap();
     let error = payloads.finish().unwrap_err();
     assert!(
-        matches!(&error, GgufError::MissingPayloads { count: 1, first } if first == "b"),
+        matches!(&error, GgufError::Payload(PayloadError::Missing { count: 1, first }) if first == "b"),
         "{error:?}"
     );
     assert_eq!(fs::read(&path).unwrap(), b"old");

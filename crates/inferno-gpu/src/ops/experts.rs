@@ -1,7 +1,7 @@
 //! Mixture of experts.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{BackendError, ExpertInput, ExpertParams, Gate, Gating};
+use inferno_backend::{BackendError, ExpertInput, ExpertParams, Gate, Gating, MIN_PROBABILITY_SUM};
 
 use super::LANES;
 use super::linear::check_output;
@@ -76,6 +76,7 @@ pub(crate) fn route_experts(
         num_groups: u32,
         num_groups_used: u32,
         num_scored: u32,
+        min_sum: f32,
     }
     let &ExpertParams { num_experts, num_experts_used, normalize, gating, scale, groups } = params;
     assert_eq!(router_logits.cols(), num_experts, "a logit for each expert");
@@ -98,6 +99,7 @@ pub(crate) fn route_experts(
         num_groups: group[0],
         num_groups_used: group[1],
         num_scored: group[2],
+        min_sum: MIN_PROBABILITY_SUM,
     };
     let bindings = [router_logits.into(), pass.optional(selection_bias), (&routing.memory).into()];
     let variant = with_experts(&ROUTE_EXPERTS, num_experts, ROUTING_LANES);

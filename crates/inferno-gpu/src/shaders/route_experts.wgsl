@@ -13,6 +13,8 @@ struct Params {
     num_groups: u32,
     num_groups_used: u32,
     num_scored: u32,
+    // `MIN_PROBABILITY_SUM`: all probabilities can be zero.
+    min_sum: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -182,8 +184,7 @@ fn main(
             routing[first + j] = expert;
         }
     }
-    // All probabilities can be zero (`MIN_PROBABILITY_SUM`).
-    let divisor = select(1.0, sum + 1e-20, params.is_normalized != 0u);
+    let divisor = select(1.0, sum + params.min_sum, params.is_normalized != 0u);
     // The first thread reads back what it wrote.
     if lane == 0u {
         for (var j = 0u; j < params.num_used; j++) {

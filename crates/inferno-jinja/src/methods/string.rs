@@ -13,7 +13,8 @@ use std::collections::HashSet;
 use super::Method;
 use crate::arguments::{Arguments, integer, integer_or, not_none, string};
 use crate::character::{
-    is_alphanumeric, is_decimal, is_digit, is_letter, is_numeric, is_printable, is_space,
+    continues_identifier, is_alphanumeric, is_decimal, is_digit, is_letter, is_numeric,
+    is_printable, is_space, starts_identifier,
 };
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
@@ -123,8 +124,7 @@ fn whether(
 
 fn is_identifier(text: &str) -> bool {
     let mut characters = text.chars();
-    characters.next().is_some_and(|c| c == '_' || c.is_alphabetic())
-        && characters.all(|c| c == '_' || c.is_alphanumeric())
+    characters.next().is_some_and(starts_identifier) && characters.all(continues_identifier)
 }
 
 fn stripped(

@@ -4,10 +4,8 @@
 
 use inferno_backend::RopePairing;
 
-use super::architecture::{
-    Architecture, AttentionFacts, BASE, LAYER_NORMS, LogitScale, NormNames, Parallel, QkNormKind,
-    Unrotated, WindowLength, Windows,
-};
+use super::architecture::{Architecture, BASE, LAYER_NORMS, LogitScale, NormNames, Parallel};
+use super::attention_facts::{AttentionFacts, QkNormKind, Unrotated, WindowLength, Windows};
 
 /// The large model has a norm for each head.
 pub(super) const COMMAND_R: Architecture = Architecture {

@@ -4,13 +4,14 @@
 
 use inferno_backend::{Gating, RopePairing};
 
-use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, Temperature};
+use super::architecture::{Architecture, BASE, ExpertFacts};
+use super::attention_facts::{AttentionFacts, Temperature};
 
 pub(super) const DEEPSEEK2: Architecture = Architecture {
     name: "deepseek2",
     attention: AttentionFacts {
         pairing: RopePairing::Interleaved,
-        temperature: Temperature::ByKey,
+        temperature: Temperature::ByKey { has_length: true },
         is_latent: true,
         ..BASE.attention
     },

@@ -10,9 +10,11 @@
 use inferno_backend::{Function, RopePairing};
 
 use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, ClassifierActivation, ClassifierFacts,
-    ClassifierPooling, ExpertFacts, LAYER_NORMS, NormNames, QkNormKind, Unrotated, WindowLength,
-    WindowedRotary, Windows,
+    Activation, Architecture, BASE, ClassifierActivation, ClassifierFacts, ClassifierPooling,
+    ExpertFacts, LAYER_NORMS, NormNames,
+};
+use super::attention_facts::{
+    AttentionFacts, QkNormKind, Unrotated, WindowLength, WindowedRotary, Windows,
 };
 use super::gemma::GEMMA3;
 use super::llama::LLAMA;

@@ -4,10 +4,8 @@
 
 use inferno_backend::Gating;
 
-use super::architecture::{
-    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind, Unrotated,
-    WindowLength, Windows,
-};
+use super::architecture::{Architecture, BASE, ExpertFacts, NormNames};
+use super::attention_facts::{AttentionFacts, QkNormKind, Unrotated, WindowLength, Windows};
 
 pub(super) const EXAONE4: Architecture = Architecture {
     name: "exaone4",
@@ -15,6 +13,8 @@ pub(super) const EXAONE4: Architecture = Architecture {
     attention: AttentionFacts {
         qk_norm: QkNormKind::PerHead,
         windows: Windows::Periodic(4),
+        // EXAONE 4 32B.
+        window_len: WindowLength::DefaultOfLayers { num_layers: 64, len: 4096 },
         unrotated: Unrotated::Unwindowed,
         ..BASE.attention
     },

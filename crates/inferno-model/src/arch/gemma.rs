@@ -6,9 +6,9 @@
 use inferno_backend::{Function, Gate};
 
 use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames,
-    QkNormKind, Softcap, WindowLength, WindowedRotary, Windows,
+    Activation, Architecture, BASE, EmbeddingScale, ExpertFacts, NormNames, Softcap,
 };
+use super::attention_facts::{AttentionFacts, QkNormKind, WindowLength, WindowedRotary, Windows};
 
 pub(super) const GEMMA: Architecture = Architecture {
     name: "gemma",

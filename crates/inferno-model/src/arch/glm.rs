@@ -4,7 +4,8 @@
 
 use inferno_backend::{Gating, RopePairing};
 
-use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind};
+use super::architecture::{Architecture, BASE, ExpertFacts, NormNames};
+use super::attention_facts::{AttentionFacts, QkNormKind};
 
 /// Norms of inputs and outputs. Files of models that read images have sections of positions.
 pub(super) const GLM4: Architecture = Architecture {

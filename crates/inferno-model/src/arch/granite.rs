@@ -4,9 +4,9 @@
 //! Granite 4.0 model cards.
 
 use super::architecture::{
-    Architecture, AttentionFacts, EmbeddingScale, LogitScale, RecurrentFacts, RecurrentKind,
-    RecurrentLayers, Unrotated,
+    Architecture, EmbeddingScale, LogitScale, RecurrentFacts, RecurrentKind, RecurrentLayers,
 };
+use super::attention_facts::{AttentionFacts, Unrotated};
 use super::llama::LLAMA;
 
 pub(super) const GRANITE: Architecture = Architecture {

@@ -2,7 +2,8 @@
 //!
 //! **Source**: Tencent, Hunyuan-A13B Technical Report, section 2.
 
-use super::architecture::{Architecture, AttentionFacts, BASE, QkNormKind};
+use super::architecture::{Architecture, BASE};
+use super::attention_facts::{AttentionFacts, QkNormKind};
 
 pub(super) const HUNYUAN_DENSE: Architecture = Architecture {
     name: "hunyuan-dense",

@@ -7,10 +7,8 @@
 
 use inferno_backend::Function;
 
-use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, LAYER_NORMS, NormNames, Parallel, QkNormKind,
-    Unrotated,
-};
+use super::architecture::{Activation, Architecture, BASE, LAYER_NORMS, NormNames, Parallel};
+use super::attention_facts::{AttentionFacts, QkNormKind, Unrotated};
 
 /// Embeddings of positions instead of rotary embedding.
 pub(super) const GPT2: Architecture = Architecture {

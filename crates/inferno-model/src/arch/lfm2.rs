@@ -5,9 +5,9 @@
 use inferno_backend::Gating;
 
 use super::architecture::{
-    Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind, RecurrentFacts, RecurrentKind,
-    RecurrentLayers,
+    Architecture, BASE, ExpertFacts, RecurrentFacts, RecurrentKind, RecurrentLayers,
 };
+use super::attention_facts::{AttentionFacts, QkNormKind};
 
 /// Files name the final norm as if it belonged to the embeddings.
 pub(super) const LFM2: Architecture = Architecture {

@@ -5,9 +5,9 @@
 
 use inferno_backend::{Function, Gating, RopePairing};
 
-use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind, Temperature,
-    Unrotated, WindowLength, Windows,
+use super::architecture::{Activation, Architecture, BASE, ExpertFacts};
+use super::attention_facts::{
+    AttentionFacts, QkNormKind, Temperature, Unrotated, WindowLength, Windows,
 };
 
 pub(super) const LLAMA: Architecture = Architecture {
@@ -41,7 +41,10 @@ pub(super) const LLAMA4: Architecture = Architecture {
 /// Mistral 3 and later: queries grow with their position. Files of earlier models use the name `llama`.
 pub(super) const MISTRAL3: Architecture = Architecture {
     name: "mistral3",
-    attention: AttentionFacts { temperature: Temperature::ByKey, ..LLAMA.attention },
+    attention: AttentionFacts {
+        temperature: Temperature::ByKey { has_length: false },
+        ..LLAMA.attention
+    },
     ..LLAMA
 };
 

@@ -7,9 +7,10 @@
 use inferno_backend::{Function, Gating};
 
 use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, RecurrentFacts,
-    RecurrentKind, RecurrentLayers, Unrotated,
+    Activation, Architecture, BASE, ExpertFacts, NormNames, RecurrentFacts, RecurrentKind,
+    RecurrentLayers,
 };
+use super::attention_facts::{AttentionFacts, Unrotated};
 use crate::keys::LAYER_NORM_EPS;
 
 const fn mamba1(layers: RecurrentLayers) -> Option<RecurrentFacts> {

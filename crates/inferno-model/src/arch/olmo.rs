@@ -3,9 +3,8 @@
 //! **Source**: OLMo Team, 2 OLMo 2 Furious, section 2; Muennighoff et al., OLMoE: Open Mixture-of-Experts Language
 //! Models, section 2.
 
-use super::architecture::{
-    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind, WindowedRotary, Windows,
-};
+use super::architecture::{Architecture, BASE, ExpertFacts, NormNames};
+use super::attention_facts::{AttentionFacts, QkNormKind, WindowedRotary, Windows};
 
 /// Norms of outputs alone. OLMo 3 has the same name in files: its windowed layers have no rotary scaling.
 pub(super) const OLMO2: Architecture = Architecture {

@@ -5,10 +5,8 @@
 
 use inferno_backend::Gating;
 
-use super::architecture::{
-    Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames, OutputGate,
-    QkNormKind, Unrotated, Windows,
-};
+use super::architecture::{Architecture, BASE, EmbeddingScale, ExpertFacts, NormNames};
+use super::attention_facts::{AttentionFacts, OutputGate, QkNormKind, Unrotated, Windows};
 
 pub(super) const SEED_OSS: Architecture =
     Architecture { name: "seed_oss", norms: NormNames::PRE_RENAMED, ..BASE };

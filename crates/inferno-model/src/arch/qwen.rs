@@ -4,9 +4,10 @@
 //! Qwen3-Next model card.
 
 use super::architecture::{
-    Architecture, AttentionFacts, BASE, ClassifierFacts, ExpertFacts, NormNames, OutputGate,
-    QkNormKind, RecurrentFacts, RecurrentKind, RecurrentLayers,
+    Architecture, BASE, ClassifierFacts, ExpertFacts, NormNames, RecurrentFacts, RecurrentKind,
+    RecurrentLayers,
 };
+use super::attention_facts::{AttentionFacts, OutputGate, QkNormKind};
 use crate::spec::tensors::Presence;
 
 /// Biases on the query, key and value projections.

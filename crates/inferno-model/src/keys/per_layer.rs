@@ -51,7 +51,7 @@ impl PerLayer<usize> {
             Values::Same(value) => value.to_string(),
             Values::Each(values) => format!("{} in layer {layer}", values[layer]),
         };
-        ModelError::InvalidConfig { key: self.key.clone(), expected: expected.into(), found }
+        ModelError::invalid_config(&*self.key, expected, found)
     }
 }
 
@@ -86,6 +86,21 @@ impl ArchitectureKeys<'_> {
         list(self, &self.full(key), lens)
     }
 
+    /// A list with a boolean for each layer. llama.cpp saves models with numbers instead, which are 0 for false.
+    pub(crate) fn booleans(
+        &self,
+        key: &str,
+        lens: &RangeInclusive<usize>,
+    ) -> Result<Option<Vec<bool>>, ModelError> {
+        match self.metadata.optional::<Vec<u32>>(&self.full(key)) {
+            Ok(Some(_)) => {
+                let numbers = self.list::<u32>(key, lens)?;
+                Ok(numbers.map(|numbers| numbers.into_iter().map(|number| number != 0).collect()))
+            }
+            _ => self.list(key, lens),
+        }
+    }
+
     /// A list with a value for each layer, under a key without the architecture's prefix.
     pub(crate) fn global_list<T>(
         &self,
@@ -111,17 +126,13 @@ where
     Vec<T>: for<'m> FromMetadata<'m>,
 {
     let values = keys.metadata.optional::<Vec<T>>(full_key)?;
-    match values.as_ref().map(Vec::len).filter(|len| !lens.contains(len)) {
-        None => Ok(values),
-        Some(len) => Err(ModelError::InvalidConfig {
-            key: full_key.to_owned(),
-            expected: match lens.start() == lens.end() {
-                true => format!("a value for each of {} layers", lens.start()),
-                false => {
-                    format!("a value for each layer, from {} to {}", lens.start(), lens.end())
-                }
-            },
-            found: format!("{len} values"),
-        }),
-    }
+    let Some(len) = values.as_ref().map(Vec::len).filter(|len| !lens.contains(len)) else {
+        return Ok(values);
+    };
+    let (min, max) = (lens.start(), lens.end());
+    let expected = match min == max {
+        true => format!("a value for each of {min} layers"),
+        false => format!("a value for each layer, from {min} to {max}"),
+    };
+    Err(ModelError::invalid_config(full_key, expected, format!("{len} values")))
 }

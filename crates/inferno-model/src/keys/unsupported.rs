@@ -1,21 +1,23 @@
 //! Keys that request a computation which the architecture does not have.
 
-use super::{ArchitectureKeys, WINDOW_PATTERN};
+use super::{ArchitectureKeys, ROPE_PATTERN, WINDOW_PATTERN};
 use crate::ModelError;
 
 /// Keys that change what a model computes but that only some architectures read, and the values at which they have no
-/// effect on the others. A list has no effect if none of its values has one.
+/// effect on the others: neutral ones, and those that llama.cpp saves for models that do not have the key. A list has no
+/// effect if none of its values has one.
 ///
 /// The list is precise rather than complete: files have keys that no computation depends on, such as sizes that follow
 /// from tensors (`vocab_size`, `expert_shared_feed_forward_length`), divisions of positions that are equal for text
 /// (`rope.dimension_sections`) or properties of the training (`rope.scaling.finetuned`). A key that comes with tensors of
 /// its own needs no entry, since an unknown tensor is an error.
 ///
-/// **Source**: the keys of llama.cpp (`llama-arch.cpp`) and what its models do with them.
-const NEUTRAL: &[(&str, &[f64])] = &[
-    ("attn_logit_softcapping", &[0.0]),
-    ("final_logit_softcapping", &[0.0]),
-    ("router_logit_softcapping", &[0.0]),
+/// **Source**: the keys of llama.cpp (`llama-arch.cpp`), what its models do with them, and the defaults in
+/// `llama-hparams.h`, which `llama-model-saver.cpp` writes.
+const NEUTRAL: &[(&str, &[f32])] = &[
+    ("attn_logit_softcapping", &[0.0, 50.0]),
+    ("final_logit_softcapping", &[0.0, 30.0]),
+    ("router_logit_softcapping", &[0.0, 30.0]),
     ("attention.scale", &[0.0]),
     ("attention.output_scale", &[1.0, 0.0]),
     ("attention.value_scale", &[1.0, 0.0]),
@@ -29,7 +31,7 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("swiglu_clamp_shexp", &[0.0]),
     ("expert_shared_count", &[0.0]),
     ("expert_group_count", &[0.0, 1.0]),
-    ("expert_group_scale", &[1.0, 0.0]),
+    ("expert_group_scale", &[1.0, 0.0, 0.05]),
     ("expert_weights_scale", &[1.0, 0.0]),
     // 1 means softmax.
     ("expert_gating_func", &[1.0, 0.0]),
@@ -39,9 +41,6 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("rope.scaling.yarn_ext_factor", &[1.0, -1.0]),
     ("num_loops", &[1.0, 0.0]),
 ];
-
-/// Which layers have rotary embedding: one boolean per layer.
-const ROPE_PATTERN: &str = "attention.rope_pattern";
 
 impl ArchitectureKeys<'_> {
     /// Rejects values of keys that the architecture did not read, unless they have no effect.
@@ -56,7 +55,10 @@ impl ArchitectureKeys<'_> {
         if is_unread(WINDOW_PATTERN) && self.contains(WINDOW_PATTERN) {
             return Err(self.invalid(WINDOW_PATTERN, "one window for all layers", "a pattern"));
         }
-        let are_rotated = self.optional::<Vec<bool>>(ROPE_PATTERN)?.unwrap_or_default();
+        let are_rotated = match self.is_list(ROPE_PATTERN) {
+            true => self.booleans(ROPE_PATTERN, &(0..=usize::MAX))?.unwrap_or_default(),
+            false => self.numbers(ROPE_PATTERN)?.iter().map(|&number| number != 0.0).collect(),
+        };
         match are_rotated.iter().position(|is_rotated| !is_rotated) {
             Some(layer) => {
                 let expected = "true for all layers, as other values are not supported";
@@ -67,7 +69,7 @@ impl ArchitectureKeys<'_> {
     }
 
     /// The numbers of a list, or a single one; none if the key is absent.
-    fn numbers(&self, key: &str) -> Result<Vec<f64>, ModelError> {
+    fn numbers(&self, key: &str) -> Result<Vec<f32>, ModelError> {
         match self.is_list(key) {
             true => Ok(self.optional(key)?.unwrap_or_default()),
             false => Ok(self.optional(key)?.into_iter().collect()),

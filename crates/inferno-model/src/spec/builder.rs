@@ -21,7 +21,8 @@ use super::pooled::PooledSpec;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::unused::{OtherTensors, UnusedTensors};
 use super::{InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec};
-use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, Softcap, Temperature};
+use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, Softcap};
+use crate::arch::attention_facts::Temperature;
 use crate::keys::{ArchitectureKeys, LAYER_NORM_EPS, PerLayer, RMS_EPS};
 use crate::tensor_names::{
     EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS, TOKEN_TYPES,
@@ -93,14 +94,17 @@ impl<'a> SpecBuilder<'a> {
             return Err(keys.invalid("nextn_predict_layers", expected, num_predictors));
         }
         let num_layers = num_layers(num_blocks, num_predictors);
-        let list_lens = num_layers..=num_blocks.saturating_add(num_predictors);
+        let list_lens = num_layers..=num_blocks;
         let num_heads = keys.per_layer("attention.head_count", &list_lens)?;
         let num_kv_heads = keys.per_layer("attention.head_count_kv", &list_lens)?;
-        let windows = LayerWindows::from_keys(keys, &facts.attention, &list_lens)?;
+        let windows = LayerWindows::from_keys(
+            keys,
+            &facts.attention,
+            num_blocks - num_predictors,
+            &list_lens,
+        )?;
         let heads = (hidden_size, num_heads.as_ref());
-        let model_size = (num_blocks, tensors.rows_of(EMBEDDINGS).unwrap_or(0));
-        let rotaries =
-            rotaries::rotaries(keys, tensors, facts, heads, windows.is_some(), model_size)?;
+        let rotaries = rotaries::rotaries(keys, tensors, facts, heads, windows.is_some())?;
         let is_parallel = match facts.parallel {
             Parallel::Never => false,
             Parallel::Always => true,
@@ -116,6 +120,7 @@ impl<'a> SpecBuilder<'a> {
             let expected = "true, since recurrent layers have a direction";
             return Err(keys.invalid("attention.causal", expected, is_causal));
         }
+        let model_size = (num_blocks, tensors.rows_of(EMBEDDINGS).unwrap_or(0));
         Ok(Self {
             keys,
             tensors,
@@ -238,20 +243,22 @@ impl<'a> SpecBuilder<'a> {
     }
 
     fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {
+        const SCALE: &str = "attention.temperature_scale";
+        const LENGTH: &str = "attention.temperature_length";
         match self.facts.attention.temperature {
             Temperature::None => Ok(None),
-            Temperature::ByKey => {
-                let Some(scale) = self.keys.optional_float("attention.temperature_scale")? else {
-                    return Ok(None);
-                };
-                // Some files have the length under a key of its own.
-                let length = match self.keys.contains("attention.temperature_length") {
-                    true => self.keys.positive("attention.temperature_length")?,
-                    false => self.keys.positive("rope.scaling.original_context_length")?,
-                };
-                Ok(Some(TemperatureSpec { scale, original_context_length: length, offset: 0 }))
+            Temperature::ByKey { has_length } => {
+                let Some(scale) = self.keys.optional_float(SCALE)? else { return Ok(None) };
+                // llama.cpp saves models without this length with 0.
+                let is_set =
+                    has_length && !matches!(self.keys.optional(LENGTH)?, None | Some(0_usize));
+                let key = if is_set { LENGTH } else { "rope.scaling.original_context_length" };
+                let original_context_length = self.keys.positive(key)?;
+                Ok(Some(TemperatureSpec { scale, original_context_length, offset: 0 }))
             }
             Temperature::Unrotated { scale, context_length } => {
+                // llama.cpp saves models with this fact as well.
+                self.keys.mark_read(SCALE);
                 let original_context_length = context_length;
                 let spec = TemperatureSpec { scale, original_context_length, offset: 1 };
                 Ok(self.windows.as_ref().map(|_| spec))

@@ -151,8 +151,6 @@ impl RopeScaling {
     ) -> Result<Self, ModelError> {
         const TYPE: &str = "rope.scaling.type";
         let kind = keys.optional::<String>(TYPE)?;
-        // Files older than the typed keys store a linear factor under this name.
-        let old_factor = keys.optional("rope.scale_linear")?;
         match kind.as_deref() {
             Some("none") => Ok(Self::None),
             Some("longrope") if !matches!(factors, RotaryFactors::ByContext { .. }) => {
@@ -161,21 +159,28 @@ impl RopeScaling {
                 Err(keys.invalid(TYPE, expected, "`longrope` without them"))
             }
             // A factor without a type is linear.
-            None | Some("longrope") => {
-                match keys.positive_float("rope.scaling.factor", old_factor.or(Some(1.0)))? {
-                    1.0 => Ok(Self::None),
-                    factor => Ok(Self::Linear { factor }),
-                }
-            }
-            Some("linear") => {
-                let factor = keys.positive_float("rope.scaling.factor", old_factor)?;
-                Ok(Self::Linear { factor })
-            }
+            None | Some("longrope") => Self::linear(keys, Some(1.0)),
+            Some("linear") => Self::linear(keys, None),
             Some("yarn") => YarnParams::from_keys(keys, facts).map(Self::Yarn),
             Some(other) => {
                 let expected = "none, linear, yarn or longrope";
                 Err(keys.invalid(TYPE, expected, format!("`{other}`")))
             }
+        }
+    }
+
+    /// The scaling by a factor, which is required without a default.
+    fn linear(keys: &ArchitectureKeys<'_>, default: Option<f32>) -> Result<Self, ModelError> {
+        const FACTOR: &str = "rope.scaling.factor";
+        // Files older than the typed keys store the factor under this name.
+        let old_factor = keys.optional("rope.scale_linear")?;
+        // llama.cpp saves models without scaling with the factor 0.
+        if keys.optional(FACTOR)? == Some(0.0_f32) {
+            return Ok(Self::None);
+        }
+        match keys.positive_float(FACTOR, old_factor.or(default))? {
+            1.0 => Ok(Self::None),
+            factor => Ok(Self::Linear { factor }),
         }
     }
 }

@@ -10,6 +10,7 @@ mod parallel_steps;
 mod prediction_heads;
 mod published_models;
 mod requantize;
+mod rotary_and_windows;
 mod scales;
 mod separate_experts;
 mod support;

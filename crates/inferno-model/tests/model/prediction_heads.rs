@@ -1,4 +1,4 @@
-//! Prediction heads against transformers' `MtpLayer`, for hidden states that are given.
+//! Prediction heads: against transformers' `MtpLayer`, for hidden states that are given, and what they require of files.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,14 @@ use inferno_backend::{
     Backend, BatchBuilder, BlockId, KvDType, LogitRows, ReferenceBackend, SequenceChunk,
 };
 use inferno_cpu::Isa;
-use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Model, ModelCache, ModelSpec, StageRows};
+use inferno_gguf::{Gguf, Metadata};
+use inferno_model::{BatchLimits, Model, ModelCache, ModelError, ModelSpec, StageRows};
 use serde_json::Value;
 
 use crate::logits::{MAX_RELATIVE_ERROR, cpu};
+use crate::support::edited::{edited, spec};
+use crate::support::file::{File, Tensor};
+use crate::support::synthetic::synthetic_head;
 use crate::support::{fixtures, oracle};
 
 struct Answer {
@@ -134,4 +137,40 @@ fn heads_with_latent_attention_and_grouped_experts_predict_what_transformers_doe
 fn files_without_a_head_have_none() {
     let checkpoint = Gguf::open(fixtures().join(Path::new("qwen3.gguf"))).expect("a sound file");
     assert!(ModelSpec::prediction_head(&checkpoint).expect("a sound file").is_none());
+}
+
+/// Two layers and a prediction head.
+fn with_head(metadata: &mut Metadata) {
+    metadata.insert("qwen3.nextn_predict_layers", 1_u32);
+}
+
+#[test]
+fn every_tensor_of_a_prediction_head_must_be_used() {
+    let mut file = File::of_bytes(synthetic_head("qwen3", with_head));
+    let load = |file: &File| {
+        let checkpoint = file.write();
+        let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
+        let head =
+            model.expect("a valid model").load_prediction_head(&checkpoint, None, &mut |_| ());
+        head.map(|head| assert!(head.is_some()))
+    };
+    load(&file).expect("a valid head");
+    let stray = "blk.2.ffn_gate_inp.weight";
+    file.tensors.push(Tensor::floats(stray, &[32], &[1.0; 32]));
+    match load(&file) {
+        Err(ModelError::UnusedTensors { names }) => assert_eq!(names, [stray]),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn heads_of_models_with_single_blocks_are_not_supported() {
+    let file = edited("nemotron_h_moe", |metadata| {
+        metadata.insert("nemotron_h_moe.nextn_predict_layers", 1_u32);
+    });
+    // The model itself is.
+    spec(&file);
+    let error = ModelSpec::prediction_head(&file).expect_err("an unsupported head");
+    assert!(matches!(error, ModelError::UnsupportedPredictionHead { .. }), "{error}");
+    assert!(error.to_string().contains("nemotron_h_moe"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What files of published models lack follows from their size.
+//! What files of published models lack follows from their sizes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,6 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use inferno_gguf::{GgmlType, Gguf, Metadata, Payloads};
 use inferno_model::{ModelError, ModelSpec, RopeScaling};
+
+use crate::support::edited::windows;
 
 /// Payloads that nothing reads.
 #[derive(Debug)]
@@ -41,18 +43,18 @@ fn describe(metadata: &Metadata, vocab_size: usize, hidden_size: usize) -> Model
     }
 }
 
-/// Whether the ends of the ramp of gpt-oss are rounded, with this number of layers and tokens.
-fn rounds_ramp(num_layers: u32, vocab_size: usize, truncates: Option<bool>) -> bool {
+/// Whether the ends of the ramp of gpt-oss are rounded, for heads of this size.
+fn rounds_ramp(head_dim: u32, truncates: Option<bool>) -> bool {
     let mut metadata = Metadata::new();
     metadata.insert("general.architecture", "gpt-oss");
     for (key, value) in [
-        ("block_count", num_layers),
+        ("block_count", 2),
         ("context_length", 131_072),
         ("embedding_length", 8),
         ("attention.head_count", 2),
         ("attention.head_count_kv", 1),
-        ("attention.key_length", 4),
-        ("attention.value_length", 4),
+        ("attention.key_length", head_dim),
+        ("attention.value_length", head_dim),
         ("attention.sliding_window", 128),
         ("expert_count", 2),
         ("expert_used_count", 1),
@@ -67,7 +69,7 @@ fn rounds_ramp(num_layers: u32, vocab_size: usize, truncates: Option<bool>) -> b
     if let Some(truncates) = truncates {
         metadata.insert("gpt-oss.rope.scaling.yarn_truncate", truncates);
     }
-    match describe(&metadata, vocab_size, 8).rotaries[0].scaling {
+    match describe(&metadata, 20, 8).rotaries[0].scaling {
         RopeScaling::Yarn(yarn) => yarn.rounds_ramp,
         other => panic!("{other:?}"),
     }
@@ -75,16 +77,30 @@ fn rounds_ramp(num_layers: u32, vocab_size: usize, truncates: Option<bool>) -> b
 
 /// `config.json` of gpt-oss-20b and gpt-oss-120b states `"truncate": false`; llama.cpp's converter has no key for it.
 #[test]
-fn the_ramp_of_published_models_of_gpt_oss_is_not_rounded() {
-    let published = 201_088;
-    assert!(!rounds_ramp(24, published, None));
-    assert!(!rounds_ramp(36, published, None));
-    assert!(rounds_ramp(12, published, None));
-    assert!(rounds_ramp(24, 259, None));
+fn the_ramp_of_gpt_oss_is_not_rounded_for_heads_of_its_size() {
+    assert!(!rounds_ramp(64, None));
+    assert!(rounds_ramp(32, None));
+    assert!(rounds_ramp(64, Some(true)));
+    assert!(!rounds_ramp(32, Some(false)));
 }
 
+/// As llama.cpp: EXAONE 4 32B has 64 layers.
 #[test]
-fn a_file_can_state_whether_the_ramp_is_rounded() {
-    assert!(rounds_ramp(24, 201_088, Some(true)));
-    assert!(!rounds_ramp(2, 259, Some(false)));
+fn the_window_of_exaone_4_has_a_default_length_in_models_with_64_layers() {
+    for (num_layers, len) in [(30, None), (64, Some(4096))] {
+        let mut metadata = Metadata::new();
+        metadata.insert("general.architecture", "exaone4");
+        for (key, value) in [
+            ("block_count", num_layers),
+            ("context_length", 131_072),
+            ("embedding_length", 8),
+            ("feed_forward_length", 8),
+            ("attention.head_count", 2),
+        ] {
+            metadata.insert(format!("exaone4.{key}"), value);
+        }
+        metadata.insert("exaone4.attention.layer_norm_rms_epsilon", 1e-5_f32);
+        let windows = windows(&describe(&metadata, 20, 8));
+        assert_eq!(windows[..4], [len, len, len, None], "{num_layers}");
+    }
 }

@@ -196,7 +196,6 @@ fn template(model: &ServedModel) -> Result<&ChatTemplate, ApiError> {
         return Ok(template);
     }
     model.handle.check_generates()?;
-    let message =
-        "the model has no chat template; give one with --chat-template, or use /v1/completions";
+    let message = "the model has no chat template; load it with one (--chat-template, in Python chat_template), or use /v1/completions";
     Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("no_chat_template"))
 }

@@ -122,6 +122,7 @@ impl CompletionRequest {
             suffix.as_deref(),
             self.text.add_special_tokens.unwrap_or(true),
             echo,
+            usize::from(!only_scores),
             model,
         )?;
         let (format, field) = self.sampling.format()?;

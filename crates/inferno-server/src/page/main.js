@@ -15,28 +15,33 @@ const toEnd = document.getElementById('to-end');
 
 const view = new ConversationView({ onChange: keep });
 
-/** Whether a conversation could not be stored. */
-let isUnsaved = false;
+/** The id of the shown conversation if it could not be stored. */
+let unsavedId = null;
 
 /** Stores a conversation with these messages. */
 function keep(conversation, messages = conversation.messages) {
   const { id } = conversation;
-  orReport(() => {
-    if (messages.length > 0) saveConversation(conversation, messages);
-  });
+  if (messages.length > 0) {
+    if (!fits(() => saveConversation(conversation, messages))) setUnsaved(id);
+    else if (unsavedId === id) setUnsaved(null);
+  }
   if (conversation.id !== id) showCopy(id, conversation.id);
   listConversations(view.conversation.id);
 }
 
-/** Saves something, or reports that the browser has no space for it. */
-function orReport(save) {
+/** Stores something, and returns whether the browser has space for it. */
+function fits(save) {
   try {
     save();
-    isUnsaved = false;
+    return true;
   } catch {
-    isUnsaved = true;
+    return false;
   }
-  notify('storage', isUnsaved ? 'Browser storage is full: this conversation is not saved. Delete other conversations.' : '');
+}
+
+function setUnsaved(id) {
+  unsavedId = id;
+  notify('storage', id === null ? '' : 'Browser storage is full: this conversation is not saved. Delete other conversations.');
 }
 
 /** Reports that a conversation became a copy, because another tab has changed it too. */
@@ -52,6 +57,8 @@ function connect() {
 async function show(conversation, jumps) {
   await view.show(conversation, jumps);
   notify('tabs', '');
+  notify('name', '');
+  if (unsavedId !== conversation.id) setUnsaved(null);
   showSystem(conversation.system ?? '');
   listConversations(conversation.id);
 }
@@ -121,7 +128,7 @@ beginSidebar({
   onDelete: async (id) => {
     if (view.conversation.id === id) await begin();
     deleteConversation(id);
-    if (isUnsaved) keep(view.conversation);
+    if (unsavedId !== null) keep(view.conversation);
     else listConversations();
   },
   onImport: async (conversation) => {
@@ -131,7 +138,8 @@ beginSidebar({
   },
   onRename: (id, name) => {
     if (view.conversation.id === id) view.conversation.name = name;
-    orReport(() => renameConversation(id, name));
+    const isStored = fits(() => renameConversation(id, name));
+    notify('name', isStored ? '' : 'Browser storage is full: the name is not saved. Delete other conversations.');
   },
   modelName: () => servedModel()?.id,
 });

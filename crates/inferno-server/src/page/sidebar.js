@@ -45,6 +45,7 @@ export function beginSidebar({ onNew, onOpen, onDelete, onRename, onImport, mode
     onNew();
   });
   menu.addEventListener('click', () => show(!isShown()));
+  document.getElementById('close-sidebar').addEventListener('click', closeSidebar);
   shade.addEventListener('click', closeSidebar);
   narrow.addEventListener('change', () => show(!narrow.matches));
   show(!narrow.matches);

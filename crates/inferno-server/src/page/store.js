@@ -115,7 +115,10 @@ export function title({ name, messages }) {
   return name || messages[0]?.content.trim().split('\n')[0] || 'New conversation';
 }
 
-/** Calls back with the id of a conversation that another tab changed or deleted, or null if that may be any. */
+/**
+ * Calls back with the id of a conversation that another tab changed or deleted, or null if that may be any: a page in the
+ * back/forward cache misses the changes.
+ */
 export function onOtherTab(callback) {
   addEventListener('storage', ({ key }) => {
     if (key !== null && !key.startsWith(CONVERSATION)) return;
@@ -125,6 +128,11 @@ export function onOtherTab(callback) {
     else if (conversation === null) listed?.delete(id);
     else listed?.set(id, entryOf(conversation));
     callback(id);
+  });
+  addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return;
+    listed = null;
+    callback(null);
   });
 }
 

@@ -241,7 +241,9 @@ fn unreadable(error: &(dyn Error + Send + Sync + 'static), limit: usize) -> ApiE
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("the body exceeds the limit of {limit} bytes (--max-body-size)");
+            let message = format!(
+                "the body exceeds the limit of {limit} bytes (--max-body-size, in Python max_body_bytes)"
+            );
             return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message);
         }
         cause = error.source();

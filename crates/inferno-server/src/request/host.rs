@@ -45,7 +45,7 @@ fn check(request: &Request, options: &ServerOptions) -> Result<(), ApiError> {
         Some(host) => {
             let host = shortened(host.host());
             let message = format!(
-                "the host {host:?} is not allowed; start the server with --allowed-host {host} to accept it"
+                "the host {host:?} is not allowed; add it to the allowed hosts (--allowed-host {host}, in Python allowed_hosts)"
             );
             Err(ApiError::new(StatusCode::FORBIDDEN, message).with_code("host_not_allowed"))
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::post;
+use crate::client::{get, post};
 use crate::fixtures::{prompts, stories};
 use crate::server::shared;
 
@@ -46,6 +46,21 @@ fn echoed_logprobs_match_transformers() {
     }
     // Rounding errors have both signs.
     assert!((sum / f64::from(count)).abs() < 0.05, "{}", sum / f64::from(count));
+}
+
+#[test]
+fn a_prompt_that_fills_the_context_is_scored() {
+    let props = get(shared(), "/props").ok();
+    let context = props["default_generation_settings"]["n_ctx"].as_u64().unwrap() as usize;
+    let prompt = |len: usize| json!(vec![5; len]);
+    let answer = post(shared(), PATH, &scoring(&prompt(context))).ok();
+    let scored = answer["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap();
+    assert_eq!(scored.len(), context);
+    let too_long = post(shared(), PATH, &scoring(&prompt(context + 1)));
+    assert_eq!(too_long.error(400)["code"], "context_length_exceeded");
+    let mut generating = scoring(&prompt(context));
+    generating["max_tokens"] = json!(1);
+    assert_eq!(post(shared(), PATH, &generating).error(400)["code"], "context_length_exceeded");
 }
 
 #[test]

@@ -134,10 +134,14 @@ test('the focus moves to the stop button and then to the input, not to the start
 
 test('copying is announced', async () => {
   await exchange('one', 'first');
+  const announced = await page.getByRole('status').evaluateHandle((status) => {
+    const texts = [];
+    new MutationObserver(() => texts.push(status.textContent)).observe(status, { childList: true });
+    return texts;
+  });
   await page.getByRole('button', { name: 'Copy answer' }).click();
-  const status = page.getByRole('status');
-  await status.filter({ hasText: 'Copied.' }).waitFor({ state: 'attached' });
-  await page.waitForFunction(() => document.getElementById('status').textContent === '');
+  await page.waitForFunction((texts) => texts.length === 2, announced);
+  assert.deepEqual(await announced.jsonValue(), ['Copied.', '']);
 });
 
 test('the list that overlays a narrow page is the only thing that has the focus', async () => {
@@ -149,9 +153,15 @@ test('the list that overlays a narrow page is the only thing that has the focus'
     await page.keyboard.press('Tab');
     assert.ok(!(await page.evaluate(() => document.getElementById('page').contains(document.activeElement))));
   }
-  await page.keyboard.press('Escape');
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'menu');
-  assert.ok(!(await page.locator('#page').evaluate((it) => it.inert)));
+  const close = page.getByRole('button', { name: 'Close conversations' });
+  for (const act of [() => page.keyboard.press('Escape'), () => close.click()]) {
+    await act();
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'menu');
+    assert.ok(!(await page.locator('#page').evaluate((it) => it.inert)));
+    await menu.click();
+  }
+  await page.setViewportSize({ width: 1200, height: 800 });
+  assert.ok(!(await close.isVisible()), 'the list is next to the page');
 });
 
 test('a name and a message that are being entered stay when an answer is complete', async () => {

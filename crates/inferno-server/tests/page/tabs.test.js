@@ -97,10 +97,21 @@ test('a name that another tab gives is kept', async () => {
   assert.deepEqual(await titles(other), ['First']);
 });
 
-test('a full storage is reported on phones, until the conversation is saved', async () => {
-  await page.setViewportSize(PHONE);
+test('a page that returns from the back/forward cache shows what it has missed', async () => {
   await exchange(page, 'one');
+  // A page receives no events of its own changes.
   await page.evaluate(() => {
+    const key = Object.keys(localStorage).find((name) => name.startsWith('inferno.conversation.'));
+    const conversation = JSON.parse(localStorage.getItem(key));
+    localStorage.setItem(key, JSON.stringify({ ...conversation, name: 'First' }));
+    dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+  });
+  await page.locator('#conversations .open', { hasText: 'First' }).waitFor();
+});
+
+/** Fills the storage of the browser. */
+function fillStorage() {
+  return page.evaluate(() => {
     for (let text = 'x'.repeat(1 << 20), number = 0; text.length > 1; number += 1) {
       try {
         localStorage.setItem(`fill${number}`, text);
@@ -109,6 +120,48 @@ test('a full storage is reported on phones, until the conversation is saved', as
       }
     }
   });
+}
+
+test('a conversation that is not saved is reported until it is saved or left', async () => {
+  await exchange(page, 'one');
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await exchange(page, 'two');
+  await page.evaluate(() => localStorage.setItem('spare', 'x'.repeat(200)));
+  await fillStorage();
+  // A name fits, the message does not.
+  await page.evaluate(() => localStorage.removeItem('spare'));
+  const long = 'three '.repeat(200).trim();
+  await exchange(page, long);
+  const unsaved = notice().filter({ hasText: 'this conversation is not saved' });
+  await unsaved.waitFor();
+  const other = page.locator('#conversations li', { hasText: 'one' });
+  await other.hover();
+  await other.getByRole('button', { name: /^Rename/ }).click();
+  await page.getByLabel('Name of the conversation').fill('First');
+  await page.keyboard.press('Enter');
+  assert.ok(await unsaved.isVisible());
+  await page.locator('#conversations .open', { hasText: 'First' }).click();
+  await page.getByText('Answer to one.').waitFor();
+  assert.ok(!(await notice().isVisible()), 'this one is saved');
+
+  await exchange(page, long);
+  await unsaved.waitFor();
+  page.once('dialog', (dialog) => dialog.accept());
+  const second = page.locator('#conversations li', { hasText: 'two' });
+  await second.hover();
+  await page.evaluate(() => {
+    for (const key of Object.keys(localStorage)) if (key.startsWith('fill')) localStorage.removeItem(key);
+  });
+  await second.getByRole('button', { name: /^Delete/ }).click();
+  await notice().waitFor({ state: 'hidden' });
+  await page.reload();
+  assert.deepEqual(await shown(page), ['one', long]);
+});
+
+test('a full storage is reported on phones, until the conversation is saved', async () => {
+  await page.setViewportSize(PHONE);
+  await exchange(page, 'one');
+  await fillStorage();
   const long = 'two '.repeat(200).trim();
   await exchange(page, long);
   assert.match(await notice().innerText(), /^Browser storage is full: this conversation is not saved\./);

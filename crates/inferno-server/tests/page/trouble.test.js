@@ -220,7 +220,11 @@ test('chunks in an unknown format end the answer with an error that says so, and
 test('a server that is down when the page opens is reported once, until it is found', async () => {
   const page = await openPage(browser, server.address);
   await page.getByRole('heading', { name: 'ember' }).waitFor();
-  await page.route('**/v1/models', (route) => route.abort());
+  let numAborted = 0;
+  await page.route('**/v1/models', (route) => {
+    numAborted += 1;
+    return route.abort();
+  });
   await page.reload();
   const notice = page.getByRole('alert').filter({ hasText: 'Cannot reach the server' });
   await notice.waitFor();
@@ -229,7 +233,8 @@ test('a server that is down when the page opens is reported once, until it is fo
     new MutationObserver((found) => seen.push(...found)).observe(document.body, { subtree: true, childList: true, characterData: true });
     return seen;
   });
-  await page.waitForTimeout(2500);
+  const enough = numAborted + 2;
+  while (numAborted < enough) await page.waitForTimeout(100);
   assert.equal(await changes.evaluate((seen) => seen.length), 0, 'it is not announced again');
   await page.unroute('**/v1/models');
   await page.getByRole('heading', { name: 'ember' }).waitFor();

@@ -69,7 +69,7 @@ fn common_step(scales: &[f32], lowest: f32, highest: f32) -> HalfBytes {
     for back in 0..NUM_REACHES {
         let multiple = reach - reach.signum() * back as f32;
         let halves = nearby_halves(extreme / multiple, multiple.abs());
-        // Zero would leave nothing of the weights. Groups can still have the multiple zero of another step.
+        // A step of zero would make all weights zero. With any other step, groups with small scales can still have the multiple zero.
         for step in halves.filter(|step| step.get() != 0.0) {
             let inverse = inverse(step.get());
             let error = scales.iter().fold(0.0, |sum, scale| {

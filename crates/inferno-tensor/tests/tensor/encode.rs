@@ -96,7 +96,7 @@ fn finite_values_that_would_become_infinite_are_out_of_range() {
     let message = quant::check_range(DType::F16, &[1.0, 1e6]).unwrap_err().to_string();
     assert_eq!(
         message,
-        "value 1 of the row is 1000000, which is too large for F16; use BF16 or F32 for this tensor"
+        "value 1 of the row is 1000000.0, which is too large for F16; use BF16 or F32 for this tensor"
     );
     let message = quant::check_range(DType::BF16, &[f32::MAX]).unwrap_err().to_string();
     assert!(message.ends_with("too large for BF16; use F32 for this tensor"), "{message}");

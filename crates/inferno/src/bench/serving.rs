@@ -34,7 +34,8 @@ pub struct ServingWorkload {
     pub ignore_eos: bool,
     /// Sampling temperature.
     pub temperature: f32,
-    /// Number of requests per round; `None` for four per client, at least eight.
+    /// Number of requests per round; `None` for four per client, at least eight, and with a rate for those of 60 seconds, at least
+    /// 16.
     pub num_requests: Option<usize>,
     /// The arrival process of each round.
     pub rounds: Vec<Arrivals>,
@@ -59,9 +60,13 @@ impl Default for ServingWorkload {
 }
 
 impl ServingWorkload {
+    /// The largest number of requests per round. Results, with the time of every token, stay in memory until it ends.
+    pub const MAX_REQUESTS: usize = 1_000_000;
+
     /// Returns the number of requests of a round.
     pub fn num_requests(&self, arrivals: Arrivals) -> usize {
-        self.num_requests.unwrap_or((4 * arrivals.num_clients()).max(8))
+        let num_requests = self.num_requests.unwrap_or_else(|| arrivals.default_num_requests());
+        num_requests.min(Self::MAX_REQUESTS)
     }
 
     /// Returns the number of requests of all rounds.

@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+pub(crate) mod api_keys;
 pub(crate) mod chat;
 pub(crate) mod compute;
 pub(crate) mod device;

@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Command};
 
 use crate::cli::terminal::note::print_note;
+pub(super) use advice::quotes_advice;
 use advice::{misread_model, unknown_argument, with_advice};
 use translation::translate;
 

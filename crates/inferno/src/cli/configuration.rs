@@ -3,5 +3,5 @@
 mod file;
 mod sources;
 
-pub(crate) use file::ConfigError;
+pub(crate) use file::{ConfigError, all_own_options};
 pub(crate) use sources::{parse, parse_alone};

@@ -152,9 +152,29 @@ fn missing_model_hint(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns a hint with the option that helps. Errors of lower crates cannot name options.
+/// Returns a hint with the option that helps. Errors are those of the library and of lower crates as well, which have no options.
 fn hint(error: &Error) -> Option<&'static str> {
     let backend = match error {
+        Error::NoModel => return Some("pass -m FILE or -m hf:OWNER/REPO"),
+        Error::NoChatTemplate => {
+            return Some("pass one with --chat-template FILE or --chat-template chatml");
+        }
+        Error::NoGpu => {
+            return Some(
+                "--device INDEX or --device NAME selects another GPU, and --device cpu the processor",
+            );
+        }
+        Error::BackendNotBuilt { .. } => return Some("--backend parallel selects the processor"),
+        Error::GpuTooSmall { .. } => {
+            return Some(
+                "--gpu-layers N runs fewer layers on the GPU, --context N sets the context, and --cpu-experts runs the experts on \
+                 the processor",
+            );
+        }
+        Error::NoPredictionHead => {
+            return Some("pass a draft model with --draft-model, or use --speculate");
+        }
+        Error::Threads { .. } => return Some("--threads N sets the number of threads"),
         Error::Backend(error) => error,
         Error::Model(error) => match &**error {
             ModelError::Backend(error) => error,

@@ -45,9 +45,8 @@ pub enum InputError {
     },
     /// The messages of a conversation are not in order.
     #[error(
-        "{input}: {} messages[{index}], expected role {expected}; messages must alternate between user and assistant, \
-         after an optional system message",
-        found.map_or("missing".to_owned(), |role| format!("unexpected role {role} in"))
+        "{input}: unexpected role {found} in messages[{index}], expected role {expected}; messages must alternate between user and \
+         assistant, after an optional system message"
     )]
     UnexpectedRole {
         /// The name of the input.
@@ -56,8 +55,8 @@ pub enum InputError {
         index: usize,
         /// The expected role.
         expected: &'static str,
-        /// The role of the message; `None` if the list ends before it.
-        found: Option<&'static str>,
+        /// The role of the message.
+        found: &'static str,
     },
     /// One of several inputs does not fit the context.
     #[error(

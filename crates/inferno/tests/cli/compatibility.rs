@@ -140,7 +140,11 @@ fn other_options_are_rejected_with_advice() {
         (&["--list-devices"], "inferno devices lists the devices"),
         (&["generate", "-p", "hi", "extra"], "both a prompt and --prompt were specified"),
         (&["generate", "tell", "me", "a", "story"], "put a prompt of several words in quotes"),
-        (&["tokenize", "two", "words"], "put a prompt of several words in quotes"),
+        (&["tokenize", "two", "words"], "put a text of several words in quotes"),
+        (
+            &["tokenize", "MODEL", "Hello"],
+            "is a model, but is used as the text; pass the model with -m",
+        ),
         (&["generate", "model.gguf", "hi"], "pass the model with -m model.gguf"),
         (&["generate", "--reranking", "hi"], "inferno help generate lists all options"),
         (&["generate", "--max-tokns", "8", "hi"], "a similar argument exists: '--max-tokens'"),

@@ -205,6 +205,11 @@ fn bench_serve_reads_the_environment() {
     fails_with(&file, &[], 1, "none.txt");
     fails_with(&file, &["--api-key", "key"], 1, "http://127.0.0.1:1");
     fails_with(&[("INFERNO_RATE", "2")], &["--concurrency", "1"], 1, "http://127.0.0.1:1");
+    let keys = [("INFERNO_API_KEY", "key"), file[0]];
+    fails_with(&keys, &[], 1, "http://127.0.0.1:1");
+    fs::write(folder.path().join("comments.txt"), "# no key\n").unwrap();
+    let comments = ["--api-key-file", "comments.txt"];
+    fails_with(&[], &comments, 2, "comments.txt contains no API key");
     let both = ["--api-key", "key", "--api-key-file", "key.txt"];
     fails_with(&[], &both, 2, "--api-key and --api-key-file exclude each other");
     fails_with(&[], &["--rate", "1", "--concurrency", "1"], 2, "exclude each other");
@@ -221,12 +226,14 @@ fn an_empty_variable_for_a_file_of_keys_does_not_open_a_server() {
 fn help_names_the_options_that_are_not_set_in_the_environment() {
     let help = |args: &[&str]| Run::inferno().args(args).success().stdout;
     let imatrix = help(&["imatrix", "--help"]);
-    let expected = "Only the command line and the table [imatrix] of the file set --context and";
+    let expected = "--context and --output can be set only on the command line or in the [imatrix]";
     assert!(imatrix.contains(expected), "{imatrix}");
-    assert!(!help(&["generate", "--help"]).contains("Only the command line"));
+    assert!(!help(&["generate", "--help"]).contains("only on the command line"));
     let bench = help(&["bench", "serve", "--help"]);
     assert!(bench.contains("INFERNO_<OPTION>") && !bench.contains("or in inferno.toml"));
-    assert!(help(&["--help"]).contains("INFERNO_CONFIG"));
+    let all = help(&["--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(all.contains("INFERNO_CONFIG"));
+    assert!(all.contains("perplexity --context, imatrix --context, imatrix --output"), "{all}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Messages of `inferno embed`, and of other commands with encoders and rerankers, about inputs and options.
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
@@ -36,21 +36,22 @@ fn inputs_and_queries_that_are_too_long_are_named() {
 
 #[test]
 fn embeddings_are_printed_as_soon_as_they_are_computed() {
-    let texts = "a cat swims\n".repeat(2000);
+    // The output exceeds what a pipe and the requests in progress hold, so that the last texts wait for a reader.
+    let num_texts = 4000;
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("texts.txt");
-    std::fs::write(&file, texts).expect("it can be written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_inferno"));
-    command.args(["embed", "-m"]).arg(encoder("bert.gguf")).arg("--file").arg(file);
-    let started = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let [file, model] = ["texts.txt", "bert.gguf"].map(|name| folder.path().join(name));
+    fs::write(&file, "a cat swims\n".repeat(num_texts)).expect("it can be written");
+    fs::copy(encoder("bert.gguf"), &model).expect("it can be copied");
+    let run = Run::inferno().args(["embed", "-m"]).args([&model]).args(["--file"]).args([file]);
+    let mut child = run.start_piped();
     let mut lines = BufReader::new(child.stdout.take().expect("it was piped")).lines();
     lines.next().expect("a line").expect("text");
-    let first = started.elapsed();
-    assert_eq!(lines.count(), 1999);
-    let all = started.elapsed();
-    assert!(child.wait().expect("it ends").success());
-    assert!(first * 2 < all, "the first after {first:?}, all after {all:?}");
+    // Nothing is computed with a model file that was changed.
+    let model = File::options().append(true).open(model).expect("the file");
+    model.set_modified(SystemTime::now() + Duration::from_secs(3600)).expect("a new time");
+    let num_others = lines.count();
+    assert!(num_others < num_texts - 1, "all were computed before the first was printed");
+    assert!(!child.wait().expect("it ends").success());
 }
 
 #[test]

@@ -134,6 +134,7 @@ fn a_draft_model_changes_no_text() {
     assert!(refused.stderr.contains("--draft-model"), "{}", refused.stderr);
     let refused = greedy("2").args(["--draft-head", PROMPT]).failure(1);
     assert!(refused.stderr.contains("no prediction head"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hint: pass a draft model"), "{}", refused.stderr);
     let other = greedy("2").args(["--draft-model", "ember", PROMPT]).outcome();
     if cfg!(feature = "embedded-model") {
         assert!(other.stderr.contains("another vocabulary: token "), "{}", other.stderr);
@@ -333,7 +334,10 @@ fn a_missing_prefix_of_a_hub_reference_is_suggested() {
 #[test]
 fn a_missing_model_is_reported_with_a_hint() {
     let outcome = Run::inferno().args(["generate", PROMPT]).failure(2);
-    assert_eq!(outcome.stderr, "error: no model specified; pass -m FILE or -m hf:OWNER/REPO\n");
+    assert_eq!(
+        outcome.stderr,
+        "error: no model specified\nhint: pass -m FILE or -m hf:OWNER/REPO\n"
+    );
 }
 
 #[test]

@@ -256,7 +256,13 @@ fn a_file_of_a_checkpoint_opens_the_checkpoint() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-convert/tests/fixtures/qwen3moe");
     let inspect = |path: &Path| Run::inferno().args(["inspect"]).args([path]).success().stdout;
     let expected = inspect(&folder);
+    let output = tempfile::tempdir().unwrap();
     for part in ["model.safetensors", "config.json"] {
+        let part_path = folder.join(part);
+        let text = Run::inferno().args(["perplexity"]).args([&part_path]).failure(2).stderr;
+        assert!(text.contains("is a model, but is used as the text"), "{text}");
+        let converted = output.path().join(format!("{part}.gguf"));
+        Run::inferno().args(["convert"]).args([part_path, converted]).success();
         assert_eq!(inspect(&folder.join(part)), expected, "{part}");
     }
     // Without the rest of the checkpoint.

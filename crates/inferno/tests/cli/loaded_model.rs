@@ -104,3 +104,11 @@ fn options_for_the_same_device_keep_it_open() {
     let single = LoadOptions { num_threads: Some(1), ..longer };
     assert_eq!(model.with_options(single).estimate().expect("another device").num_threads, 1);
 }
+
+#[test]
+fn a_context_of_0_is_the_limit_of_the_model() {
+    let of =
+        |context_length| model().with_options(LoadOptions { context_length, ..Default::default() });
+    assert_eq!(of(Some(0)).context_length().expect("a valid length"), 256);
+    assert!(of(Some(257)).context_length().is_err());
+}

@@ -164,3 +164,47 @@ fn an_output_that_cannot_be_written_is_rejected_before_the_work() {
     let message = format!("error: cannot write {}: the directory", output.display());
     assert!(stderr.starts_with(&message), "{stderr}");
 }
+
+/// Writes a checkpoint in half precision with a single weight that is too large for it, in a tensor of another type.
+fn write_large_weight(folder: &Path) {
+    let fixture =
+        format!("{}/../inferno-convert/tests/fixtures/qwen3-judge", env!("CARGO_MANIFEST_DIR"));
+    for file in fs::read_dir(fixture).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    let path = folder.join("model.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let start = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..start]).unwrap();
+    let tensor = &mut header["model.layers.0.mlp.down_proj.weight"];
+    tensor["dtype"] = "BF16".into();
+    let first = tensor["data_offsets"][0].as_u64().unwrap() as usize;
+    let mut payloads = bytes[start..].to_vec();
+    // 2^16
+    payloads[first..first + 2].copy_from_slice(&0x4780_u16.to_le_bytes());
+    let header = header.to_string();
+    let len = (header.len() as u64).to_le_bytes();
+    fs::write(path, [&len[..], header.as_bytes(), &payloads].concat()).unwrap();
+}
+
+#[test]
+fn weights_of_checkpoints_are_read_only_when_they_are_needed_and_may_not_become_infinite() {
+    let folder = tempfile::tempdir().unwrap();
+    let (checkpoint, output) = (folder.path().join("model"), folder.path().join("f16.gguf"));
+    fs::create_dir(&checkpoint).unwrap();
+    write_large_weight(&checkpoint);
+    let run = |command: &str| Run::inferno().args([command]).args([&checkpoint]);
+    run("inspect").success();
+    Run::inferno().args(["tokenize", "-m"]).args([&checkpoint]).args(["a"]).success();
+    let message = "tensor \"blk.0.ffn_down.weight\" has the value 65536.0, which is too large for F16; \
+                   convert to BF16 or F32 instead";
+    let rank = Run::inferno().args(["embed", "-m"]).args([&checkpoint]).args(["--query", "a", "b"]);
+    let conversion = || run("convert").args([&output]);
+    for run in [rank, conversion(), conversion().args(["--type", "f16"])] {
+        let stderr = run.failure(1).stderr;
+        assert!(stderr.contains(message), "{stderr}");
+    }
+    assert!(!output.exists());
+    conversion().args(["--type", "bf16"]).success();
+}

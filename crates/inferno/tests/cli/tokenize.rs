@@ -48,10 +48,14 @@ fn invalid_text_and_ids_are_rejected() {
     }
     let words = tokenize(&["two", "words"]).failure(2);
     assert!(
-        words.stderr.contains("more than one argument; put a prompt of several words in quotes"),
+        words.stderr.contains("more than one argument; put a text of several words in quotes"),
         "{}",
         words.stderr
     );
+    // Nothing is downloaded first.
+    let remote = Run::inferno().args(["tokenize", "-m", "hf:owner/repo", "two", "words"]);
+    let words = remote.env("HF_ENDPOINT", "http://127.0.0.1:1").failure(2);
+    assert!(words.stderr.contains("more than one argument"), "{}", words.stderr);
     let unknown = tokenize(&["--decode"]).stdin("[260]").failure(1);
     assert!(unknown.stderr.contains("token id 260 is out of range"), "{}", unknown.stderr);
 }

@@ -90,6 +90,28 @@ fn a_cancelled_prompt_stops_between_chunks_and_is_removed() {
 }
 
 #[test]
+fn a_prompt_can_be_cancelled_between_chunks_or_fill_the_context() {
+    let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
+    let passes = runner.passes();
+    let mut session = session(runner);
+    session.extend(&[2; 3]).expect("it fits");
+    let is_computed = session.extend_unless_cancelled(&[3; 40], |computed| computed >= 16);
+    assert!(!is_computed.expect("a runner that does not fail"));
+    assert_eq!(session.tokens(), [2; 3]);
+    assert_eq!(*passes.lock().expect("no panic"), [3, 8, 8]);
+
+    let mut counts = Vec::new();
+    let record = |computed| {
+        counts.push(computed);
+        false
+    };
+    let is_computed = session.extend_unless_cancelled(&[4; CONTEXT_LENGTH - 3], record);
+    assert!(is_computed.expect("a runner that does not fail"));
+    assert_eq!(session.tokens().len(), CONTEXT_LENGTH);
+    assert_eq!(counts, [0, 8, 16, 24, 32, 40, 48, 56]);
+}
+
+#[test]
 fn a_cancelled_answer_returns_held_back_text() {
     let mut session = fresh();
     let mut params = greedy(30);

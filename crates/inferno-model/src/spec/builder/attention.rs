@@ -4,8 +4,8 @@ use inferno_backend::{AttentionMask, NormKind, QkvLayout};
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated};
-use crate::keys::{ArchitectureKeys, PerLayer};
+use crate::arch::attention_facts::{OutputGate, QkNormKind, Temperature, Unrotated};
+use crate::keys::{ArchitectureKeys, PerLayer, ROPE_PATTERN};
 use crate::spec::layer::{AttentionSpec, NormSpec, ProjectionSpec, QkNormSpec};
 use crate::spec::tensors::{LinearSpec, TensorFinder, TensorRows};
 
@@ -197,10 +197,13 @@ impl SpecBuilder<'_> {
         let [own, reader] = [self.heads(shared)?.kv_layer(), self.heads(index)?.kv_layer()];
         if own.num_heads != reader.num_heads {
             let expected = format!(
-                "{} for layer {index}, which reads the keys and values of layer {shared}",
+                "{}, as in layer {shared}, whose keys and values layer {index} reads",
                 own.num_heads
             );
-            return Err(self.keys.invalid("attention.head_count_kv", expected, reader.num_heads));
+            return Err(match &self.num_kv_heads {
+                Some(num_kv_heads) => num_kv_heads.invalid(index, expected),
+                None => self.keys.invalid("attention.head_count", expected, reader.num_heads),
+            });
         }
         Ok(Some(shared))
     }
@@ -232,7 +235,11 @@ impl SpecBuilder<'_> {
         let is_rotated = match self.facts.attention.unrotated {
             Unrotated::None => true,
             Unrotated::All => false,
-            Unrotated::ByKey => self.keys.optional("rope.scaling.finetuned")?.unwrap_or(true),
+            Unrotated::ByKey => {
+                // llama.cpp saves models with the same value for each layer.
+                self.keys.mark_read(ROPE_PATTERN);
+                self.keys.optional("rope.scaling.finetuned")?.unwrap_or(true)
+            }
             Unrotated::Periodic(period) => !(index + 1).is_multiple_of(period),
             Unrotated::Unwindowed => is_windowed || self.windows.is_none(),
         };
@@ -243,7 +250,7 @@ impl SpecBuilder<'_> {
     pub(super) fn has_temperature(&self, rotary: Option<usize>) -> bool {
         match self.facts.attention.temperature {
             Temperature::None => false,
-            Temperature::ByKey => true,
+            Temperature::ByKey { .. } => true,
             Temperature::Unrotated { .. } => rotary.is_none(),
         }
     }

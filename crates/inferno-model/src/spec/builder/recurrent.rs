@@ -62,12 +62,14 @@ impl RecurrentPlaces {
                     None => Self::None,
                 },
             }),
-            RecurrentLayers::ByKey => match keys.list("attention.recurrent_layers", list_lens)? {
-                Some(list) => Ok(Self::Listed(list)),
-                None => keys
-                    .positive_or("full_attention_interval", DEFAULT_INTERVAL)
-                    .map(Self::AllButLast),
-            },
+            RecurrentLayers::ByKey => {
+                match keys.booleans("attention.recurrent_layers", list_lens)? {
+                    Some(list) => Ok(Self::Listed(list)),
+                    None => keys
+                        .positive_or("full_attention_interval", DEFAULT_INTERVAL)
+                        .map(Self::AllButLast),
+                }
+            }
         }
     }
 

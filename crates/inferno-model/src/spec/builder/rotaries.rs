@@ -3,7 +3,8 @@
 use inferno_backend::RopePairing;
 
 use super::attention;
-use crate::arch::architecture::{AttentionFacts, ModelSize, RecurrentLayers, Temperature};
+use crate::arch::architecture::RecurrentLayers;
+use crate::arch::attention_facts::{AttentionFacts, Temperature};
 use crate::keys::{ArchitectureKeys, PerLayer};
 use crate::spec::RotarySpec;
 use crate::spec::rotary::{RotaryFacts, rotary_dim};
@@ -17,7 +18,6 @@ pub(super) fn rotaries(
     facts: &Architecture,
     (hidden_size, num_heads): (usize, Option<&PerLayer<usize>>),
     has_window: bool,
-    model_size: ModelSize,
 ) -> Result<Vec<RotarySpec>, ModelError> {
     let head_dim = match facts.recurrent.map(|facts| facts.layers) {
         // No layer has heads.
@@ -26,8 +26,8 @@ pub(super) fn rotaries(
     };
     let rotary_facts = RotaryFacts {
         pairing: pairing(keys, &facts.attention)?,
-        has_log_multiplier: facts.attention.temperature == Temperature::ByKey,
-        rounds_ramp: !facts.attention.unrounded_ramps.contains(&model_size),
+        has_log_multiplier: matches!(facts.attention.temperature, Temperature::ByKey { .. }),
+        rounds_ramp: facts.attention.unrounded_ramp_dim != Some(head_dim),
     };
     let full = RotarySpec::from_keys(keys, tensors, rotary_facts, head_dim)?;
     let windowed = match has_window {
@@ -41,7 +41,7 @@ fn pairing(keys: &ArchitectureKeys<'_>, facts: &AttentionFacts) -> Result<RopePa
     if !facts.pairs_halves_in_sections {
         return Ok(facts.pairing);
     }
-    // Those of the time, height, width and of another kind of positions.
+    // One section each for the time, the height, the width and a further kind of position.
     let sections = keys.optional::<Vec<i64>>("rope.dimension_sections")?.unwrap_or_default();
     let has_sections = sections.len() >= 2 && sections[..2].iter().all(|&len| len > 0);
     Ok(if has_sections { RopePairing::Halves } else { facts.pairing })

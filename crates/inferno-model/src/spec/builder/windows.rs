@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use inferno_backend::AttentionWindow;
 
 use crate::ModelError;
-use crate::arch::architecture::{AttentionFacts, WindowLength, Windows};
+use crate::arch::attention_facts::{AttentionFacts, WindowLength, Windows};
 use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
 
 /// The sliding window, and the layers that have it.
@@ -26,20 +26,19 @@ enum WindowedLayers {
 }
 
 impl LayerWindows {
-    /// Reads the windows of a model, if it has any. `list_lens` are the possible lengths of lists with one value per layer.
+    /// Reads the windows of a model with `num_layers` layers, if it has any. `list_lens` are the possible lengths of lists
+    /// with one value per layer.
     pub(super) fn from_keys(
         keys: &ArchitectureKeys<'_>,
         facts: &AttentionFacts,
+        num_layers: usize,
         list_lens: &RangeInclusive<usize>,
     ) -> Result<Option<Self>, ModelError> {
-        let Some(window) = window(keys, facts)? else {
+        let Some(window) = window(keys, facts, num_layers)? else {
             keys.mark_read(WINDOW_PATTERN);
             return Ok(None);
         };
-        let layers = match facts.windows {
-            Windows::All => WindowedLayers::All,
-            windows => windowed_layers(keys, windows, list_lens)?,
-        };
+        let layers = windowed_layers(keys, facts.windows, list_lens)?;
         Ok(Some(Self { window, layers }))
     }
 
@@ -57,13 +56,16 @@ impl LayerWindows {
 fn window(
     keys: &ArchitectureKeys<'_>,
     facts: &AttentionFacts,
+    num_layers: usize,
 ) -> Result<Option<AttentionWindow>, ModelError> {
     const KEY: &str = "attention.sliding_window";
-    let len = match facts.window_len {
-        WindowLength::Optional => keys.optional(KEY)?.unwrap_or(0),
+    let default = match facts.window_len {
         WindowLength::Required => keys.positive(KEY)?,
-        WindowLength::Default(default) => keys.optional(KEY)?.unwrap_or(default),
+        WindowLength::Default(len) => len,
+        WindowLength::DefaultOfLayers { num_layers: of, len } if of == num_layers => len,
+        WindowLength::DefaultOfLayers { .. } | WindowLength::Optional => 0,
     };
+    let len = keys.optional(KEY)?.unwrap_or(default);
     if len == 0 {
         return Ok(None);
     }
@@ -80,22 +82,23 @@ fn windowed_layers(
     windows: Windows,
     list_lens: &RangeInclusive<usize>,
 ) -> Result<WindowedLayers, ModelError> {
-    if keys.is_list(WINDOW_PATTERN) {
-        let list = keys.list(WINDOW_PATTERN, list_lens)?;
-        return Ok(list.map_or(WindowedLayers::All, WindowedLayers::Listed));
+    let (default, layers): (_, fn(usize) -> WindowedLayers) = match windows {
+        Windows::All => return Ok(WindowedLayers::All),
+        Windows::Periodic(period) | Windows::Chunked(period) => {
+            (Some(period), WindowedLayers::AllButLast)
+        }
+        Windows::PeriodicAfterFirst(period) => (Some(period), WindowedLayers::AllButFirst),
+        Windows::ByKey => (None, WindowedLayers::AllButLast),
+    };
+    if keys.is_list(WINDOW_PATTERN)
+        && let Some(list) = keys.booleans(WINDOW_PATTERN, list_lens)?
+    {
+        return Ok(WindowedLayers::Listed(list));
     }
     // Some files have the length of the period instead.
-    let period = |default| keys.positive_or(WINDOW_PATTERN, default);
-    match windows {
-        Windows::Periodic(default) | Windows::Chunked(default) => {
-            period(default).map(WindowedLayers::AllButLast)
-        }
-        Windows::PeriodicAfterFirst(default) => period(default).map(WindowedLayers::AllButFirst),
-        Windows::All | Windows::ByKey if keys.contains(WINDOW_PATTERN) => {
-            keys.positive(WINDOW_PATTERN).map(WindowedLayers::AllButLast)
-        }
-        Windows::All | Windows::ByKey => {
-            Err(keys.invalid(WINDOW_PATTERN, "a boolean for each layer", "nothing"))
-        }
-    }
+    let period = match default {
+        Some(default) => keys.positive_or(WINDOW_PATTERN, default)?,
+        None => keys.positive(WINDOW_PATTERN)?,
+    };
+    Ok(layers(period))
 }

@@ -1,5 +1,6 @@
 //! Models, reference answers and prompt chunking shared by the integration tests.
 
+pub mod edited;
 pub mod file;
 pub mod synthetic;
 

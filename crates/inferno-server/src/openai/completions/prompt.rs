@@ -62,7 +62,7 @@ impl PromptField {
         }
     }
 
-    /// Encodes the prompts.
+    /// Encodes the prompts, after each of which `room` tokens must fit.
     ///
     /// **Errors**: no prompt, a prompt that exceeds the context, a token outside the vocabulary, a suffix for a model without
     /// fill-in-the-middle tokens.
@@ -71,6 +71,7 @@ impl PromptField {
         suffix: Option<&str>,
         add_special: bool,
         echo: bool,
+        room: usize,
         model: &ServedModel,
     ) -> Result<Vec<EncodedPrompt>, ApiError> {
         let text = |text: &String| {
@@ -87,7 +88,7 @@ impl PromptField {
                 is_added = !text.as_bytes().starts_with(&spelled);
             }
             let echo = if echo { text.clone() } else { String::new() };
-            read(tokens, echo, usize::from(is_added), model)
+            read(tokens, echo, usize::from(is_added), room, model)
         };
         let tokens = |tokens: &Vec<u32>| {
             if suffix.is_some() {
@@ -103,7 +104,7 @@ impl PromptField {
                     .map_err(|error| ApiError::invalid("prompt", error.to_string()))?,
                 false => String::new(),
             };
-            read(tokens.clone(), echo, 0, model)
+            read(tokens.clone(), echo, 0, room, model)
         };
         let prompts: Vec<_> = match self {
             Self::Text(one) => vec![text(one)?],
@@ -118,17 +119,20 @@ impl PromptField {
     }
 }
 
-/// Checks a prompt's length.
+/// Checks the length of a prompt, after which `room` tokens must fit.
 fn read(
     tokens: Vec<u32>,
     echo: String,
     num_added: usize,
+    room: usize,
     model: &ServedModel,
 ) -> Result<EncodedPrompt, ApiError> {
-    let room = model.handle.context_length();
+    let context_length = model.handle.context_length();
     match tokens.len() {
         0 => Err(ApiError::invalid("prompt", "the prompt has no tokens")),
-        len if len >= room => Err(ApiError::context_length_exceeded("prompt", len, room)),
+        len if len + room > context_length => {
+            Err(ApiError::context_length_exceeded("prompt", len, context_length))
+        }
         _ => Ok(EncodedPrompt { tokens, echo, num_added }),
     }
 }

@@ -182,7 +182,8 @@ struct Fit {
 /// The least determinant of normal equations with two solvable parameters, relative to the product of the diagonal.
 ///
 /// If all codes are equal, as those of equal weights are, the determinant is zero but for rounding, of about 1e-6. If a single
-/// one of 32 codes differs, it is 3e-5 or more: a code of 30 among 31s.
+/// one of 32 codes differs and all errors have the same weight, it is 3e-5 or more: a code of 30 among 31s. If the error of
+/// that code has a much smaller weight than the others, it can be below this bound, and the codes count as equal.
 const LEAST_DETERMINANT: f32 = 1e-5;
 
 /// The weighted sums of the normal equations of `value = scale * a - min * b`.

@@ -13,6 +13,9 @@ use super::{ServingWorkload, TargetServer};
 /// Maximum number of open requests in a round with a rate.
 const MAX_OPEN_REQUESTS: usize = 512;
 
+/// How long a round with a rate sends requests by default, on average.
+const DEFAULT_SECONDS: f64 = 60.0;
+
 /// The arrival process of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
@@ -34,6 +37,14 @@ impl Arrivals {
         match self {
             Self::Closed { num_clients } => num_clients,
             Self::Poisson { .. } => MAX_OPEN_REQUESTS,
+        }
+    }
+
+    /// Returns the number of requests of a round by default.
+    pub(super) fn default_num_requests(self) -> usize {
+        match self {
+            Self::Closed { num_clients } => num_clients.saturating_mul(4).max(8),
+            Self::Poisson { rate } => ((rate * DEFAULT_SECONDS).ceil() as usize).max(16),
         }
     }
 
@@ -100,6 +111,14 @@ impl Round<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_with_a_rate_sends_the_requests_of_a_minute() {
+        let numbers = [0.1, 0.5, 2.0].map(|rate| Arrivals::Poisson { rate }.default_num_requests());
+        assert_eq!(numbers, [16, 30, 120]);
+        let clients = [1, 16].map(|num_clients| Arrivals::Closed { num_clients });
+        assert_eq!(clients.map(Arrivals::default_num_requests), [8, 64]);
+    }
 
     #[test]
     fn requests_arrive_at_the_average_rate() {

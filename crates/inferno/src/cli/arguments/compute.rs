@@ -3,15 +3,15 @@
 use clap::builder::PossibleValue;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
-use inferno_gguf::{Gguf, TensorInfo};
+use inferno_gguf::Gguf;
 use inferno_model::{ModelSpec, Requantize};
-use inferno_tensor::DType;
 
 use crate::cli::arguments::device::{DeviceArg, GpuLayers};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::terminal::note::print_note;
 use crate::device::has_preferred_gpu;
-use crate::{BackendChoice, BatchLimits, LoadOptions};
+use crate::load::float_bytes;
+use crate::{BackendChoice, BatchLimits, LoadNote, LoadOptions};
 
 /// Backend, threads and number formats.
 #[derive(Clone, clap::Args)]
@@ -72,11 +72,8 @@ impl ComputeArgs {
         context_length: Option<usize>,
         limits: BatchLimits,
     ) -> LoadOptions {
-        if let Some(format) = self.requantize {
-            note_requantize(format, checkpoint);
-        }
         let (backend, gpu, gpu_layers) = self.device();
-        LoadOptions {
+        let options = LoadOptions {
             backend,
             gpu,
             gpu_layers,
@@ -89,7 +86,9 @@ impl ComputeArgs {
             kv_dtype: self.kv_dtype(checkpoint),
             limits,
             ..LoadOptions::default()
-        }
+        };
+        note_requantizing(&options, checkpoint);
+        options
     }
 }
 
@@ -158,21 +157,13 @@ fn backend_values() -> impl Iterator<Item = PossibleValue> {
 const LARGE_BYTES: usize = 200 << 20;
 
 /// Prints a note if quantizing while loading has no effect, or takes long.
-fn note_requantize(format: Requantize, checkpoint: &Gguf) {
-    let is_float = |info: &&TensorInfo| {
-        let dtype = DType::from_ggml_id(info.ggml_type().id());
-        info.dims().len() > 1 && dtype.is_some_and(DType::is_float)
-    };
-    let float_bytes = checkpoint.tensors().iter().filter(is_float).map(TensorInfo::num_bytes).sum();
-    match float_bytes {
-        0 => print_note(&format!(
-            "note: --requantize {} has no effect: the weights of this file are already quantized",
-            format.name()
-        )),
-        LARGE_BYTES.. => print_note(
+fn note_requantizing(options: &LoadOptions, checkpoint: &Gguf) {
+    if let Some(note) = LoadNote::of_requantizing(options, checkpoint) {
+        print_note(&format!("note: {note}"));
+    } else if options.requantize.is_some() && float_bytes(checkpoint) >= LARGE_BYTES {
+        print_note(
             "note: quantizing while loading; to do it only once, convert the file with inferno quantize",
-        ),
-        _ => {}
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use inferno_model::ModelSpec;
 use crate::Error;
 use crate::cli::arguments::values::{OrDefault, or_default, positive, whole};
 use crate::cli::terminal::note::print_note;
+use crate::load::requested_context;
 
 /// When to stop generating.
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ impl ContextArgs {
             return Ok(None);
         };
         let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
-        Ok(Some(match self.strict_context && requested > 0 {
+        Ok(Some(match self.strict_context {
             true => requested,
             false => within_limit(requested, limit),
         }))
@@ -67,8 +68,5 @@ pub(crate) fn within_limit(requested: usize, limit: usize) -> usize {
             "warning: the model supports a context of {limit} tokens; --context {requested} was reduced to it"
         ));
     }
-    match requested {
-        0 => limit,
-        _ => requested.min(limit),
-    }
+    requested_context(requested, limit).min(limit)
 }

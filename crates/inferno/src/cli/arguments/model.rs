@@ -36,16 +36,11 @@ impl SourceArgs {
         self.model.is_some()
     }
 
-    /// Returns the model's name: its file name, its repository on the Hugging Face Hub, or `ember`.
+    /// Returns the model's [name](ModelSource::name), or `ember`.
     pub(crate) fn name(&self) -> Option<String> {
         match &self.model {
             None => Some(embedded::NAME.to_owned()),
-            Some(ModelSource::Hub(reference)) => Some(reference.repo().to_owned()),
-            // Names of folders often contain sizes such as 0.6B.
-            Some(ModelSource::File(path)) if path.is_dir() => {
-                Some(path.file_name()?.to_str()?.to_owned())
-            }
-            Some(ModelSource::File(path)) => Some(path.file_stem()?.to_str()?.to_owned()),
+            Some(source) => source.name(),
         }
     }
 
@@ -102,7 +97,9 @@ pub(crate) fn ensure_not_model(argument: &str, meaning: &str) -> Result<(), Fail
     let is_model = match argument.parse() {
         Ok(ModelSource::Hub(_)) => true,
         Ok(source @ ModelSource::File(_)) if is_built_in(&source) => true,
-        Ok(ModelSource::File(path)) => path.is_file() && is_gguf(&path),
+        Ok(ModelSource::File(path)) => {
+            checkpoint::is_folder_of_checkpoint(&path) || (path.is_file() && is_gguf(&path))
+        }
         Err(_) => false,
     };
     match is_model {

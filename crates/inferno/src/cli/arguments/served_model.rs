@@ -22,7 +22,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::template_of;
 use crate::cli::terminal::note::print_note;
-use crate::{BatchLimits, Error, LoadOptions, Model};
+use crate::{BatchLimits, Error, LoadNote, LoadOptions, Model};
 
 /// The model that answers requests.
 #[derive(clap::Args)]
@@ -121,14 +121,8 @@ impl ServedModelArgs {
         let load = self.compute.options(&checkpoint, context, limits);
         let model = Model::from(checkpoint).with_options(load);
         let one = model.context_length()?;
-        if let Some(tokens) = self.kv_cache_tokens.filter(|&tokens| tokens < one) {
-            print_note(&format!(
-                "note: the KV cache of {tokens} tokens is smaller than the context of {one} tokens; requests are limited to \
-                 {tokens} tokens"
-            ));
-        }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
-        let model = model.with_options(LoadOptions {
+        let options = LoadOptions {
             cache_tokens,
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
@@ -136,7 +130,11 @@ impl ServedModelArgs {
             target_itl,
             warm_up: true,
             ..load
-        });
+        };
+        if let Some(note) = LoadNote::of_cache(&options, one) {
+            print_note(&format!("note: {note}"));
+        }
+        let model = model.with_options(options);
         match model.spec()?.has_logits() {
             true => Ok(self.speculate.with_draft_model(model)?),
             false => {

@@ -11,6 +11,7 @@ use inferno_model::{ModelError, ModelSpec};
 use inferno_tokenizer::pre_tokenizers;
 
 use super::quantize::{open_matrix, write_quantized};
+use crate::checkpoint::folder_of_part;
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
@@ -40,7 +41,7 @@ Examples:
   inferno convert Qwen3-0.6B --outfile qwen3-0.6b-f16.gguf --outtype f16
   inferno generate -m Qwen3-0.6B --requantize q8_0 \"The sky is\"")]
 pub(crate) struct ConvertArgs {
-    /// Folder of the checkpoint
+    /// Folder of the checkpoint, or its config.json or a file of its weights
     #[arg(value_name = "DIR", required_unless_present = "list")]
     folder: Option<PathBuf>,
     /// File to write
@@ -140,7 +141,8 @@ impl ConvertArgs {
         if self.list {
             return Ok(print_supported()?);
         }
-        let folder = self.folder.unwrap_or_default();
+        let path = self.folder.unwrap_or_default();
+        let folder = folder_of_part(&path).unwrap_or(&path);
         let Some(output) = self.output.or(self.outfile) else {
             let message =
                 "no output specified; expected DIR OUT, for example Qwen3-0.6B qwen3-0.6b.gguf";
@@ -149,14 +151,14 @@ impl ConvertArgs {
         ensure_named(&output)?;
         let options =
             ConvertOptions { weight_type: self.output_type.weight_type(), pre_tokenizer: self.pre };
-        let conversion = Conversion::open(&folder, &options)?;
+        let conversion = Conversion::open(folder, &options)?;
         conversion.notes().iter().for_each(|note| print_note(&format!("note: {note}")));
         let gguf = conversion.into_gguf()?;
         ModelSpec::from_checkpoint(&gguf).map_err(|error| match error {
             ModelError::MissingTensor { .. }
             | ModelError::TensorShape { .. }
             | ModelError::UnusedTensors { .. } => {
-                Error::InconsistentCheckpoint { path: folder.clone(), source: Box::new(error) }
+                Error::InconsistentCheckpoint { path: folder.to_owned(), source: Box::new(error) }
             }
             error => error.into(),
         })?;

@@ -2,7 +2,8 @@
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::cli::arguments::model::SourceArgs;
+use crate::cli::arguments::model::{SourceArgs, ensure_not_model};
+use crate::cli::compatibility::quotes_advice;
 use crate::cli::failure::Failure;
 use crate::cli::input::{STDIN_PATH, parse_ids, read_stdin};
 use crate::cli::terminal::output::Output;
@@ -36,6 +37,7 @@ pub(crate) struct TokenizeArgs {
 
 impl TokenizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        self.check_input()?;
         let gguf = self.source.open()?;
         let tokenizer = Tokenizer::from_metadata(gguf.metadata())?;
         let inputs = match &self.input[..] {
@@ -52,17 +54,27 @@ impl TokenizeArgs {
         } else {
             let options =
                 EncodeOptions { add_special: !self.no_bos, parse_special: !self.no_special };
-            let [text] = &inputs[..] else {
-                return Err(Failure::Usage(
-                    "the text is more than one argument; put a prompt of several words in quotes"
-                        .to_owned(),
-                ));
-            };
-            let ids = tokenizer.encode(text, options);
+            let ids = tokenizer.encode(&inputs.concat(), options);
             output.line(serde_json::Value::from(ids))?;
         }
         output.flush()?;
         Ok(())
+    }
+
+    /// Checks the arguments, before a model is downloaded.
+    ///
+    /// **Errors**: [`Failure::Usage`] for a model without its option, and for a text of several arguments.
+    fn check_input(&self) -> Result<(), Failure> {
+        if let (Some(first), false) = (self.input.first(), self.source.is_given()) {
+            ensure_not_model(first, "text")?;
+        }
+        match self.input.len() > 1 && !self.decode {
+            true => Err(Failure::Usage(format!(
+                "the text is more than one argument; {}",
+                quotes_advice("text")
+            ))),
+            false => Ok(()),
+        }
     }
 }
 

@@ -138,13 +138,13 @@ fn advice_for_option(subcommand: &Command, name: &str) -> Option<&'static str> {
 /// Returns what to do with a word that the command has no argument for.
 fn advice_for_word(subcommand: &Command, arguments: &[OsString]) -> Option<String> {
     match subcommand.get_name() {
-        "generate" | "tokenize" => Some(match model_without_option(subcommand, arguments) {
+        "generate" => Some(match model_without_option(subcommand, arguments) {
             Some(model) => format!("pass the model with -m {model}"),
             None => match option_as_value(subcommand, arguments) {
                 Some((option, value)) => {
                     format!("{option} requires a value; {value} after it was read as this value")
                 }
-                None => "put a prompt of several words in quotes".to_owned(),
+                None => quotes_advice("prompt"),
             },
         }),
         "pull" => Some(
@@ -154,6 +154,11 @@ fn advice_for_word(subcommand: &Command, arguments: &[OsString]) -> Option<Strin
         "serve" => Some("options have one value; repeat an option to pass several".to_owned()),
         _ => None,
     }
+}
+
+/// Returns what to do with an argument that the shell has divided into words.
+pub(crate) fn quotes_advice(argument: &str) -> String {
+    format!("put a {argument} of several words in quotes")
 }
 
 /// Returns the first argument that is a model but not the value of an option.

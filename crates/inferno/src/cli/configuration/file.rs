@@ -323,6 +323,11 @@ pub(super) fn own_options(command: &str) -> impl Iterator<Item = &'static str> {
     OWN_OPTIONS.into_iter().filter(move |(owner, _)| *owner == command).map(|(_, id)| id)
 }
 
+/// Returns the options that are independent of those of the same name, each with its command.
+pub(crate) fn all_own_options() -> String {
+    OWN_OPTIONS.map(|(command, id)| format!("{command} --{id}")).join(", ")
+}
+
 /// Returns the options of a command that the file may set.
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     let is_setting = |arg: &&Arg| {

@@ -40,12 +40,18 @@ const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 const EXCLUSIVE: [(&str, &str); 7] = [
     ("concurrency", "rate"),
     ("greedy", "temperature"),
-    ("key", "key_file"),
+    KEYS,
     ("prompt", "prompt_file"),
     ("prompt", "prompt_option"),
     ("prompt_option", "prompt_file"),
     ("model", "model_option"),
 ];
+
+/// Commands and their options that an empty variable sets as well: without the keys of a server, everybody could use it.
+const SECRETS: [(&str, &str); 2] = [("serve", "api_key"), ("serve", "api_key_file")];
+
+/// The key that a client sends, and the file that contains it.
+const KEYS: (&str, &str) = ("key", "key_file");
 
 /// Parses the command line of a program with subcommands, with the environment and the configuration file. The first of
 /// `arguments` is the name of the program.
@@ -162,7 +168,7 @@ fn command_help(command: &str) -> String {
     match own.is_empty() {
         true => HELP.to_owned(),
         false => format!(
-            "{HELP}\nOnly the command line and the table [{command}] of the file set {}.",
+            "{HELP}\n{} can be set only on the command line or in the [{command}] table.",
             own.join(" and ")
         ),
     }
@@ -178,7 +184,7 @@ fn with_environment(command: Command, help: String) -> Command {
         let Some(variable) = variable(&arg).filter(|_| !file::is_own(&name, &arg)) else {
             return arg;
         };
-        let is_set = std::env::var_os(&variable).is_some_and(|value| counts(&arg, &value));
+        let is_set = std::env::var_os(&variable).is_some_and(|value| counts(&name, &arg, &value));
         let arg = if is_set { arg.env(variable).hide_env(true) } else { arg };
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
@@ -189,10 +195,9 @@ fn with_environment(command: Command, help: String) -> Command {
     })
 }
 
-/// Returns whether a variable with this value sets an option: an empty one does not, except for the keys of a server, which
-/// a missing secret must not open to everybody.
-fn counts(arg: &Arg, value: &OsStr) -> bool {
-    !value.is_empty() || ["api_key", "api_key_file"].contains(&arg.get_id().as_str())
+/// Returns whether a variable with this value sets an option of a command: an empty one does not, except for [`SECRETS`].
+fn counts(command: &str, arg: &Arg, value: &OsStr) -> bool {
+    !value.is_empty() || SECRETS.contains(&(command, arg.get_id().as_str()))
 }
 
 /// Returns the environment variable of an option, if it can be set there.
@@ -208,7 +213,7 @@ fn check_environment(subcommand: &Command) -> Result<(), Failure> {
     let name = subcommand.get_name();
     for arg in subcommand.get_arguments().filter(|arg| !file::is_own(name, arg)) {
         let Some(variable) = variable(arg) else { continue };
-        if let Some(value) = std::env::var_os(&variable).filter(|value| counts(arg, value)) {
+        if let Some(value) = std::env::var_os(&variable).filter(|value| counts(name, arg, value)) {
             file::check_value(arg, &value).map_err(|problem| {
                 Failure::Usage(format!("environment variable {variable}: {problem}"))
             })?;
@@ -244,13 +249,15 @@ fn is_built_in(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
 }
 
-/// Returns the options that are overridden by an exclusive one from a higher source.
+/// Returns the options that are overridden by an exclusive one from a higher source. `serve` uses the keys of both variables, so
+/// for its clients, the key in the environment overrides the file.
 fn overridden(command: &Command, given: &ArgMatches) -> Vec<&'static str> {
     EXCLUSIVE
         .into_iter()
         .filter(|(a, b)| has(command, a) && has(command, b))
         .filter_map(|(a, b)| match rank(given, a).cmp(&rank(given, b)) {
             Ordering::Less => Some(a),
+            Ordering::Equal if (a, b) == KEYS && rank(given, a) == 1 => Some(b),
             Ordering::Equal => None,
             Ordering::Greater => Some(b),
         })

@@ -71,6 +71,12 @@ impl Run {
         self.command.spawn().expect("the program starts")
     }
 
+    /// Starts the program in the background, with pipes for its output.
+    pub fn start_piped(mut self) -> Child {
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.command.spawn().expect("the program starts")
+    }
+
     /// Starts the program at a terminal.
     #[cfg(unix)]
     pub fn start_at(mut self, terminal: &std::os::fd::OwnedFd) -> Child {

@@ -1,21 +1,19 @@
 //! `inferno bench serve`: measures a server under load.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::bench::BenchError;
 use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetServer, measure};
+use crate::cli::arguments::api_keys::read_api_keys;
 use crate::cli::arguments::report_format::ReportFormat;
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
-use crate::cli::input::read_file;
 use crate::cli::terminal::progress::DelayedBar;
 
 /// The largest number of clients. Each is a thread.
 const MAX_CLIENTS: usize = 1024;
-/// The largest number of requests per round. Results, with the time of every token, stay in memory until it ends.
-const MAX_REQUESTS: usize = 1_000_000;
 
 /// Measure a running server under load
 ///
@@ -41,7 +39,7 @@ pub(crate) struct BenchServeArgs {
     /// API key to send [default: none]
     #[arg(long = "api-key", value_name = "KEY")]
     key: Option<String>,
-    /// Read the API key from this file
+    /// Read the API key from this file: its first line that is not empty and does not start with #
     #[arg(long = "api-key-file", value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Endpoint to send requests to
@@ -55,8 +53,8 @@ pub(crate) struct BenchServeArgs {
     /// round for each rate
     #[arg(long, value_name = "R,…", value_delimiter = ',', value_parser = rate)]
     rate: Vec<f64>,
-    /// Number of requests per round [default: 4 per client, at least 8]
-    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_REQUESTS))]
+    /// Number of requests per round [default: 4 per client, at least 8; with --rate those of 60 seconds, at least 16]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=ServingWorkload::MAX_REQUESTS))]
     requests: Option<usize>,
     /// Approximate prompt length in tokens
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = ServingWorkload::default().prompt_tokens)]
@@ -95,7 +93,7 @@ impl BenchServeArgs {
         }
         self.check_exclusive()?;
         let api_key = match &self.key_file {
-            Some(path) => Some(read_file(path)?.trim().to_owned()),
+            Some(path) => Some(first_key(path)?),
             None => self.key,
         };
         let timeout = Duration::from_secs(self.timeout as u64);
@@ -154,6 +152,14 @@ impl BenchServeArgs {
             }),
         }
     }
+}
+
+/// Returns the first key in a file.
+///
+/// **Errors**: a file that cannot be read or has no key.
+fn first_key(path: &Path) -> Result<String, Failure> {
+    let first = read_api_keys(path)?.into_iter().next();
+    first.ok_or_else(|| Failure::Usage(format!("{} contains no API key", path.display())))
 }
 
 /// Parses a number of requests per second.

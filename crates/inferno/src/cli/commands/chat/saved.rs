@@ -79,7 +79,7 @@ pub(super) fn load(path: &Path) -> Result<LoadedConversation, Failure> {
             input: path.display().to_string(),
             index: mistake.index,
             expected: mistake.expected.name(),
-            found: Some(mistake.found.name()),
+            found: mistake.found.name(),
         })
     })?;
     let (history, unanswered) = converted;

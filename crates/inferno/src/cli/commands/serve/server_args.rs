@@ -8,6 +8,7 @@ use inferno_engine::EngineHandle;
 use inferno_server::{CacheEventOptions, Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
 use super::access::{host_of, origin_of};
+use crate::cli::arguments::api_keys::read_api_keys;
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive, whole};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
@@ -144,12 +145,7 @@ impl ServerArgs {
     pub(super) fn options(&self) -> Result<ServerOptions, Failure> {
         let mut api_keys = self.api_key.clone();
         if let Some(path) = &self.api_key_file {
-            let text = read_file(path)?;
-            let keys = text
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty() && !line.starts_with('#'));
-            api_keys.extend(keys.map(str::to_owned));
+            api_keys.extend(read_api_keys(path)?);
             if api_keys.is_empty() {
                 let path = path.display();
                 return Err(Failure::Usage(format!(

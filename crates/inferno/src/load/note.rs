@@ -1,0 +1,61 @@
+//! What options of loading do other than expected.
+
+use std::fmt;
+
+use inferno_gguf::{Gguf, TensorInfo};
+use inferno_tensor::DType;
+
+use super::LoadOptions;
+
+/// An option of loading that has no effect on a model, or another one than expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadNote {
+    /// [`LoadOptions::requantize`] for a model without weights in floating point.
+    NothingToRequantize,
+    /// [`LoadOptions::cache_tokens`] below the context.
+    CacheBelowContext {
+        /// Size of the KV cache, in tokens.
+        cache_tokens: usize,
+        /// Context length, in tokens.
+        context_length: usize,
+    },
+}
+
+impl LoadNote {
+    /// Returns a note if quantizing while loading has no effect on a model.
+    pub fn of_requantizing(options: &LoadOptions, checkpoint: &Gguf) -> Option<Self> {
+        let is_without_effect = options.requantize.is_some() && float_bytes(checkpoint) == 0;
+        is_without_effect.then_some(Self::NothingToRequantize)
+    }
+
+    /// Returns a note if the KV cache is smaller than the context, which has this length in tokens.
+    pub fn of_cache(options: &LoadOptions, context_length: usize) -> Option<Self> {
+        let cache_tokens = options.cache_tokens.filter(|&tokens| tokens < context_length)?;
+        Some(Self::CacheBelowContext { cache_tokens, context_length })
+    }
+}
+
+impl fmt::Display for LoadNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingToRequantize => f.write_str(
+                "requantizing has no effect: the weights of this file are already quantized",
+            ),
+            Self::CacheBelowContext { cache_tokens, context_length } => write!(
+                f,
+                "the KV cache of {cache_tokens} tokens is smaller than the context of {context_length} tokens; requests are \
+                 limited to {cache_tokens} tokens"
+            ),
+        }
+    }
+}
+
+/// Returns the size of the matrices in floating point, which quantizing while loading changes, in bytes.
+pub(crate) fn float_bytes(checkpoint: &Gguf) -> usize {
+    let is_float = |info: &&TensorInfo| {
+        let dtype = DType::from_ggml_id(info.ggml_type().id());
+        info.dims().len() > 1 && dtype.is_some_and(DType::is_float)
+    };
+    checkpoint.tensors().iter().filter(is_float).map(TensorInfo::num_bytes).sum()
+}

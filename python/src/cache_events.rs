@@ -49,7 +49,7 @@ impl CacheEvent {
 }
 
 /// The changes of a prefix cache from now on, starting with its blocks: lists of events, one per step of the engine. There
-/// is one such stream per model: a later one ends it, and so does the end of the model.
+/// is one such stream per model: opening another one or closing the model ends it.
 #[pyclass(frozen, module = "inferno._inferno")]
 pub struct CacheEventStream(OpenStream<Receiver>);
 

@@ -124,7 +124,7 @@ fn read_text(path: &OsStr) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.into(), source })
 }
 
-/// Describes the options that have no effect, or another one than expected, on a model whose context has this length.
+/// Describes the options without the expected effect on a model whose context has this length.
 fn notes(
     checkpoint: &Gguf,
     options: &LoadOptions,

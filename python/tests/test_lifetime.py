@@ -94,7 +94,9 @@ def test_the_end_of_the_last_stream_releases_the_model(ends):
 
     # Threads of earlier tests may still be ending.
     before, since = num_threads(), time.monotonic()
+    deadline = since + 60
     while time.monotonic() < since + 0.5:
+        assert time.monotonic() < deadline
         time.sleep(0.01)
         if num_threads() != before:
             before, since = num_threads(), time.monotonic()

@@ -21,7 +21,7 @@ pub(crate) use row_layout::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 const POPULATED_BYTES: usize = 512 << 20;
 
 /// The bytes to populate of the memories of layers without and with a window, whose blocks have these sizes: those of as
-/// many blocks of both. Of what the `windowed_bytes` of the second one leave, the first one has more.
+/// many blocks of both. If layers with a window have less memory than that (`windowed_bytes`), the others get the rest.
 fn populated_bytes(block_bytes: [usize; 2], windowed_bytes: usize) -> [usize; 2] {
     let num_blocks = POPULATED_BYTES / block_bytes[0].saturating_add(block_bytes[1]).max(1);
     let windowed = windowed_bytes.min(num_blocks * block_bytes[1]);

@@ -39,7 +39,7 @@ pub enum ModelError {
     },
     /// A prediction head of a kind that is not implemented.
     #[error(
-        "prediction heads of {architecture:?} models are not supported; disable speculative decoding with the prediction head"
+        "prediction heads of {architecture:?} models are not supported; load the model without its head"
     )]
     UnsupportedPredictionHead {
         /// The architecture.

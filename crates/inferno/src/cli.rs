@@ -57,8 +57,8 @@ overrides the file.
   [generate]
   temperature = 0.7       # applies to one command
 
-Exceptions: options of bench serve are not set in the file, and some are not set \
-in the environment: ";
+Exceptions: options of bench serve cannot be set in the file. Options that cannot be \
+set in the environment: ";
 
 fn help() -> String {
     format!("{HELP}{}.", configuration::all_own_options())

@@ -350,7 +350,7 @@ class Model:
     def cache_events(self) -> Iterator[list[CacheEvent]]:
         """Yields the changes of the prefix cache, starting with its blocks: a list of events for each step of the engine.
 
-        There is one such iterator per model: a later one ends it, and so does the end of the model.
+        There is one such iterator per model: opening another one or closing the model ends it.
 
         >>> import inferno
         >>> model = inferno.Model()

@@ -54,8 +54,8 @@ impl<'a> InputRows<'a> {
         self.cols
     }
 
-    /// Calls `work(place, values)` for each of the rows whose numbers `indices` are, with the values in `columns`: those
-    /// of the buffer, or normalized copies.
+    /// Calls `work(place, values)` for each row in `indices`, with the values in `columns`: those of the buffer, or
+    /// normalized copies.
     pub(crate) fn for_each(
         self,
         level: Level,

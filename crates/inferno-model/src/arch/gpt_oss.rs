@@ -16,8 +16,8 @@ pub(super) const GPT_OSS: Architecture = Architecture {
         windows: Windows::Periodic(2),
         window_len: WindowLength::Required,
         has_sinks: true,
-        // The heads of gpt-oss-20b and gpt-oss-120b, whose configurations have `"truncate": false`. llama.cpp's converter has
-        // no key for it, so small models for tests, whose ramp is rounded, differ from them in the size of heads alone.
+        // The heads of gpt-oss-20b and gpt-oss-120b, whose configurations have `"truncate": false`. llama.cpp's converter
+        // writes no key for it, so the size of heads distinguishes them from small models for tests, whose ramp is rounded.
         unrounded_ramp_dim: Some(64),
         ..BASE.attention
     },

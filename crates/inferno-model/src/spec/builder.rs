@@ -97,12 +97,10 @@ impl<'a> SpecBuilder<'a> {
         let list_lens = num_layers..=num_blocks;
         let num_heads = keys.per_layer("attention.head_count", &list_lens)?;
         let num_kv_heads = keys.per_layer("attention.head_count_kv", &list_lens)?;
-        let windows = LayerWindows::from_keys(
-            keys,
-            &facts.attention,
-            num_blocks - num_predictors,
-            &list_lens,
-        )?;
+        // The default window depends on the layers of the model, also for its prediction head.
+        let num_model_layers = num_blocks - num_predictors;
+        let windows =
+            LayerWindows::from_keys(keys, &facts.attention, num_model_layers, &list_lens)?;
         let heads = (hidden_size, num_heads.as_ref());
         let rotaries = rotaries::rotaries(keys, tensors, facts, heads, windows.is_some())?;
         let is_parallel = match facts.parallel {

@@ -18,12 +18,16 @@ const view = new ConversationView({ onChange: keep });
 /** The id of the shown conversation if it could not be stored. */
 let unsavedId = null;
 
+/** The id and the new name of a conversation whose name could not be stored. */
+let unsavedName = null;
+
 /** Stores a conversation with these messages. */
 function keep(conversation, messages = conversation.messages) {
   const { id } = conversation;
   if (messages.length > 0) {
     if (!fits(() => saveConversation(conversation, messages))) setUnsaved(id);
     else if (unsavedId === id) setUnsaved(null);
+    if (unsavedId === null && unsavedName?.id === id) setUnsavedName(null);
   }
   if (conversation.id !== id) showCopy(id, conversation.id);
   listConversations(view.conversation.id);
@@ -44,6 +48,16 @@ function setUnsaved(id) {
   notify('storage', id === null ? '' : 'Browser storage is full: this conversation is not saved. Delete other conversations.');
 }
 
+function setUnsavedName(unsaved) {
+  unsavedName = unsaved;
+  notify('name', unsaved === null ? '' : 'Browser storage is full: the name is not saved. Delete other conversations.');
+}
+
+/** Stores another name of a conversation. */
+function rename(id, name) {
+  setUnsavedName(fits(() => renameConversation(id, name)) ? null : { id, name });
+}
+
 /** Reports that a conversation became a copy, because another tab has changed it too. */
 function showCopy(id, copyId) {
   if (location.hash.slice(1) === id) history.replaceState(null, '', `#${copyId}`);
@@ -57,7 +71,7 @@ function connect() {
 async function show(conversation, jumps) {
   await view.show(conversation, jumps);
   notify('tabs', '');
-  notify('name', '');
+  setUnsavedName(null);
   if (unsavedId !== conversation.id) setUnsaved(null);
   showSystem(conversation.system ?? '');
   listConversations(conversation.id);
@@ -89,7 +103,8 @@ async function followOtherTab() {
   const { id, updated, messages } = conversation;
   const stored = loadConversation(id);
   if (stored === null) {
-    if (messages.length === 0) return;
+    // A conversation that could not be stored is nowhere else.
+    if (messages.length === 0 || unsavedId === id) return;
     await begin();
     // A running answer was stored when it stopped.
     deleteConversation(id);
@@ -126,8 +141,11 @@ beginSidebar({
   onNew: begin,
   onOpen: openKept,
   onDelete: async (id) => {
+    const pending = unsavedName?.id === id ? null : unsavedName;
     if (view.conversation.id === id) await begin();
     deleteConversation(id);
+    if (pending === null) setUnsavedName(null);
+    else rename(pending.id, pending.name);
     if (unsavedId !== null) keep(view.conversation);
     else listConversations();
   },
@@ -138,8 +156,7 @@ beginSidebar({
   },
   onRename: (id, name) => {
     if (view.conversation.id === id) view.conversation.name = name;
-    const isStored = fits(() => renameConversation(id, name));
-    notify('name', isStored ? '' : 'Browser storage is full: the name is not saved. Delete other conversations.');
+    rename(id, name);
   },
   modelName: () => servedModel()?.id,
 });

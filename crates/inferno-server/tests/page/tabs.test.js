@@ -122,6 +122,13 @@ function fillStorage() {
   });
 }
 
+/** Makes room in the storage again. */
+function emptyStorage() {
+  return page.evaluate(() => {
+    for (const key of Object.keys(localStorage)) if (key.startsWith('fill')) localStorage.removeItem(key);
+  });
+}
+
 test('a conversation that is not saved is reported until it is saved or left', async () => {
   await exchange(page, 'one');
   await page.getByRole('button', { name: 'New conversation' }).click();
@@ -149,13 +156,42 @@ test('a conversation that is not saved is reported until it is saved or left', a
   page.once('dialog', (dialog) => dialog.accept());
   const second = page.locator('#conversations li', { hasText: 'two' });
   await second.hover();
-  await page.evaluate(() => {
-    for (const key of Object.keys(localStorage)) if (key.startsWith('fill')) localStorage.removeItem(key);
-  });
+  await emptyStorage();
   await second.getByRole('button', { name: /^Delete/ }).click();
   await notice().waitFor({ state: 'hidden' });
   await page.reload();
   assert.deepEqual(await shown(page), ['one', long]);
+});
+
+test('a conversation that is not saved stays when the page returns from the back/forward cache', async () => {
+  await fillStorage();
+  await exchange(page, 'one');
+  await notice().filter({ hasText: 'this conversation is not saved' }).waitFor();
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })));
+  await exchange(page, 'two');
+  assert.deepEqual(await shown(page), ['one', 'two']);
+});
+
+test('a name that is not saved is reported, and saved when another conversation is deleted', async () => {
+  await exchange(page, 'one');
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await exchange(page, 'two');
+  await fillStorage();
+  const first = page.locator('#conversations li', { hasText: 'one' });
+  await first.hover();
+  await first.getByRole('button', { name: /^Rename/ }).click();
+  await page.getByLabel('Name of the conversation').fill('First of all');
+  await page.keyboard.press('Enter');
+  const unsaved = notice().filter({ hasText: 'the name is not saved' });
+  await unsaved.waitFor();
+  await emptyStorage();
+  page.once('dialog', (dialog) => dialog.accept());
+  const second = page.locator('#conversations li', { hasText: 'two' });
+  await second.hover();
+  await second.getByRole('button', { name: /^Delete/ }).click();
+  await unsaved.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.locator('#conversations .open', { hasText: 'First of all' }).waitFor();
 });
 
 test('a full storage is reported on phones, until the conversation is saved', async () => {
@@ -171,9 +207,7 @@ test('a full storage is reported on phones, until the conversation is saved', as
   assert.equal(await notice().evaluate((it) => it.scrollWidth - it.clientWidth), 0, 'the text wraps');
   assert.match(await page.locator('#context').textContent(), /tokens of context/);
 
-  await page.evaluate(() => {
-    for (const key of Object.keys(localStorage)) if (key.startsWith('fill')) localStorage.removeItem(key);
-  });
+  await emptyStorage();
   await exchange(page, 'three');
   assert.ok(!(await notice().isVisible()));
   await page.reload();

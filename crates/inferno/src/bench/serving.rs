@@ -60,13 +60,13 @@ impl Default for ServingWorkload {
 }
 
 impl ServingWorkload {
-    /// The largest number of requests per round. Results, with the time of every token, stay in memory until it ends.
+    /// The largest number of requests per round that is a default or an option. Results, with the time of every token, stay in memory until it ends.
     pub const MAX_REQUESTS: usize = 1_000_000;
 
     /// Returns the number of requests of a round.
     pub fn num_requests(&self, arrivals: Arrivals) -> usize {
-        let num_requests = self.num_requests.unwrap_or_else(|| arrivals.default_num_requests());
-        num_requests.min(Self::MAX_REQUESTS)
+        let default = || arrivals.default_num_requests().min(Self::MAX_REQUESTS);
+        self.num_requests.unwrap_or_else(default)
     }
 
     /// Returns the number of requests of all rounds.

@@ -152,7 +152,7 @@ fn missing_model_hint(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns a hint with the option that helps. Errors are those of the library and of lower crates as well, which have no options.
+/// Returns a hint with the option that helps. Errors of the library and of lower crates cannot name options.
 fn hint(error: &Error) -> Option<&'static str> {
     let backend = match error {
         Error::NoModel => return Some("pass -m FILE or -m hf:OWNER/REPO"),
@@ -172,12 +172,15 @@ fn hint(error: &Error) -> Option<&'static str> {
             );
         }
         Error::NoPredictionHead => {
-            return Some("pass a draft model with --draft-model, or use --speculate");
+            return Some(
+                "pass a draft model with --draft-model, or draft from earlier text with --speculate N",
+            );
         }
         Error::Threads { .. } => return Some("--threads N sets the number of threads"),
         Error::Backend(error) => error,
         Error::Model(error) => match &**error {
             ModelError::Backend(error) => error,
+            ModelError::UnsupportedPredictionHead { .. } => return Some("remove --draft-head"),
             _ => return None,
         },
         Error::Engine(error) => match &**error {

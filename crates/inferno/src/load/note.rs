@@ -1,4 +1,4 @@
-//! What options of loading do other than expected.
+//! Options of loading without the expected effect.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use inferno_tensor::DType;
 
 use super::LoadOptions;
 
-/// An option of loading that has no effect on a model, or another one than expected.
+/// An option of loading without the expected effect on a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadNote {

@@ -87,7 +87,9 @@ pub(crate) struct PerplexityArgs {
 
 impl PerplexityArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if let Some(text) = self.text.as_deref().and_then(Path::to_str) {
+        if let Some(text) = self.text.as_deref().and_then(Path::to_str)
+            && !self.source.is_given()
+        {
             ensure_not_model(text, "text")?;
         }
         if self.context.is_some_and(|context| (1..MIN_WINDOW).contains(&context)) {

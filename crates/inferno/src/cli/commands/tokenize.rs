@@ -65,16 +65,15 @@ impl TokenizeArgs {
     ///
     /// **Errors**: [`Failure::Usage`] for a model without its option, and for a text of several arguments.
     fn check_input(&self) -> Result<(), Failure> {
-        if let (Some(first), false) = (self.input.first(), self.source.is_given()) {
+        let [first, _, ..] = &self.input[..] else { return Ok(()) };
+        if self.decode {
+            return Ok(());
+        }
+        if !self.source.is_given() {
             ensure_not_model(first, "text")?;
         }
-        match self.input.len() > 1 && !self.decode {
-            true => Err(Failure::Usage(format!(
-                "the text is more than one argument; {}",
-                quotes_advice("text")
-            ))),
-            false => Ok(()),
-        }
+        let advice = quotes_advice("text");
+        Err(Failure::Usage(format!("the text is more than one argument; {advice}")))
     }
 }
 

@@ -54,10 +54,24 @@ pub(crate) fn paired_keys(context: &Context<'_>, tensor: Lazy) -> Result {
 
 /// Reorders the rows of each head so that rotary embeddings rotate neighboring rows instead of the halves.
 pub(crate) fn paired_rows(tensor: Lazy, heads: usize) -> Result {
+    let half = half_head(&tensor, heads);
+    exchanged_rows(tensor, [heads, 2, half])
+}
+
+/// Reorders the rows of each head so that rotary embeddings rotate the halves instead of neighboring rows.
+pub(crate) fn halved_rows(tensor: Lazy, heads: usize) -> Result {
+    let half = half_head(&tensor, heads);
+    exchanged_rows(tensor, [heads, half, 2])
+}
+
+fn half_head(tensor: &Lazy, heads: usize) -> usize {
+    tensor.shape[0] / heads.max(1) / 2
+}
+
+/// Divides the rows as `split` states, and exchanges the last two of its dimensions.
+fn exchanged_rows(tensor: Lazy, split: [usize; 3]) -> Result {
     let shape = tensor.shape.clone();
-    let half = shape[0] / heads.max(1) / 2;
-    let split: Vec<usize> =
-        [heads, 2, half].into_iter().chain(shape[1..].iter().copied()).collect();
+    let split = [&split, &shape[1..]].concat();
     let view = tensor.view(|view| view.reshape(&split)?.transpose(1, 2))?;
     Ok(view.reshaped(&shape)?)
 }

@@ -63,6 +63,11 @@ impl CpuBuffer {
 }
 
 impl ThreadPool {
+    /// Number of threads that share work on `num_values` values: one if that is faster.
+    pub(crate) fn threads_for(&self, num_values: usize) -> usize {
+        if num_values < MIN_TASK_VALUES { 1 } else { self.num_threads() }
+    }
+
     /// Runs tasks over `num_values` values, on all threads if there are enough of them, else on this thread.
     pub(crate) fn run_if_large(
         &self,
@@ -70,7 +75,7 @@ impl ThreadPool {
         num_values: usize,
         task: &(dyn Fn(usize) + Sync),
     ) {
-        if num_values < MIN_TASK_VALUES {
+        if self.threads_for(num_values) == 1 {
             (0..num_tasks).for_each(task);
         } else {
             self.run(num_tasks, &|number, _| task(number));

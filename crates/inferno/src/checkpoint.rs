@@ -26,7 +26,7 @@ const CONFIG: &str = "config.json";
 
 /// Returns whether a path is the folder of a checkpoint.
 pub(crate) fn is_folder_of_checkpoint(path: &Path) -> bool {
-    path.is_dir() && path.join(CONFIG).is_file()
+    is_checkpoint(path) && path.join(CONFIG).is_file()
 }
 
 /// Returns the folder of the checkpoint that a file is a part of: its `config.json`, or weights next to that.

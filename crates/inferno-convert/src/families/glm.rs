@@ -1,7 +1,5 @@
 //! GLM 4 and 4.5 to 4.7.
 
-use inferno_tensor::TensorError;
-
 use super::deepseek;
 use crate::ConvertError;
 use crate::config::{Config, invalid};
@@ -10,6 +8,7 @@ use crate::family::{
 };
 use crate::keys::Keys;
 use crate::lazy::Lazy;
+use crate::transforms::{halved_rows, rows};
 
 pub(super) const GLM4: Family = Family {
     classes: &["Glm4ForCausalLM", "Glm4vForConditionalGeneration"],
@@ -17,9 +16,12 @@ pub(super) const GLM4: Family = Family {
     keys: |context, keys| {
         // Runtimes rotate halves if there are two sections at least.
         let sections = context.config.shared_rope().floats(SECTIONS)?;
-        if sections.is_some_and(|it| it.len() < 2 || it[..2].iter().any(|&len| len < 1.0)) {
-            let expected = "two numbers above 0 or more";
-            return Err(invalid("rope_parameters.mrope_section", expected, "others"));
+        if let Some(sections) = sections
+            && (sections.len() < 2 || sections[..2].iter().any(|&len| len < 1.0))
+        {
+            let expected = "at least two numbers, which are 1 or more";
+            let found = format!("{sections:?}");
+            return Err(invalid("rope_parameters.mrope_section", expected, found));
         }
         rotary_dimensions(context, keys)
     },
@@ -56,20 +58,13 @@ fn rotated_rows(context: &Context<'_>, tensor: Lazy, heads: usize) -> Result<Laz
     if context.config.shared_rope().get(SECTIONS).is_none() {
         return Ok(tensor);
     }
-    let (shape, heads) = (tensor.shape.clone(), heads.max(1));
-    let (size, rotated) = (shape[0] / heads, rotated_size(context.config)?);
-    let with_tail = |rows: &[usize]| [rows, &shape[1..]].concat();
-    let by_head = tensor.view(|view| view.reshape(&with_tail(&[heads, size])))?;
-    let rows_of = |head: usize| {
-        let rows = by_head.clone().view(|view| view.select(0, head))?;
-        let pairs = rows.clone().view(|view| {
-            view.slice(0, 0..rotated)?.reshape(&with_tail(&[rotated / 2, 2]))?.transpose(0, 1)
-        })?;
-        let rest = rows.view(|view| view.slice(0, rotated..size))?;
-        Ok([pairs.reshaped(&with_tail(&[rotated]))?, rest])
-    };
-    let rows: Vec<_> = (0..heads).map(rows_of).collect::<Result<_, TensorError>>()?;
-    Ok(Lazy::concat(rows.into_iter().flatten().collect())?)
+    let (size, rotated) = (tensor.shape[0] / heads.max(1), rotated_size(context.config)?);
+    let mut parts = Vec::new();
+    for first in (0..heads).map(|head| head * size) {
+        parts.push(halved_rows(rows(&tensor, first..first + rotated)?, 1)?);
+        parts.push(rows(&tensor, first + rotated..first + size)?);
+    }
+    Ok(Lazy::concat(parts)?)
 }
 
 const MOE_TOKENIZER: TokenizerFacts = TokenizerFacts {

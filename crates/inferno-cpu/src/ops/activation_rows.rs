@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use inferno_backend::BackendError;
 
-use crate::buffer::MIN_TASK_VALUES;
 use crate::executor::Executor;
 use crate::isa::Level;
 use crate::ops::activations::{Activations, BLOCK_ROWS, FLOAT_GROUP_COLS, MAX_NARROW};
@@ -94,10 +93,9 @@ impl ActivationRows {
         x: InputRows<'_>,
     ) -> Result<(), BackendError> {
         let lens = (0..rows.num_experts()).map(|index| rows.expert(index).1.len());
-        let num_rows: usize = lens.sum();
-        let is_parallel = num_rows.saturating_mul(x.cols()) >= MIN_TASK_VALUES;
-        let num_threads = if is_parallel { executor.pool.num_threads() } else { 1 };
-        self.reserve(rows, x.cols(), F::row_lines, num_threads)?;
+        let num_values = lens.clone().sum::<usize>().saturating_mul(x.cols());
+        let num_threads = executor.pool.threads_for(num_values);
+        self.reserve(lens, x.cols(), F::row_lines, num_threads)?;
         let Self { lines, parts, part_starts, .. } = self;
         let level = executor.level;
         let work = |number: usize, lines: &mut [CacheLine], thread| {
@@ -111,25 +109,24 @@ impl ActivationRows {
             });
             F::complete(level, len, width, lines);
         };
-        executor.pool.run_parts(lines.get_mut(), part_starts, is_parallel, work);
+        executor.pool.run_parts(lines.get_mut(), part_starts, num_threads > 1, work);
         Ok(())
     }
 
-    /// Makes room for the rows of all experts, and divides them into blocks, and blocks into parts if there are few for
-    /// `num_threads` threads.
+    /// Makes room for the rows of all experts, of which `lens` are the numbers, and divides them into blocks, and blocks into
+    /// parts if there are few for `num_threads` threads.
     fn reserve(
         &mut self,
-        rows: ProductRows<'_>,
+        lens: impl ExactSizeIterator<Item = usize> + Clone,
         cols: usize,
         row_lines: fn(usize) -> usize,
         num_threads: usize,
     ) -> Result<(), BackendError> {
         self.row_lines = row_lines(cols);
-        let lens = (0..rows.num_experts()).map(|index| rows.expert(index).1.len());
         let num_blocks: usize = lens.clone().map(|len| len.div_ceil(BLOCK_ROWS)).sum();
         let part_cols = part_cols(cols, num_blocks, num_threads);
         let num_parts = num_blocks * cols.div_ceil(part_cols);
-        restart(&mut self.starts, rows.num_experts() + 1)?;
+        restart(&mut self.starts, lens.len() + 1)?;
         restart(&mut self.parts, num_parts)?;
         restart(&mut self.part_starts, num_parts + 1)?;
         let mut end = 0usize;

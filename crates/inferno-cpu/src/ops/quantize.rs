@@ -39,7 +39,7 @@ impl InputForm for Groups {
     }
 
     fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
-        level.run(QuantizeGroups { row, out });
+        level.run(ForWidth { width: row.width, work: QuantizeGroups { row, out } });
     }
 }
 
@@ -60,47 +60,51 @@ impl InputForm for Runs {
     }
 
     fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
-        let for_tiles = Self::for_tiles(level, row.width);
-        level.run(QuantizeRuns { row, for_tiles, out });
+        let (width, for_tiles) = (row.width, Self::for_tiles(level, row.width));
+        level.run(ForWidth { width, work: QuantizeRuns { row, for_tiles, out } });
     }
 
     fn complete(level: Level, num_rows: usize, width: usize, out: &mut [CacheLine]) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
         let for_tiles = Self::for_tiles(level, width);
-        match width {
-            1 => complete_runs::<1>(num_rows, for_tiles, out),
-            2 => complete_runs::<2>(num_rows, for_tiles, out),
-            4 => complete_runs::<4>(num_rows, for_tiles, out),
-            8 => complete_runs::<8>(num_rows, for_tiles, out),
-            _ => complete_runs::<16>(num_rows, for_tiles, out),
+        level.run(ForWidth { width, work: CompleteRuns { num_rows, for_tiles, out } });
+    }
+}
+
+/// Work on a block, compiled for its width.
+trait BlockWork {
+    /// Does the work on a block of `W` rows.
+    fn run<L: Lanes, const W: usize>(self, lanes: L);
+}
+
+/// Runs `work` on a block of `width` rows.
+struct ForWidth<B> {
+    width: usize,
+    work: B,
+}
+
+impl<B: BlockWork> Kernel for ForWidth<B> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
+        match self.width {
+            1 => self.work.run::<L, 1>(lanes),
+            2 => self.work.run::<L, 2>(lanes),
+            4 => self.work.run::<L, 4>(lanes),
+            8 => self.work.run::<L, 8>(lanes),
+            _ => self.work.run::<L, 16>(lanes),
         }
     }
 }
 
-/// Quantizes columns of one row in groups of 32.
+/// Quantizes columns of one row in groups of 32. The scales of 16 groups are computed side by side.
 struct QuantizeGroups<'a> {
     row: BlockRow<'a>,
     out: &'a mut [CacheLine],
 }
 
-impl Kernel for QuantizeGroups<'_> {
+impl BlockWork for QuantizeGroups<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        match self.row.width {
-            1 => self.in_block::<L, 1>(lanes),
-            2 => self.in_block::<L, 2>(lanes),
-            4 => self.in_block::<L, 4>(lanes),
-            8 => self.in_block::<L, 8>(lanes),
-            _ => self.in_block::<L, 16>(lanes),
-        }
-    }
-}
-
-impl QuantizeGroups<'_> {
-    /// Quantizes the row of a block of `W` rows. The scales of 16 groups are computed side by side.
-    #[inline(always)]
-    fn in_block<L: Lanes, const W: usize>(self, lanes: L) {
+    fn run<L: Lanes, const W: usize>(self, lanes: L) {
         let Self { row: BlockRow { values, row, .. }, out } = self;
         let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(out);
         for (x, out) in values.chunks(LANES * GROUP_COLS).zip(out.chunks_mut(LANES)) {
@@ -154,23 +158,9 @@ struct QuantizeRuns<'a> {
     out: &'a mut [CacheLine],
 }
 
-impl Kernel for QuantizeRuns<'_> {
+impl BlockWork for QuantizeRuns<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match self.row.width {
-            1 => self.in_block::<L, 1>(lanes),
-            2 => self.in_block::<L, 2>(lanes),
-            4 => self.in_block::<L, 4>(lanes),
-            8 => self.in_block::<L, 8>(lanes),
-            _ => self.in_block::<L, 16>(lanes),
-        }
-    }
-}
-
-impl QuantizeRuns<'_> {
-    /// Quantizes the row of a block of `W` rows.
-    #[inline(always)]
-    fn in_block<L: Lanes, const W: usize>(self, lanes: L) {
+    fn run<L: Lanes, const W: usize>(self, lanes: L) {
         let Self { row: BlockRow { values, row, .. }, for_tiles, out } = self;
         let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(out);
         for (x, out) in values.chunks(CHUNK_COLS).zip(out) {
@@ -189,13 +179,23 @@ impl QuantizeRuns<'_> {
     }
 }
 
-/// Completes runs of a block of `W` rows, of which the first `num_rows` were quantized.
-fn complete_runs<const W: usize>(num_rows: usize, for_tiles: bool, out: &mut [CacheLine]) {
-    let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(out);
-    for out in out {
-        (num_rows..W).for_each(|row| out.clear_overflows(row));
-        if for_tiles {
-            out.gather_overflows();
+/// Completes runs of a block of which the first `num_rows` rows were quantized.
+struct CompleteRuns<'a> {
+    num_rows: usize,
+    /// Whether the matrix unit multiplies them.
+    for_tiles: bool,
+    out: &'a mut [CacheLine],
+}
+
+impl BlockWork for CompleteRuns<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, const W: usize>(self, _lanes: L) {
+        let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(self.out);
+        for out in out {
+            (self.num_rows..W).for_each(|row| out.clear_overflows(row));
+            if self.for_tiles {
+                out.gather_overflows();
+            }
         }
     }
 }

@@ -44,7 +44,8 @@ pub(crate) struct AttentionFacts {
     pub(crate) has_unit_scale: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
     pub(crate) hidden_scale_layers: usize,
-    /// The size of heads for which the ends of YaRN's ramp are not rounded if the file does not say.
+    /// The head size of models in which the ends of YaRN's ramp are not rounded, unless the file sets
+    /// `rope.scaling.yarn_truncate`.
     pub(crate) unrounded_ramp_dim: Option<usize>,
 }
 

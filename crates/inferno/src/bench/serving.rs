@@ -60,7 +60,8 @@ impl Default for ServingWorkload {
 }
 
 impl ServingWorkload {
-    /// The largest number of requests per round that is a default or an option. Results, with the time of every token, stay in memory until it ends.
+    /// The most requests per round by default, and that the command line accepts. Results, with the time of every token, stay in
+    /// memory until the round ends.
     pub const MAX_REQUESTS: usize = 1_000_000;
 
     /// Returns the number of requests of a round.

@@ -136,7 +136,8 @@ fn notes(
         // Each lane of stages holds one context at least.
         Weights::InStages { .. } => None,
     };
-    let notes = [LoadNote::of_requantizing(options, checkpoint), cache];
+    let device = LoadNote::of_device(options);
+    let notes = [LoadNote::of_requantizing(options, checkpoint), cache, device];
     notes.into_iter().flatten().map(|note| note.to_string()).collect()
 }
 

@@ -50,7 +50,7 @@ pub enum AnswerSetupError {
     #[error("a reasoning limit requires reasoning delimiters, and this model has none")]
     ReasoningBudgetUnsupported,
     /// The output format does not compile.
-    #[error(transparent)]
+    #[error("the schema, regular expression or grammar of the answer does not compile: {0}")]
     Format(GrammarError),
     /// The schema of a tool does not compile.
     #[error("the schema of {name:?}: {error}")]

@@ -23,7 +23,7 @@ pub struct Metrics {
     pub devices: Vec<String>,
     /// Duration of loading the model, if known.
     pub load_time: Option<Duration>,
-    /// Tokens of the prompt.
+    /// Tokens before the first generated one, including those that the session held.
     pub prompt_tokens: usize,
     /// Tokens that were generated.
     pub generated_tokens: usize,

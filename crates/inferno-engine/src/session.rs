@@ -184,8 +184,8 @@ impl Session {
         let prompt = self.encode(prompt.into())?;
         let len = self.tokens.len();
         self.info().check_fits(len, prompt.len(), 0)?;
-        self.start_metrics(prompt.len());
         self.tokens.extend(prompt);
+        self.start_metrics();
         let prefilled = match self.tokens.is_empty() {
             true => Ok(true),
             false => self.prefill(is_cancelled),
@@ -291,7 +291,9 @@ impl Session {
         }
     }
 
-    fn start_metrics(&mut self, prompt_tokens: usize) {
+    /// Starts the measurements of a call whose prompt are all tokens of the session.
+    fn start_metrics(&mut self) {
+        let prompt_tokens = self.tokens.len();
         let Metrics { devices, load_time, .. } = std::mem::take(&mut self.metrics);
         self.metrics = Metrics { devices, load_time, prompt_tokens, ..Metrics::default() };
     }

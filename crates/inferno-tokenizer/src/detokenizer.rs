@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::TokenizerError;
 use crate::vocabulary::{TokenType, Vocabulary};
+use crate::{TokenizerError, Utf8Decoder};
 
 /// Decodes a stream of ids to text, without splitting characters.
 ///
@@ -29,15 +29,15 @@ pub struct Detokenizer {
     skip_special: bool,
     /// Whether the space that encoding adds before the text has yet to be removed.
     strip_space: bool,
-    /// Bytes of an incomplete character.
-    pending: Vec<u8>,
+    decoder: Utf8Decoder,
     /// The result of the last `push`.
     text: String,
 }
 
 impl Detokenizer {
     pub(crate) fn new(vocabulary: Arc<Vocabulary>, skip_special: bool, strip_space: bool) -> Self {
-        Self { vocabulary, skip_special, strip_space, pending: Vec::new(), text: String::new() }
+        let (decoder, text) = Default::default();
+        Self { vocabulary, skip_special, strip_space, decoder, text }
     }
 
     /// Decodes the next id and returns the text that it completes, which may be empty.
@@ -50,28 +50,15 @@ impl Detokenizer {
             id,
             self.skip_special,
             &mut self.strip_space,
-            &mut self.pending,
+            &mut self.decoder.pending,
         )?;
-        let mut consumed = 0;
-        for chunk in self.pending.utf8_chunks() {
-            self.text.push_str(chunk.valid());
-            consumed += chunk.valid().len();
-            let at_end = consumed + chunk.invalid().len() == self.pending.len();
-            if at_end && may_still_complete(chunk.invalid()) {
-                break;
-            }
-            if !chunk.invalid().is_empty() {
-                self.text.push(char::REPLACEMENT_CHARACTER);
-            }
-            consumed += chunk.invalid().len();
-        }
-        self.pending.drain(..consumed);
+        self.decoder.take(&mut self.text);
         Ok(&self.text)
     }
 
     /// Ends the stream and returns U+FFFD for an incomplete character, if there is one.
     pub fn finish(self) -> String {
-        String::from_utf8_lossy(&self.pending).into_owned()
+        self.decoder.finish()
     }
 }
 
@@ -79,14 +66,9 @@ impl fmt::Debug for Detokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Detokenizer")
             .field("skip_special", &self.skip_special)
-            .field("pending", &self.pending)
+            .field("decoder", &self.decoder)
             .finish_non_exhaustive()
     }
-}
-
-/// Whether `bytes`, which are not valid UTF-8, are the start of a character.
-fn may_still_complete(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
 /// Appends the bytes of `id` to `bytes`, without the space that encoding adds before the text.

@@ -33,6 +33,7 @@ mod pre_tokenizer;
 mod special_tokens;
 mod tokenizer;
 mod unicode;
+mod utf8_decoder;
 mod vocabulary;
 
 pub use byte_alphabet::byte_level_text;
@@ -44,3 +45,4 @@ pub use metadata::special_token_texts;
 pub use pre_tokenizer::{PreTokenizerDescription, pre_tokenizers};
 pub use special_tokens::SpecialTokens;
 pub use tokenizer::{EncodeOptions, PairLimits, TokenPair, Tokenizer};
+pub use utf8_decoder::Utf8Decoder;

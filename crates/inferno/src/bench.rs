@@ -172,9 +172,11 @@ pub fn bench(
 
 /// Returns `model` with a context, a KV cache and batches large enough for `workload`.
 ///
-/// **Errors**: an unavailable backend, before anything else; [`BenchError::EmptyWorkload`], [`BenchError::WorkloadTooLong`].
+/// **Errors**: an unavailable backend, before anything else; a model that generates no text; [`BenchError::EmptyWorkload`],
+/// [`BenchError::WorkloadTooLong`].
 pub(crate) fn fitted(model: Model, workload: &Workload) -> Result<Model, Error> {
     model.estimate()?;
+    model.check_generates()?;
     let options = workload.load_options(model.spec()?.context_length, *model.options())?;
     Ok(model.with_options(options))
 }

@@ -92,9 +92,8 @@ impl Device {
         if names_gpu(options) {
             return Self::gpu(checkpoint, options).map(Some);
         }
-        let LoadOptions { num_threads, isa, gpu_layers, cpu_experts, .. } = options;
-        let has_cpu_options = num_threads.is_some() || isa.is_some();
-        if gpu_layers.is_some() || has_cpu_options && !matches!(cpu_experts, Some(1..)) {
+        let LoadOptions { isa, gpu_layers, cpu_experts, .. } = options;
+        if gpu_layers.is_some() || isa.is_some() && !matches!(cpu_experts, Some(1..)) {
             return Ok(None);
         }
         Ok(gpu::GpuDevice::open_if_it_holds(checkpoint, options)?.map(Self::Gpu))

@@ -117,7 +117,7 @@ impl Hub {
             .with_user_agent("inferno", env!("CARGO_PKG_VERSION"))
             .with_progress(false)
             .build()
-            .map_err(|error| hub_error(&endpoint, error))?;
+            .map_err(|error| request_failed("models".to_owned(), &endpoint, error))?;
         let is_offline = set("HF_HUB_OFFLINE").is_some_and(|value| value != "0");
         Ok(Self { api, agent: download::agent(), cache, endpoint, token, is_offline })
     }
@@ -149,7 +149,11 @@ impl Hub {
         on_progress: OnDownload<'_>,
     ) -> Result<Pulled, Error> {
         let error = match self.pull(reference, on_progress) {
-            Err(Error::Hub(error @ (HubError::Request { .. } | HubError::Offline { .. }))) => error,
+            Err(Error::Hub(
+                error @ (HubError::Request { .. }
+                | HubError::Download { .. }
+                | HubError::Offline { .. }),
+            )) => error,
             other => return other.map(Pulled::Current),
         };
         match self.cached(reference) {
@@ -163,8 +167,8 @@ impl Hub {
     /// Downloads or updates a model, and returns the path of its first file. Files in the cache that are up to date are
     /// not downloaded again.
     ///
-    /// **Errors**: [`HubError::Offline`], [`HubError::Request`], [`HubError::Access`], [`HubError::Response`]; no unique
-    /// complete model: [`HubError::NoSuchQuant`], [`HubError::AmbiguousQuant`], [`HubError::NoGguf`],
+    /// **Errors**: [`HubError::Offline`], [`HubError::Request`], [`HubError::Download`], [`HubError::Access`],
+    /// [`HubError::Response`]; no unique complete model: [`HubError::NoSuchQuant`], [`HubError::AmbiguousQuant`], [`HubError::NoGguf`],
     /// [`HubError::IncompleteShards`]; [`HubError::DownloadSize`], [`HubError::Checksum`]; [`Error::Io`].
     pub fn pull(
         &self,
@@ -260,7 +264,7 @@ impl Hub {
     /// Converts an error of the client: access denied, or a failed connection.
     fn request_error(&self, reference: &HubReference, error: ApiError) -> Error {
         let ApiError::RequestError(request) = &error else {
-            return hub_error(&self.endpoint, error);
+            return request_failed(reference.to_string(), &self.endpoint, error);
         };
         match **request {
             ureq::Error::StatusCode(status @ (401 | 403 | 404)) => HubError::Access {
@@ -269,7 +273,7 @@ impl Hub {
                 status,
             }
             .into(),
-            _ => hub_error(&self.endpoint, error),
+            _ => request_failed(reference.to_string(), &self.endpoint, error),
         }
     }
 }
@@ -292,8 +296,8 @@ fn login() -> Option<String> {
     Some(token.trim().to_owned()).filter(|token| !token.is_empty())
 }
 
-fn hub_error(endpoint: &str, error: ApiError) -> Error {
-    HubError::Request { endpoint: endpoint.to_owned(), source: Box::new(error) }.into()
+fn request_failed(what: String, endpoint: &str, error: ApiError) -> Error {
+    HubError::Request { what, endpoint: endpoint.to_owned(), source: Box::new(error) }.into()
 }
 
 fn repo(reference: &HubReference) -> Repo {

@@ -18,7 +18,7 @@ class LoadOptions(TypedDict, total=False):
     gpu_layers: int
     """Number of layers on the GPU, the last ones."""
     threads: int
-    """Number of threads (default: all cores); selects the processor, unless `device` or `gpu_layers` selects a GPU."""
+    """Number of threads of the processor (default: all cores)."""
     context: int
     """Maximum number of tokens of a sequence; 0 for the model's limit (default: 4096, or the model's limit if that is
     shorter)."""

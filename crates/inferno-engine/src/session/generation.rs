@@ -67,7 +67,7 @@ impl<'s> Generation<'s> {
         session.tokens.extend_from_slice(prompt);
         let seed = Self::begin(session, params, constraint)
             .inspect_err(|_| session.tokens.truncate(rollback_to))?;
-        session.start_metrics(prompt.len());
+        session.start_metrics();
         Ok(Self {
             session,
             queue: EventQueue::default(),

@@ -139,7 +139,9 @@ impl ChatJob {
     fn setup_error(&self, error: AnswerSetupError) -> ApiError {
         let message = error.to_string();
         match error {
-            AnswerSetupError::Format(_) => ApiError::invalid_grammar(self.format_field, &message),
+            AnswerSetupError::Format(problem) => {
+                ApiError::invalid_grammar(self.format_field, &problem.0)
+            }
             AnswerSetupError::ToolSchema { index, .. } => {
                 ApiError::invalid_grammar(&format!("tools[{index}]"), &message)
             }

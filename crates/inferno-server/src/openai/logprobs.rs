@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use inferno_engine::{SampledToken, TokenLogprobs};
-use inferno_tokenizer::Tokenizer;
+use inferno_tokenizer::{Tokenizer, Utf8Decoder};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -88,15 +88,42 @@ pub(crate) struct TextLogprobs {
     /// The most probable tokens at each position, by their text.
     #[schema(value_type = Vec<Option<Object>>)]
     top_logprobs: Vec<Option<Map<String, Value>>>,
-    /// Offset of each token in the text, in characters.
+    /// Offset of each token in the text, in characters; that of the character that a token continues.
     text_offset: Vec<usize>,
 }
 
+/// The end of a text that tokens are added to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TextPosition {
+    /// Number of complete characters.
+    num_chars: usize,
+    decoder: Utf8Decoder,
+}
+
+impl TextPosition {
+    /// The end of `text`.
+    pub fn after(text: &str) -> Self {
+        Self { num_chars: text.chars().count(), ..Self::default() }
+    }
+
+    /// Moves past the bytes of a token.
+    fn advance(&mut self, bytes: &[u8]) {
+        let mut text = String::new();
+        self.decoder.push(bytes, &mut text);
+        self.num_chars += text.chars().count();
+    }
+}
+
 impl TextLogprobs {
-    /// Adds a token if it has log-probabilities, and moves `offset` past it.
-    pub fn push(&mut self, token: &SampledToken, tokenizer: &Tokenizer, offset: &mut usize) {
+    /// Adds a token if it has log-probabilities, and moves `position` past it.
+    pub fn push(
+        &mut self,
+        token: &SampledToken,
+        tokenizer: &Tokenizer,
+        position: &mut TextPosition,
+    ) {
         if let Some(logprobs) = &token.logprobs {
-            self.add(token.id, Some(logprobs), logprobs.top.len(), tokenizer, offset);
+            self.add(token.id, Some(logprobs), logprobs.top.len(), tokenizer, position);
         }
     }
 
@@ -110,12 +137,12 @@ impl TextLogprobs {
         count: usize,
         tokenizer: &Tokenizer,
     ) -> Self {
-        let (mut prompt, mut offset) = (Self::default(), 0);
+        let (mut prompt, mut position) = (Self::default(), TextPosition::default());
         let logprobs = std::iter::once(None).chain(logprobs.iter().map(Some));
         for (place, (&id, logprobs)) in tokens.iter().zip(logprobs).enumerate() {
-            prompt.add(id, logprobs, count, tokenizer, &mut offset);
+            prompt.add(id, logprobs, count, tokenizer, &mut position);
             if place < num_added {
-                offset = 0;
+                position = TextPosition::default();
             }
         }
         prompt
@@ -127,9 +154,9 @@ impl TextLogprobs {
         logprobs: Option<&TokenLogprobs>,
         count: usize,
         tokenizer: &Tokenizer,
-        offset: &mut usize,
+        position: &mut TextPosition,
     ) {
-        let (text, _) = spelled(id, tokenizer);
+        let (text, bytes) = spelled(id, tokenizer);
         let named =
             |&(id, logprob): &(u32, f32)| (spelled(id, tokenizer).0, json!(finite(logprob)));
         self.top_logprobs.push(logprobs.map(|logprobs| {
@@ -139,8 +166,8 @@ impl TextLogprobs {
             top
         }));
         self.token_logprobs.push(logprobs.map(|it| f64::from(finite(it.logprob))));
-        self.text_offset.push(*offset);
-        *offset += text.chars().count();
+        self.text_offset.push(position.num_chars);
+        position.advance(&bytes);
         self.tokens.push(text);
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct ModelCard {
     max_model_len: usize,
     /// Sampling defaults.
     default_sampling_params: DefaultSampling,
+    /// Whether the model answers conversations: it has a chat template and generates text.
+    takes_messages: bool,
     /// Whether `chat_template_kwargs.enable_thinking` switches reasoning on and off.
     takes_enable_thinking: bool,
     /// Whether the model reasons if a request does not set `enable_thinking`.
@@ -84,6 +86,7 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
             top_k: sampling.top_k,
             min_p: sampling.min_p,
         },
+        takes_messages: template.is_some() && model.handle.generates_text(),
         takes_enable_thinking: template.is_some_and(|it| it.switches_thinking()),
         enable_thinking_default: model
             .reasoning

@@ -17,7 +17,10 @@ const UNREACHABLE = 'Cannot reach the server. Is it running?';
 const CUT = 'The connection was closed before the answer was complete.';
 const UNKNOWN = 'The server sent an answer in an unknown format.';
 
-/** The served models: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`. */
+/**
+ * The served models: `id`, `max_model_len`, `default_sampling_params`, `takes_messages`, `takes_enable_thinking`,
+ * `enable_thinking_default`.
+ */
 export async function listModels(key) {
   const response = await ask('v1/models', { headers: headers(key) });
   const { data } = await response.json();

@@ -9,6 +9,8 @@ import { read, write } from './store.js';
 /** The name of the model that is built into the program. */
 const DEMO = 'ember';
 
+const NO_CHAT = 'This model cannot chat: it generates no text, or has no chat template (inferno serve --chat-template FILE sets one).';
+
 const heading = document.getElementById('model');
 const chooser = document.getElementById('models');
 const context = document.getElementById('context');
@@ -18,7 +20,7 @@ let models = [];
 let devices = [];
 let chosen = null;
 
-/** The model that answers: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`; null before it is known. */
+/** The model that answers, as `listModels` describes it; null before it is known. */
 export function servedModel() {
   return chosen;
 }
@@ -64,5 +66,6 @@ function choose(id) {
   const length = `${chosen.max_model_len.toLocaleString('en')} tokens of context`;
   context.textContent = [length, devices.join(', ')].filter((part) => part !== '').join(' · ');
   demo.hidden = chosen.id !== DEMO;
+  notify('model', chosen.takes_messages === false ? NO_CHAT : '');
   return chosen;
 }

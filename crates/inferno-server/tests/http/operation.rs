@@ -22,6 +22,7 @@ fn the_model_is_listed_under_all_its_names() {
     // The recommendation of the file, see models/ember.md.
     let sampling = json!({"temperature": 0.1, "top_p": 0.9, "top_k": 0, "min_p": 0.0});
     assert_eq!(one["default_sampling_params"], sampling);
+    assert_eq!(one["takes_messages"], true);
     assert_eq!(one["takes_enable_thinking"], true);
     assert_eq!(one["enable_thinking_default"], false);
     assert_eq!(get(shared(), "/version").ok()["version"], env!("CARGO_PKG_VERSION"));

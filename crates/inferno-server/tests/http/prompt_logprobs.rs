@@ -64,6 +64,19 @@ fn a_prompt_that_fills_the_context_is_scored() {
 }
 
 #[test]
+fn tokens_that_continue_a_character_have_its_offset() {
+    let asked =
+        json!({"prompt": "日本 x", "max_tokens": 2, "echo": true, "logprobs": 0, "temperature": 0});
+    let choice = &post(shared(), PATH, &asked).ok()["choices"][0];
+    let text = choice["text"].as_str().unwrap().chars().count();
+    let offsets: Vec<usize> =
+        serde_json::from_value(choice["logprobs"]["text_offset"].clone()).unwrap();
+    // The vocabulary has neither character: three bytes each. " x" is one token.
+    assert_eq!(offsets[..7], [0, 0, 0, 1, 1, 1, 2]);
+    assert!(offsets[7..].iter().all(|offset| (4..=text).contains(offset)), "{offsets:?}");
+}
+
+#[test]
 fn offsets_continue_from_the_prompt_into_the_answer() {
     let expected = &stories()[0];
     let mut asked = scoring(&expected["prompt"]);

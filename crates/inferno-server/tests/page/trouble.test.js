@@ -245,6 +245,15 @@ test('a server that is down when the page opens is reported once, until it is fo
   await page.context().close();
 });
 
+test('a model without a chat template is reported before a message is sent', async (context) => {
+  const plain = await startServer('--model', 'crates/inferno/tests/fixtures/qwen3.gguf');
+  context.after(() => plain.stop());
+  const page = await openPage(browser, plain.address);
+  await page.getByText('This model cannot chat').waitFor();
+  page.watched.check();
+  await page.context().close();
+});
+
 test('an API key may have any characters', async (context) => {
   const guarded = await startServer('--api-key', 'Schlüssel…');
   context.after(() => guarded.stop());

@@ -18,7 +18,21 @@ use clap::{ArgMatches, Command};
 use crate::cli::terminal::note::print_note;
 pub(super) use advice::quotes_advice;
 use advice::{misread_model, unknown_argument, with_advice};
-use translation::translate;
+use options::{Meaning, meaning};
+use translation::{find_option, translate};
+
+/// Returns the name of the option that a command has for one of another program, or for an alias or a letter of its own,
+/// written without hyphens.
+pub(super) fn own_option<'c>(command: &'c Command, name: &str) -> Option<&'c str> {
+    let names = [format!("--{name}"), format!("-{name}")];
+    names.iter().find_map(|name| {
+        let same = match meaning(command.get_name(), name) {
+            Some(Meaning::SameAs(own)) => find_option(command, own),
+            _ => None,
+        };
+        find_option(command, name).or(same)?.get_long()
+    })
+}
 
 /// Parses a command line, the first argument of which is the program. Returns the arguments, translated if necessary,
 /// and the matches.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::arguments::values::TokenIds;
 use crate::cli::terminal::note::print_note;
+use crate::plural::count;
 use crate::{Error, InputError};
 
 const STDIN: &str = "standard input";
@@ -74,7 +75,13 @@ pub(super) fn with_stdin(prompt: String) -> Result<String, Error> {
     Ok(match (prompt.is_empty(), input.is_empty()) {
         (_, true) => prompt,
         (true, false) => input.to_owned(),
-        (false, false) => format!("{prompt}\n\n{input}"),
+        (false, false) => {
+            print_note(&format!(
+                "note: standard input ({}) follows the prompt. < /dev/null omits it.",
+                count(input.len(), "byte")
+            ));
+            format!("{prompt}\n\n{input}")
+        }
     })
 }
 

@@ -12,7 +12,7 @@ use ureq::Agent;
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::StatusCode;
 
-use super::{DownloadProgress, DownloadStage, Hub, HubError, OnDownload, file_bytes, hub_error};
+use super::{DownloadProgress, DownloadStage, Hub, HubError, OnDownload, file_bytes};
 use crate::Error;
 
 /// Attempts without progress before an interrupted download fails.
@@ -48,7 +48,7 @@ pub(super) fn agent() -> Agent {
 impl Hub {
     /// Completes the partial file `part` of `file`.
     ///
-    /// **Errors**: [`HubError::Request`], [`Error::Io`].
+    /// **Errors**: [`HubError::Download`], [`Error::Io`].
     pub(super) fn download(
         &self,
         file: &RemoteFile<'_>,
@@ -66,7 +66,7 @@ impl Hub {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            let Error::Hub(HubError::Request { source, .. }) = &error else {
+            let Error::Hub(HubError::Download { source, .. }) = &error else {
                 return Err(error);
             };
             let was_interrupted = match &**source {
@@ -104,9 +104,13 @@ impl Hub {
             Some(token) => request.header("Authorization", format!("Bearer {token}")),
             None => request,
         };
-        let response = request
-            .call()
-            .map_err(|error| hub_error(&self.endpoint, ApiError::RequestError(Box::new(error))))?;
+        let failed = |error| HubError::Download {
+            file: file.name.to_owned(),
+            endpoint: self.endpoint.clone(),
+            source: Box::new(error),
+        };
+        let response = request.call();
+        let response = response.map_err(|error| failed(ApiError::RequestError(Box::new(error))))?;
         if response.status() != StatusCode::PARTIAL_CONTENT {
             // The server ignored the range and sends the whole file.
             output.set_len(0).map_err(io_error)?;
@@ -129,7 +133,7 @@ impl Hub {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read,
             };
-            let len = len.map_err(|error| hub_error(&self.endpoint, ApiError::IoError(error)))?;
+            let len = len.map_err(|error| failed(ApiError::IoError(error)))?;
             if len == 0 {
                 return Ok(());
             }

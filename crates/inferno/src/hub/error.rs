@@ -54,9 +54,24 @@ pub enum HubError {
         /// Short names of the same family.
         similar: Vec<String>,
     },
-    /// The hub could not be reached, or the connection was lost.
-    #[error("download from {endpoint} failed; run the command again to resume it")]
+    /// The hub could not be reached.
+    #[error(
+        "failed to request {what} from {endpoint}; check the connection, the proxy in HTTPS_PROXY and the hub in HF_ENDPOINT, or \
+         pass a model file"
+    )]
     Request {
+        /// The model, or the list of models.
+        what: String,
+        /// The URL of the hub.
+        endpoint: String,
+        /// The cause.
+        source: Box<ApiError>,
+    },
+    /// The connection was lost while a file was downloaded.
+    #[error("the download of {file} from {endpoint} failed; run the command again to resume it")]
+    Download {
+        /// The file's path in the repository.
+        file: String,
         /// The URL of the hub.
         endpoint: String,
         /// The cause.

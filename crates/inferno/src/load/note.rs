@@ -6,6 +6,7 @@ use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
 use super::LoadOptions;
+use crate::gpus;
 
 /// An option of loading without the expected effect on a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum LoadNote {
         /// Context length, in tokens.
         context_length: usize,
     },
+    /// [`LoadOptions::gpu`] names a driver that computes on the processor.
+    SoftwareDevice,
 }
 
 impl LoadNote {
@@ -34,6 +37,13 @@ impl LoadNote {
         let cache_tokens = options.cache_tokens.filter(|&tokens| tokens < context_length)?;
         Some(Self::CacheBelowContext { cache_tokens, context_length })
     }
+
+    /// Returns a note if the GPU that is named is a driver that computes on the processor.
+    pub fn of_device(options: &LoadOptions) -> Option<Self> {
+        let index = options.gpu?;
+        let is_software = gpus().iter().any(|gpu| gpu.index == index && gpu.kind == "software");
+        is_software.then_some(Self::SoftwareDevice)
+    }
 }
 
 impl fmt::Display for LoadNote {
@@ -46,6 +56,9 @@ impl fmt::Display for LoadNote {
                 f,
                 "the KV cache of {cache_tokens} tokens is smaller than the context of {context_length} tokens; requests are \
                  limited to {cache_tokens} tokens"
+            ),
+            Self::SoftwareDevice => f.write_str(
+                "this device is software that computes on the processor, much slower than the device cpu",
             ),
         }
     }

@@ -13,6 +13,7 @@ const TEMPLATE: &str = "\
 {% endfor %}
 {% if add_generation_prompt %}<|im_start|>assistant:
 {%- if enable_thinking is defined and not enable_thinking %} <think></think>{% endif %}
+{%- if enable_thinking is defined and enable_thinking %} Hm.{% endif %}
 {% endif %}";
 
 fn greedy() -> Run {
@@ -45,6 +46,8 @@ fn the_prompt_becomes_a_message() {
 
     let no_think = format!("{asked} <think></think>");
     assert_eq!(chat().args(["--no-think", "Hi"]).success().stdout, answer_to(&no_think));
+    let thinks = format!("{asked} Hm.");
+    assert_eq!(chat().args(["--think", "Hi"]).success().stdout, answer_to(&thinks));
 }
 
 #[test]
@@ -154,6 +157,7 @@ fn conflicting_options_are_rejected() {
         &["--system", "Be brief.", "Hi"][..],
         &["--input", "request.json"],
         &["--no-think", "Hi"],
+        &["--think", "Hi"],
         &["--chat-template", "chat.jinja", "Hi"],
     ] {
         let refused = greedy().args(flags).failure(2);

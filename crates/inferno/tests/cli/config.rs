@@ -73,7 +73,12 @@ fn the_user_configuration_is_the_fallback() {
 #[test]
 fn mistakes_are_rejected_with_line_and_reason() {
     for (config, expected) in [
-        ("\nmodle = \"a\"", "inferno.toml, line 2: unknown key `modle`; known top-level keys: "),
+        ("\nmodle = \"a\"", "inferno.toml, line 2: unknown key `modle`; did you mean `model`?"),
+        ("ctx-size = 8", "inferno.toml, line 1: unknown key `ctx-size`; did you mean `context`?"),
+        ("colour = true", "inferno.toml, line 1: unknown key `colour`; known keys: "),
+        ("[generate]\ntemp = 0.5", "`generate` has no option `temp`; did you mean `temperature`?"),
+        ("[generate]\nngl = 5", "`generate` has no option `ngl`; did you mean `gpu-layers`?"),
+        ("[generate]\nn = 5", "`generate` has no option `n`; did you mean `max-tokens`?"),
         (
             "[tokenise]",
             "inferno.toml, line 1: unknown table `tokenise`, which is not a command; known tables: ",
@@ -294,7 +299,9 @@ fn the_small_programs_read_the_table_of_their_command() {
     let refused = Run::program(program).args(["hi"]).current_dir(wrong.path());
     let refused = refused.failure(2);
     assert!(
-        refused.stderr.contains("line 2: `generate` has no option `max_token`"),
+        refused
+            .stderr
+            .contains("line 2: `generate` has no option `max_token`; did you mean `max-tokens`?"),
         "{}",
         refused.stderr
     );

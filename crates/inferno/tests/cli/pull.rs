@@ -161,7 +161,7 @@ fn a_cached_model_works_without_a_connection() {
 
     let missing = offline(["pull", "hf:owner/other"]).failure(1);
     assert!(
-        missing.stderr.contains("download from http://127.0.0.1:9 failed"),
+        missing.stderr.contains("failed to request hf:owner/other from http://127.0.0.1:9"),
         "{}",
         missing.stderr
     );

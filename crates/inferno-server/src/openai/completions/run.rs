@@ -12,7 +12,7 @@ use crate::errors::ApiError;
 use crate::generation::{
     Finish, GenerationEvent, Job, RunningRequest, engine_stopped, unexpected_event,
 };
-use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
+use crate::openai::logprobs::{PromptLogprobs, TextLogprobs, TextPosition};
 use crate::openai::usage::Usage;
 use crate::request::Preparation;
 use crate::state::App;
@@ -28,8 +28,8 @@ pub(super) struct TextRun {
     /// The echo of each choice, which is sent first.
     beginnings: VecDeque<TextEvent>,
     num_choices: usize,
-    /// Characters of each choice so far, for the log-probabilities.
-    offsets: Vec<usize>,
+    /// The length of each choice so far, for the log-probabilities.
+    positions: Vec<TextPosition>,
     /// Mean log-probability of each choice so far.
     scores: Vec<Score>,
     prompts: Vec<EncodedPrompt>,
@@ -123,7 +123,7 @@ impl TextRun {
             beginnings: beginnings
                 .map(|(index, echo)| TextEvent::text(index, echo.clone()))
                 .collect(),
-            offsets: echoes().map(|echo| echo.chars().count()).collect(),
+            positions: echoes().map(|echo| TextPosition::after(echo)).collect(),
             scores: echoes().map(|_| Score::default()).collect(),
             model: Arc::clone(model),
             turn: 0,
@@ -137,7 +137,7 @@ impl TextRun {
 
     /// Number of choices of all prompts.
     pub fn num_answers(&self) -> usize {
-        self.offsets.len()
+        self.positions.len()
     }
 
     /// The usage of all prompts and answers.
@@ -230,7 +230,7 @@ impl TextRun {
             return None;
         }
         let mut logprobs = TextLogprobs::default();
-        logprobs.push(token, self.model.tokenizer(), &mut self.offsets[index]);
+        logprobs.push(token, self.model.tokenizer(), &mut self.positions[index]);
         (!logprobs.is_empty()).then_some(logprobs)
     }
 

@@ -36,9 +36,12 @@ pub(crate) struct ChatSetupArgs {
     /// System prompt
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) system: Option<String>,
+    /// Enable reasoning before the answer, if the chat template supports it (enable_thinking = true)
+    #[arg(long, conflicts_with = "no_think")]
+    think: bool,
     /// Disable reasoning before the answer, if the chat template supports it (enable_thinking = false)
     #[arg(long)]
-    pub(crate) no_think: bool,
+    no_think: bool,
     /// Maximum number of reasoning tokens; reasoning is closed when it is reached. For models with reasoning tags
     /// [default: -1, no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
@@ -57,6 +60,7 @@ impl ChatArgs {
         let flags = [
             ("--system", self.setup.system.is_some()),
             ("--input", self.input.is_some()),
+            ("--think", self.setup.think),
             ("--no-think", self.setup.no_think),
             ("--reasoning-budget", self.setup.reasoning_budget.is_some()),
             ("--chat-template", self.setup.chat_template.is_some()),
@@ -87,8 +91,8 @@ impl ChatArgs {
                 ChatInput::from(ChatRequest::new(system.chain([user])))
             }
         };
-        if self.setup.no_think {
-            conversation.request.set(ENABLE_THINKING, false);
+        if let Some(thinks) = self.setup.thinks() {
+            conversation.request.set(ENABLE_THINKING, thinks);
         }
         Ok(conversation)
     }
@@ -118,6 +122,11 @@ fn note_ignored(conversation: &ChatInput) {
 }
 
 impl ChatSetupArgs {
+    /// Returns whether to reason before the answer; `None` if that is left to the template.
+    pub(crate) fn thinks(&self) -> Option<bool> {
+        (self.think || self.no_think).then_some(self.think)
+    }
+
     /// Returns the maximum number of reasoning tokens.
     pub(crate) fn reasoning_budget(&self) -> Option<usize> {
         OrDefault::value_of(self.reasoning_budget)

@@ -37,12 +37,11 @@ pub(crate) struct ComputeArgs {
     /// Run the experts of the first N layers on the processor, as --cpu-experts does those of all layers
     #[arg(long, value_name = "N", visible_alias = "n-cpu-moe", conflicts_with = "cpu_experts")]
     cpu_expert_layers: Option<usize>,
-    /// Number of threads to use; selects the processor, unless another option requests a GPU [default: all cores; 1 for scalar
-    /// and simd]
+    /// Number of threads of the processor [default: all cores; 1 for scalar and simd]
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
-    /// Instruction set to use, which selects the processor, too; results are identical with all of them [default: the best
-    /// available; scalar for the scalar backend]
+    /// Instruction set to use, which selects the processor, unless another option requests a GPU; results are identical with
+    /// all of them [default: the best available; scalar for the scalar backend]
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,
@@ -88,6 +87,9 @@ impl ComputeArgs {
             ..LoadOptions::default()
         };
         note_requantizing(&options, checkpoint);
+        if let Some(note) = LoadNote::of_device(&options) {
+            print_note(&format!("note: {note}"));
+        }
         options
     }
 }

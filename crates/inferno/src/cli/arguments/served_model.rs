@@ -257,6 +257,11 @@ impl PreparedModel {
     pub(crate) fn generates_text(&self) -> bool {
         self.model.check_generates().is_ok()
     }
+
+    /// Whether the model has a chat template.
+    pub(crate) fn has_chat_template(&self) -> bool {
+        self.template.is_some()
+    }
 }
 
 /// Checks that the part of a model for the GPU fits in its memory, as far as that is known.

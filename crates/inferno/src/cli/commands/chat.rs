@@ -193,13 +193,13 @@ impl ChatOptions {
         let session =
             with_loading_bar(&model, |on_progress| model.session_with(true, on_progress))?;
         let max_context_length = model.spec()?.context_length;
-        let reasoning_budget = self.setup.reasoning_budget();
+        let (thinks, reasoning_budget) = (self.setup.thinks(), self.setup.reasoning_budget());
         let requirements = AnswerOptions { format, reasoning_budget, ..AnswerOptions::default() };
         let history = ChatHistory::new(self.setup.system);
         let mut dialogue = Dialogue::new(session, max_context_length, template, params, history);
         dialogue.requirements = requirements;
         dialogue.prints_metrics = self.stats;
-        if self.setup.no_think && !dialogue.set_thinking(false) {
+        if thinks.is_some_and(|thinks| !dialogue.set_thinking(thinks)) {
             interactive::note_no_switch();
         }
         let model_name = model_name.unwrap_or_else(|| "unnamed model".to_owned());

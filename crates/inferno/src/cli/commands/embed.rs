@@ -136,8 +136,13 @@ impl EmbedArgs {
         Ok(())
     }
 
-    /// Warns of options that have no effect with others.
+    /// Warns of options that have no effect with others, and of outputs that are not embeddings.
     fn warn_of_unused(&self, pooling: Pooling) {
+        if pooling == Pooling::Rank && self.query.is_none() && self.pooling.is_none() {
+            print_note(
+                "note: these are outputs of the model's classifier, not embeddings; --query ranks the texts by their relevance",
+            );
+        }
         let form =
             [("--dimensions", self.dimensions.is_some()), ("--no-normalize", self.no_normalize)];
         for (option, is_set) in form {

@@ -94,7 +94,13 @@ impl ServeArgs {
         let has_keys = !options.api_keys.is_empty();
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
-        self.print_address(scheme, server.address(), has_keys, model.generates_text());
+        let can_chat = model.generates_text() && model.has_chat_template();
+        if model.generates_text() && !can_chat {
+            print_line(
+                "warning: the model has no chat template: it continues text, but cannot chat; set one with --chat-template",
+            );
+        }
+        self.print_address(scheme, server.address(), has_keys, can_chat);
         server.run(move || self.load(model)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {

@@ -37,7 +37,8 @@ impl TokenizerDemo {
                 ));
             }
         };
-        let model = open(source.as_ref(), "FILE or hf:OWNER/REPO before the text")?;
+        let model =
+            open(source.as_ref(), "Pass FILE or hf:OWNER/REPO before the text to use another.")?;
         let tokenizer = Tokenizer::from_metadata(model.metadata())?;
         let ids = tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true });
         let mut output = Output::new();

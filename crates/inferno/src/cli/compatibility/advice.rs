@@ -58,12 +58,11 @@ fn misread_option<'a>(
         |text: &&str| text.starts_with('-') && !text.starts_with("--") && text.chars().count() > 2;
     let mut options = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
     match (subcommand, error.kind()) {
-        (Some(_), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => None,
+        // `-hff` is read as `-h`.
         (Some(subcommand), _) => options
             .take_while(|text| *text != "--")
             .filter(is_multi_letter)
             .find(|text| advice_for_option(subcommand, text).is_some()),
-        // `-hf` is read as `-h`.
         (None, _) => options.next().filter(is_multi_letter),
     }
 }
@@ -96,7 +95,10 @@ fn advice(subcommand: &Command, arguments: &[OsString], error: &clap::Error) -> 
         return commands::advice(name).map(str::to_owned);
     }
     match error.kind() {
-        ErrorKind::UnknownArgument | ErrorKind::ValueValidation | ErrorKind::InvalidValue => {}
+        ErrorKind::UnknownArgument
+        | ErrorKind::ValueValidation
+        | ErrorKind::InvalidValue
+        | ErrorKind::TooManyValues => {}
         _ => return None,
     }
     let name = invalid_argument(error)?;

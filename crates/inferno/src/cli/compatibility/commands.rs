@@ -49,6 +49,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     ),
     (&["plugins", "install", "uninstall", "tools"], "there are no plugins; see inferno help"),
     (&["get", "fetch"], "use inferno pull MODEL"),
+    (&["detokenize", "decode"], "use inferno tokenize -m MODEL --decode"),
     (&["load"], "models are loaded by the command that uses them, for example inferno run MODEL"),
     (&["update", "upgrade"], "run cargo install --path crates/inferno in an updated clone"),
     (

@@ -8,6 +8,12 @@ pub(crate) fn similarity(name: &str, known: &str) -> usize {
     prefix + suffix
 }
 
+/// Returns the known name that shares the longest start and end with `name`, if `name` may be a misspelling of it.
+pub(crate) fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let best = known.into_iter().max_by_key(|known| similarity(name, known))?;
+    is_misspelling(name, best).then_some(best)
+}
+
 /// Returns whether `name` may be a misspelling of `known`: apart from a shared start and end, they differ in at most two
 /// characters, and by at most two in length.
 pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {

@@ -15,6 +15,8 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::ModelSource;
 use crate::cli::arguments::values::{OrDefault, TokenIds};
+use crate::cli::compatibility::own_option;
+use crate::cli::compatibility::spelling::closest;
 use crate::cli::input::{STDIN_PATH, expand_home};
 
 /// Name of the file in the current directory and in the user's configuration directory.
@@ -122,12 +124,12 @@ impl ConfigFile<'_> {
         command: &'c Command,
         key: &Spanned<impl AsRef<str>>,
     ) -> Result<&'c Arg, ConfigError> {
-        flags(command).find(|arg| is_named(arg, key.get_ref().as_ref())).ok_or_else(|| {
+        let name = key.get_ref().as_ref();
+        flags(command).find(|arg| is_named(arg, name)).ok_or_else(|| {
             let problem = format!(
-                "`{}` has no option `{}`; known keys: {}",
+                "`{}` has no option `{name}`; {}",
                 command.get_name(),
-                key.get_ref().as_ref(),
-                list(flags(command).filter_map(Arg::get_long))
+                instead(name, [command], flags(command).filter_map(Arg::get_long))
             );
             self.error(key.span(), problem)
         })
@@ -162,8 +164,8 @@ impl ConfigFile<'_> {
                     .collect();
                 known.sort_unstable();
                 known.dedup();
-                let problem =
-                    format!("unknown key `{name}`; known top-level keys: {}", list(known));
+                let commands = self.command.get_subcommands();
+                let problem = format!("unknown key `{name}`; {}", instead(name, commands, known));
                 Err(self.error(key.span(), problem))
             }
         }
@@ -340,6 +342,22 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
 /// Returns whether a key names an option; `max_tokens` and `max-tokens` are equivalent.
 fn is_named(arg: &Arg, key: &str) -> bool {
     arg.get_long().is_some_and(|long| long == key.replace('_', "-"))
+}
+
+/// Returns the key to use instead of an unknown one, if it is a misspelling or the name of an option elsewhere; else all keys.
+fn instead<'n>(
+    key: &str,
+    commands: impl IntoIterator<Item = &'n Command>,
+    known: impl IntoIterator<Item = &'n str>,
+) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let key = key.replace('_', "-");
+    let translated = commands.into_iter().find_map(|command| own_option(command, &key));
+    let translated = translated.filter(|own| known.contains(own));
+    match translated.or_else(|| closest(&key, known.iter().copied())) {
+        Some(own) => format!("did you mean `{own}`?"),
+        None => format!("known keys: {}", list(known)),
+    }
 }
 
 fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {

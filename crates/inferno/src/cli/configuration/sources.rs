@@ -16,7 +16,7 @@ use super::file::{self, Setting};
 use crate::cli::Inferno;
 use crate::cli::compatibility;
 use crate::cli::compatibility::environment::note_variables;
-use crate::cli::compatibility::spelling::{is_misspelling, similarity};
+use crate::cli::compatibility::spelling::closest;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
@@ -58,7 +58,8 @@ const KEYS: (&str, &str) = ("key", "key_file");
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>(
     arguments: Vec<OsString>,
 ) -> Result<P, Failure> {
-    let command = P::command().mut_subcommands(|command| {
+    // The last of several values takes effect, so that options can be added to a script or an alias.
+    let command = P::command().args_override_self(true).mut_subcommands(|command| {
         let help = command_help(command.get_name());
         let command =
             command.mut_subcommands(|nested| with_environment(nested, NESTED_HELP.to_owned()));
@@ -108,7 +109,7 @@ fn parse_first(
 ///
 /// `table` is the subcommand of `inferno` whose options, environment and configuration table apply.
 pub(crate) fn parse_alone<P: CommandFactory + FromArgMatches>(table: &str) -> Result<P, Failure> {
-    let command = with_environment(P::command(), command_help(table));
+    let command = with_environment(P::command().args_override_self(true), command_help(table));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let given = matches_of(command.clone(), arguments.clone())?;
     let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
@@ -231,18 +232,12 @@ fn warn_of_unknown_variables(inferno: &Command) {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = set.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
     for name in unknown {
-        let advice = match similar(&name, &known) {
+        let advice = match closest(&name, known.iter().map(String::as_str)) {
             Some(similar) => format!("; did you mean {similar}?"),
             None => String::new(),
         };
         print_note(&format!("warning: unknown environment variable {}{advice}", printable(&name)));
     }
-}
-
-/// Returns the name that shares the longest start and end with `name`, if `name` may be a misspelling of it.
-fn similar<'n>(name: &str, known: &'n BTreeSet<String>) -> Option<&'n String> {
-    let best = known.iter().max_by_key(|known| similarity(name, known))?;
-    is_misspelling(name, best).then_some(best)
 }
 
 fn is_built_in(arg: &Arg) -> bool {

@@ -159,9 +159,7 @@ enum Origin {
 
 /// Notes that the model has no reasoning switch.
 pub(super) fn note_no_switch() {
-    print_note(
-        "note: the chat template has no reasoning switch (enable_thinking); /think has no effect",
-    );
+    print_note("note: the chat template has no reasoning switch (enable_thinking)");
 }
 
 /// Whether standard input or output has failed.

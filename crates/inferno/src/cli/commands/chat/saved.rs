@@ -71,7 +71,7 @@ pub(super) fn load(path: &Path) -> Result<LoadedConversation, Failure> {
         let input = path.display().to_string();
         return Err(Failure::Command(CommandError::ToolMessage { input, index }));
     }
-    let saved: SavedConversation = serde_json::from_str(&text).map_err(|source| {
+    let saved = parse(&text).map_err(|source| {
         Error::Input(InputError::InvalidJson { input: path.display().to_string(), source })
     })?;
     let converted = ChatHistory::from_messages(saved.messages).map_err(|mistake| {
@@ -86,12 +86,22 @@ pub(super) fn load(path: &Path) -> Result<LoadedConversation, Failure> {
     Ok(LoadedConversation { history, unanswered, model: saved.model })
 }
 
+/// Parses a conversation, or only its list of messages.
+fn parse(text: &str) -> serde_json::Result<SavedConversation> {
+    if text.trim_start().starts_with('[') {
+        let messages = serde_json::from_str(text)?;
+        return Ok(SavedConversation { saved_by: None, model: None, messages });
+    }
+    serde_json::from_str(text)
+}
+
 /// Returns the index of the first message with tool calls or the result of one.
 fn tool_message(text: &str) -> Option<usize> {
     let file: Value = serde_json::from_str(text).ok()?;
     let is_of_tool =
         |message: &Value| message["role"] == "tool" || !message["tool_calls"].is_null();
-    file["messages"].as_array()?.iter().position(is_of_tool)
+    let messages = if file.is_array() { &file } else { &file["messages"] };
+    messages.as_array()?.iter().position(is_of_tool)
 }
 
 /// Returns whether a file may be overwritten: it is empty, or a saved conversation.
@@ -138,6 +148,9 @@ mod tests {
         });
         assert_eq!(json, expected);
         assert_eq!(loaded(&path).model.as_deref(), Some("Ember"));
+        fs::write(&path, json["messages"].to_string()).unwrap();
+        let list = loaded(&path);
+        assert_eq!((list.history, list.model), (conversation(), None));
         assert_eq!(loaded(&path).history, conversation());
     }
 

@@ -293,7 +293,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         TEXT,
         AdviceUnless(&["deepseek"], "responses contain reasoning in reasoning_content"),
     ),
-    (&["-rea"], GENERATING, Advice("use --no-think to disable reasoning")),
+    (&["-rea", "--reasoning"], GENERATING, Advice("use --think or --no-think")),
     (&["-rea"], SERVING, SameAs("--reasoning")),
     // llama-server
     (

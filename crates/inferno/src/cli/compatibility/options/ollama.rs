@@ -11,15 +11,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         GENERATING,
         Advice("reasoning is printed as a part of the answer; --no-think disables it"),
     ),
-    (
-        &["--think", "--think=true"],
-        GENERATING,
-        NoEffect { reason: "reasoning is enabled by default", has_value: false },
-    ),
+    (&["--think=true"], GENERATING, SameAs("--think")),
     (
         &["--think=low", "--think=medium", "--think=high"],
         GENERATING,
-        Advice("use --no-think to disable reasoning, or --reasoning-budget N to limit it"),
+        Advice("use --think or --no-think, or --reasoning-budget N to limit reasoning"),
     ),
     (
         &["--format", "--json"],

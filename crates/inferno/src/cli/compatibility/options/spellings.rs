@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         Advice("use inferno --version for the version, or --stats for timings"),
     ),
     (
-        &["-v", "-V"],
+        &["-v", "-V", "--verbose"],
         SERVE,
         Advice("use inferno --version for the version, or RUST_LOG=debug for a longer log"),
     ),

@@ -95,6 +95,34 @@ pub(crate) struct Peeked {
     pub len: usize,
 }
 
+/// The case of a letter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Case {
+    /// `\p{Lu}` and `\p{Lt}`
+    Capital,
+    /// `\p{Ll}`
+    Lower,
+}
+
+impl Peeked {
+    /// The case of the character; `None` if it has none.
+    #[inline]
+    pub(crate) fn case(self) -> Option<Case> {
+        match self.char {
+            'a'..='z' => Some(Case::Lower),
+            'A'..='Z' => Some(Case::Capital),
+            c if c.is_ascii() => None,
+            c => match get_general_category(c) {
+                GeneralCategory::LowercaseLetter => Some(Case::Lower),
+                GeneralCategory::UppercaseLetter | GeneralCategory::TitlecaseLetter => {
+                    Some(Case::Capital)
+                }
+                _ => None,
+            },
+        }
+    }
+}
+
 /// Reads the character at byte `at` of `text`; `None` at its end.
 #[inline]
 pub(crate) fn peek(text: &str, at: usize) -> Option<Peeked> {

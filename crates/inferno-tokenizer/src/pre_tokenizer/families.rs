@@ -242,13 +242,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
         })]))),
     ),
     (&["gpt-4o", "o200k", "llama4", "kanana2", "talkie", "minimax-m2"], GPT4O),
-    (
-        &["granite-embed-multi-97m"],
-        ignoring_merges(plain(&[SplitStage::Words(WordRules {
-            word: Word::Cased(LM),
-            ..WordRules::GPT4O
-        })])),
-    ),
+    (&["granite-embed-multi-97m"], ignoring_merges(GPT4O)),
     (
         &["tiny_aya", "cohere2moe"],
         plain(&[SplitStage::TriplesFromTheRight, SplitStage::Words(MARKED_WORDS)]),

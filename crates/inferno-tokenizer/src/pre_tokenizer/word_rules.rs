@@ -32,8 +32,8 @@ pub(super) struct WordRules {
 pub(super) enum Word {
     /// A run of characters of these classes.
     Run(CharClass),
-    /// A run of these classes with ASCII capitals only at its start: `HelloWorld` is two words.
-    Cased(CharClass),
+    /// A run of letters and marks with capitals only at its start: `HelloWorld` is two words.
+    Cased,
     /// Letters with their marks, and single spaces between them.
     Phrase,
     /// A run of Chinese characters, or a run of other letters.
@@ -113,10 +113,11 @@ impl WordRules {
         punctuation: Punctuation::Only(PS),
         ..Self::LLAMA3
     };
-    /// GPT-4o: capitals only at the start of words, contractions at their end.
+    /// GPT-4o: marks belong to words, capitals only at their start, contractions at their end. (The rules of llama.cpp have no marks,
+    /// and no capitals beyond ASCII; those of the vocabularies, in `tokenizer.json`, have both.)
     pub const GPT4O: Self = Self {
         contractions: false,
-        word: Word::Cased(CharClass::LETTER),
+        word: Word::Cased,
         contraction_suffix: true,
         after_punctuation: AfterPunctuation::LineBreaksAndSlashes,
         ..Self::LLAMA3

@@ -5,7 +5,7 @@
 //! back, and a rejected one never scans more text than the accepted one consumes, so splitting takes
 //! linear time.
 
-use crate::unicode::{CharClass, Peeked, peek, run_end};
+use crate::unicode::{Case, CharClass, Peeked, peek, run_end};
 
 use super::blank::{Blank, leave_one, power_of_two};
 use super::pieces::{digits_end, isolate};
@@ -59,10 +59,9 @@ impl WordRules {
     #[inline]
     fn word_end(&self, text: &str, at: usize, first: Peeked) -> Option<usize> {
         let may_lead = !matches!(first.char, '\r' | '\n') && !first.class.any(self.no_prefix);
-        if let Word::Cased(class) = self.word {
+        if let Word::Cased = self.word {
             let prefixed = may_lead.then_some(at + first.len);
-            return capitals_lead(text, prefixed, at, class)
-                .or_else(|| only_capitals(text, prefixed, at, class));
+            return capitals_lead(text, prefixed, at).or_else(|| only_capitals(text, prefixed, at));
         }
         let after_prefix = may_lead.then(|| self.plain_word_end(text, at + first.len)).flatten();
         after_prefix.or_else(|| self.plain_word_end(text, at))
@@ -71,7 +70,8 @@ impl WordRules {
     #[inline]
     fn plain_word_end(&self, text: &str, at: usize) -> Option<usize> {
         let end = match self.word {
-            Word::Run(class) | Word::Cased(class) => run_end(text, at, |c| c.class.any(class)),
+            Word::Run(class) => run_end(text, at, |c| c.class.any(class)),
+            Word::Cased => run_end(text, at, |c| c.class.any(LM)),
             Word::HanApart => {
                 run_end(text, at, |c| c.class.any(CharClass::LETTER) && !is_han(c.char))
             }
@@ -135,41 +135,44 @@ fn contraction_end(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// `X*Y+`, where X is `class` without ASCII lower-case letters and Y is `class` without ASCII
-/// capitals.
-fn capitals_lead(
-    text: &str,
-    prefixed: Option<usize>,
-    at: usize,
-    class: CharClass,
-) -> Option<usize> {
-    let not_capital = |c: Peeked| c.class.any(class) && !c.char.is_ascii_uppercase();
+/// `X*Y+`, where X is letters and marks without lower-case letters, and Y is these without capitals.
+fn capitals_lead(text: &str, prefixed: Option<usize>, at: usize) -> Option<usize> {
     let from = |start: usize| {
-        let leading = run_end(text, start, |c| c.class.any(class) && !c.char.is_ascii_lowercase());
-        let end = run_end(text, leading, not_capital);
+        let leading = run_end(text, start, is_not_lower_case);
+        let end = run_end(text, leading, is_not_capital);
         if end > leading {
             return Some(end);
         }
-        // Only ASCII capitals can follow the last caseless or non-ASCII letter of the lead.
-        let lead = &text[start..leading];
-        let last = lead.char_indices().rfind(|(_, c)| !c.is_ascii_uppercase());
-        last.map(|(i, c)| start + i + c.len_utf8())
+        // Only capitals can follow the last caseless letter of the lead.
+        let (mut at, mut end) = (start, None);
+        while let Some(c) = peek(&text[..leading], at) {
+            at += c.len;
+            if is_not_capital(c) {
+                end = Some(at);
+            }
+        }
+        end
     };
     prefixed.and_then(from).or_else(|| from(at))
 }
 
 /// `X+Y*`, tried after [`capitals_lead`] has failed, so that Y* is empty.
-fn only_capitals(
-    text: &str,
-    prefixed: Option<usize>,
-    at: usize,
-    class: CharClass,
-) -> Option<usize> {
+fn only_capitals(text: &str, prefixed: Option<usize>, at: usize) -> Option<usize> {
     let from = |start: usize| {
-        let end = run_end(text, start, |c| c.class.any(class) && !c.char.is_ascii_lowercase());
+        let end = run_end(text, start, is_not_lower_case);
         (end > start).then_some(end)
     };
     prefixed.and_then(from).or_else(|| from(at))
+}
+
+/// Whether a character is a letter or mark, but no lower-case letter.
+fn is_not_lower_case(c: Peeked) -> bool {
+    c.class.any(LM) && c.case() != Some(Case::Lower)
+}
+
+/// Whether a character is a letter or mark, but no capital.
+fn is_not_capital(c: Peeked) -> bool {
+    c.class.any(LM) && c.case() != Some(Case::Capital)
 }
 
 /// Letters with their marks, and single spaces that are followed by a letter.

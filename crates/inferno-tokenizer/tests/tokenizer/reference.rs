@@ -1,5 +1,5 @@
-//! Small vocabularies of every tokenizer model, with llama.cpp's ids, or those of transformers for WordPiece (see
-//! `../fixtures/make_fixtures.py`, `make_overlapping.py` and `make_wordpiece.py`).
+//! Small vocabularies of every tokenizer model, with llama.cpp's ids, or those of Hugging Face for WordPiece and words with capitals
+//! (see `../fixtures/make_fixtures.py`, `make_overlapping.py`, `make_wordpiece.py` and `make_cased.py`).
 //!
 //! `INFERNO_TOKENIZER_FIXTURES` is another folder written by `make_fixtures.py`, and `INFERNO_WORDPIECE_FIXTURES` one by
 //! `make_wordpiece.py`, for a longer run.
@@ -31,6 +31,11 @@ fn every_tokenizer_model_matches_the_reference_ids() {
 fn word_piece_matches_transformers() {
     let folder = std::env::var_os("INFERNO_WORDPIECE_FIXTURES").unwrap_or(OWN_FOLDER.into());
     check(folder.as_ref(), "wordpiece_texts.json", "wordpiece_expected.jsonl");
+}
+
+#[test]
+fn words_with_capitals_match_the_patterns_of_their_models() {
+    check(OWN_FOLDER.as_ref(), "cased_texts.json", "cased_expected.jsonl");
 }
 
 #[test]

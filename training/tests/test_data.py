@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import unittest
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -25,6 +26,12 @@ def drawn(number: int, split: Split = Split.TRAIN, seed: int = 0, family: str | 
     """So many chats."""
     draw = Draw(Random(seed), split)
     return [chats.chat(draw, family) for _ in range(number)]
+
+
+@cache
+def many() -> list[Chat]:
+    """Chats for training, which several tests read."""
+    return drawn(4_000, seed=7)
 
 
 class Seeds(unittest.TestCase):
@@ -211,14 +218,14 @@ class Chats(unittest.TestCase):
                         self.assertTrue(str(message["content"]).strip(), made)
 
     def test_no_slot_is_left(self):
-        for made in drawn(4_000, seed=7):
+        for made in many():
             for message in made.messages:
                 self.assertIsNone(re.search(r"\{[A-Za-z]+\d?\}", str(message["content"])), made)
 
     def test_held_out_kinds_are_not_trained_on(self):
-        kinds = {made.kind for made in drawn(6_000, seed=8)}
+        kinds = {made.kind for made in many()}
         self.assertFalse(kinds & HELD_OUT_KINDS)
-        held_out = {made.kind for made in drawn(6_000, Split.HELD_OUT, seed=9)}
+        held_out = {made.kind for made in drawn(2_000, Split.HELD_OUT, seed=9)}
         self.assertGreater(len(held_out & HELD_OUT_KINDS), 8)
 
     def test_held_out_words_are_not_drawn_in_training(self):

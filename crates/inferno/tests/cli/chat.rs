@@ -145,7 +145,6 @@ fn a_failing_template_is_reported_before_generation() {
 fn conflicting_options_are_rejected() {
     for flags in [
         &["--chat", "--no-special", "Hi"][..],
-        &["--chat", "--load-session", "session.bin", "Hi"],
         &["--chat", "--input", "request.json", "Hi"],
         &["--chat", "--input", "request.json", "--prompt-file", "prompt.txt"],
         &["--chat", "--input", "request.json", "--system", "Be brief."],
@@ -153,6 +152,8 @@ fn conflicting_options_are_rejected() {
         let refused = greedy().args(flags).failure(2);
         assert!(refused.stderr.contains("cannot be used with"), "{flags:?}: {}", refused.stderr);
     }
+    let session = greedy().args(["--chat", "--load-session", "session.bin", "Hi"]).failure(2);
+    assert!(session.stderr.contains("/load in inferno chat"), "{}", session.stderr);
     for flags in [
         &["--system", "Be brief.", "Hi"][..],
         &["--input", "request.json"],

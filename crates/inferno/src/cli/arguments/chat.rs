@@ -20,7 +20,7 @@ pub(crate) const ENABLE_THINKING: &str = "enable_thinking";
 #[command(next_help_heading = "Chat")]
 pub(crate) struct ChatArgs {
     /// Treat the prompt as a user message and format it with the chat template
-    #[arg(long, conflicts_with_all = ["no_special", "load_session"])]
+    #[arg(long, conflicts_with = "no_special")]
     pub(crate) chat: bool,
     /// Read the conversation from a JSON file instead of the prompt (see inferno template); - reads standard input. Requires --chat
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_option", "prompt_file", "system"])]

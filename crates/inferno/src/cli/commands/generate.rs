@@ -195,6 +195,13 @@ impl ModelGenerate {
 impl GenerateArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.chat.check()?;
+        if self.chat.chat && self.load_session.is_some() {
+            return Err(Failure::Usage(
+                "--load-session continues the text of a session, not a conversation: omit --chat, or keep conversations with /save and \
+                 /load in inferno chat"
+                    .to_owned(),
+            ));
+        }
         self.sampling.check()?;
         let stop = StopParams { ignore_eos: self.ignore_eos, ..self.stop.params()? };
         let format = self.output_format.format()?;

@@ -17,6 +17,8 @@ pub(crate) struct Config {
     rope: Map<String, Value>,
     /// The class of the text model, if it is a part of a larger one.
     text_class: Option<String>,
+    /// The `model_type` of the text model, if it is a part of a larger one.
+    text_type: Option<String>,
 }
 
 /// The largest number of layers, so that lists with a value for each of them need little memory.
@@ -55,7 +57,9 @@ impl Config {
         }
         let class = |part: &&str| whole.get(*part)?.get("architectures")?[0].as_str();
         let text_class = TEXT_PARTS.iter().find_map(class).map(str::to_owned);
-        let mut config = Self { keys, rope: Map::new(), text_class };
+        let model_type = |part: &&str| whole.get(*part)?.get("model_type")?.as_str();
+        let text_type = TEXT_PARTS.iter().find_map(model_type).map(str::to_owned);
+        let mut config = Self { keys, rope: Map::new(), text_class, text_type };
         config.rope = config.rotary_parameters();
         config
     }
@@ -63,7 +67,9 @@ impl Config {
     /// Adds the defaults of the architecture's configuration class for keys that the file does not have.
     pub(crate) fn with_defaults(mut self, defaults: &[(&str, &str)]) -> Self {
         for (key, value) in defaults {
-            if self.get(key).is_none() {
+            // `rope_scaling` is the older name.
+            let is_scaling = *key == "rope_parameters" && self.get("rope_scaling").is_some();
+            if self.get(key).is_none() && !is_scaling {
                 let value = serde_json::from_str(value).expect("defaults are JSON");
                 self.keys.insert((*key).to_owned(), value);
             }
@@ -92,6 +98,11 @@ impl Config {
     /// The name of the text model's class, if it is a part of a larger model and has a name of its own.
     pub(crate) fn text_architecture(&self) -> Option<&str> {
         self.text_class.as_deref()
+    }
+
+    /// The `model_type` of the text model, if it is a part of a larger model and has one of its own.
+    pub(crate) fn text_type(&self) -> Option<&str> {
+        self.text_type.as_deref()
     }
 
     /// The value of a key.
@@ -158,6 +169,19 @@ impl Config {
     pub(crate) fn expect_flag(&self, key: &str, expected: bool) -> Result<(), ConvertError> {
         match self.optional_flag(&[key])? {
             Some(found) if found != expected => Err(invalid(key, &expected.to_string(), found)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails unless a key is absent or has the value that `expected` is as JSON.
+    pub(crate) fn expect(&self, key: &str, expected: &str) -> Result<(), ConvertError> {
+        let value: Value = serde_json::from_str(expected).expect("expected values are JSON");
+        let is_expected = |found: &Value| match (found.as_f64(), value.as_f64()) {
+            (Some(found), Some(expected)) => found == expected,
+            _ => *found == value,
+        };
+        match self.get(key) {
+            Some(found) if !is_expected(found) => Err(invalid(key, expected, found)),
             _ => Ok(()),
         }
     }
@@ -266,27 +290,38 @@ impl Config {
     fn rotary_parameters(&self) -> Map<String, Value> {
         let found = self.get("rope_parameters").or_else(|| self.get("rope_scaling"));
         let mut rope = found.and_then(Value::as_object).cloned().unwrap_or_default();
-        if rope.contains_key("full_attention") || rope.contains_key("sliding_attention") {
-            return rope;
-        }
-        let windowed = [
-            "local_rope_theta",
-            "rope_local_theta",
-            "rope_theta_local",
-            "swa_rope_theta",
-            "rope_local_base_freq",
-        ];
-        if let Some((_, theta)) = self.find(&windowed) {
-            let own = Map::from_iter([("rope_theta".to_owned(), theta.clone())]);
-            rope.insert("sliding_attention".to_owned(), Value::Object(own));
-        }
-        let thetas: &[&str] = &[
+        let from = |keys: &[&str]| self.find(keys).map(|(_, value)| value.clone());
+        let theta = from(&[
             "global_rope_theta",
             "rope_global_theta",
             "rope_theta_global",
             "rope_theta",
             "rotary_emb_base",
+        ]);
+        let windowed_theta = from(&[
+            "local_rope_theta",
+            "rope_local_theta",
+            "rope_theta_local",
+            "swa_rope_theta",
+            "rope_local_base_freq",
+        ]);
+        let of_kinds = [
+            ("full_attention", theta.clone()),
+            ("sliding_attention", windowed_theta.clone().or(theta.clone())),
         ];
+        if of_kinds.iter().any(|(kind, _)| rope.contains_key(*kind)) {
+            for (kind, theta) in of_kinds {
+                let own = rope.get_mut(kind).and_then(Value::as_object_mut);
+                if let (Some(own), Some(theta)) = (own, theta) {
+                    own.entry("rope_theta").or_insert(theta);
+                }
+            }
+            return rope;
+        }
+        if let Some(theta) = windowed_theta {
+            let own = Map::from_iter([("rope_theta".to_owned(), theta)]);
+            rope.insert("sliding_attention".to_owned(), Value::Object(own));
+        }
         let mut add = |key: &str, value: Option<Value>| {
             if rope.get(key).is_none_or(Value::is_null)
                 && let Some(value) = value
@@ -294,8 +329,7 @@ impl Config {
                 rope.insert(key.to_owned(), value);
             }
         };
-        let from = |keys: &[&str]| self.find(keys).map(|(_, value)| value.clone());
-        add("rope_theta", from(thetas));
+        add("rope_theta", theta);
         add("partial_rotary_factor", from(&["partial_rotary_factor", "rope_pct", "rope_percent"]));
         add("original_max_position_embeddings", from(&["original_max_position_embeddings"]));
         rope

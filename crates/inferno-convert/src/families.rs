@@ -24,6 +24,8 @@ mod phi;
 mod prediction;
 mod qwen;
 mod reranker;
+mod text_models;
+mod tied_head;
 
 use std::path::Path;
 
@@ -34,13 +36,15 @@ use crate::family::Family;
 /// Every family that can be chosen by the name of a class.
 const FAMILIES: &[&Family] = &[
     &llama::LLAMA,
-    &llama::LLAVA,
+    &llama::MIXTRAL,
+    &text_models::LLAVA,
     &llama::LLAMA4,
     &llama::MISTRAL3,
     &llama::SMOLLM3,
     &llama::ARCEE,
     &llama::APERTUS,
     &qwen::QWEN2,
+    &qwen::QWEN2_VL,
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,
     &qwen::QWEN3_MOE,
@@ -61,6 +65,7 @@ const FAMILIES: &[&Family] = &[
     &deepseek::DEEPSEEK3,
     &gpt_oss::GPT_OSS,
     &glm::GLM4,
+    &glm::GLM_OCR,
     &glm::GLM4_MOE,
     &glm::GLM4_MOE_LITE,
     &phi::PHI2,
@@ -76,6 +81,7 @@ const FAMILIES: &[&Family] = &[
     &nemotron::NEMOTRON,
     &nemotron::NEMOTRON_H,
     &olmo::OLMO2,
+    &olmo::OLMO3,
     &olmo::OLMOE,
     &cohere::COMMAND_R,
     &cohere::COHERE2,
@@ -117,23 +123,31 @@ pub(crate) fn known_classes() -> Vec<&'static str> {
     names
 }
 
-/// The family of the model in `folder`. If only the text model of a larger one is known, its class becomes that of `config`.
+/// The family of the model in `folder`. The class of `config` becomes the one that is known: that of the decoder whose base the
+/// model is, or of its text model.
 ///
 /// **Errors**: [`ConvertError::UnknownArchitecture`].
 pub(crate) fn family(config: &mut Config, folder: &Path) -> Result<&'static Family, ConvertError> {
     let class = config.architecture()?.to_owned();
-    let find =
-        |class: &str| FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
-    let family = match (find(&class), config.text_architecture().map(str::to_owned)) {
-        (Some(family), _) => family,
-        (None, text_class) => match text_class.as_deref().and_then(find) {
-            Some(family) => {
-                config.set("architectures", vec![text_class.unwrap_or_default()]);
-                family
-            }
-            None => return Err(ConvertError::UnknownArchitecture { found: class }),
-        },
+    let named = |class: &str| {
+        let family = FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
+        family.map(|family| (family, class.to_owned()))
     };
+    // Base models are decoders without their head.
+    let decoder = class.strip_suffix("Model").map(|name| format!("{name}ForCausalLM"));
+    let own = named(&class).or_else(|| named(&decoder?));
+    let found = own.or_else(|| named(config.text_architecture()?));
+    // The families of text models by their type have the defaults of its class.
+    let by_type = match named(&class) {
+        None => config.text_type().and_then(text_models::of_type),
+        Some(_) => None,
+    };
+    let (by_class, known) = found.unzip();
+    if let Some(known) = known {
+        config.set("architectures", vec![known]);
+    }
+    let family = by_type.or(by_class);
+    let family = family.ok_or(ConvertError::UnknownArchitecture { found: class })?;
     match family.select {
         Some(select) => select(config, folder),
         None => Ok(family),

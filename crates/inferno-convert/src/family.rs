@@ -34,6 +34,8 @@ pub(crate) struct Family {
     pub(crate) select: Option<SelectFamily>,
     /// Defaults of the configuration class in transformers, as JSON.
     pub(crate) defaults: &'static [(&'static str, &'static str)],
+    /// Keys of the configuration of which the architecture has one value, as JSON; other values are errors.
+    pub(crate) expected: &'static [(&'static str, &'static str)],
     /// Changes the configuration before anything reads it.
     pub(crate) prepare: fn(&mut Config) -> Result<(), ConvertError>,
     /// Names of the activation function of feed-forward layers, which architectures determine; empty if it is not checked
@@ -57,6 +59,8 @@ pub(crate) struct Family {
     pub(crate) own_scalings: &'static [&'static str],
     /// Whether a key states that the ends of YaRN's ramp are rounded. Those of other architectures are.
     pub(crate) states_yarn_truncation: bool,
+    /// Whether the context length in the configuration is that before linear scaling of positions, as usual.
+    pub(crate) linear_scaling_extends_context: bool,
     /// Tensors that are not in the files, except for Llama 3's rotary scaling.
     pub(crate) constants: fn(&Context<'_>) -> Result<Vec<Constant>, ConvertError>,
     /// The tokenizer's peculiarities.
@@ -70,6 +74,7 @@ impl Family {
         architecture: "",
         select: None,
         defaults: &[],
+        expected: &[],
         prepare: |_| Ok(()),
         activations: &["silu", "swish"],
         has_common_keys: true,
@@ -81,6 +86,7 @@ impl Family {
         has_projections: false,
         own_scalings: &[],
         states_yarn_truncation: false,
+        linear_scaling_extends_context: true,
         constants: |_| Ok(Vec::new()),
         tokenizer: TokenizerFacts::DEFAULT,
     };

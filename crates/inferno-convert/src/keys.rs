@@ -6,7 +6,7 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Constant, Context, Fact, Family, Kind, count, float};
 use crate::pooling;
-use crate::rope::YarnAmplitude;
+use crate::rope::{ContextExtension, YarnAmplitude};
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
@@ -16,6 +16,8 @@ pub(crate) struct Keys {
     pub(crate) has_llama3_scaling: bool,
     /// YaRN's factor on cosines and sines, if positions are scaled so.
     pub(crate) yarn_amplitude: Option<YarnAmplitude>,
+    /// How the scaling of positions extends the context.
+    pub(crate) context_extension: Option<ContextExtension>,
 }
 
 impl Keys {
@@ -29,6 +31,7 @@ impl Keys {
             metadata: Metadata::new(),
             has_llama3_scaling: false,
             yarn_amplitude: None,
+            context_extension: None,
         };
         let layers = context.config.num_layers()? + (family.prediction_layers)(context)?;
         keys.set("block_count", layers as u32);
@@ -42,6 +45,9 @@ impl Keys {
             for key in ["hidden_act", "hidden_activation", "activation_function", "activation"] {
                 context.config.expect_text(key, family.activations)?;
             }
+        }
+        for (key, value) in family.expected {
+            context.config.expect(key, value)?;
         }
         // Models that attend in both directions although those of their class do not.
         if context.config.optional_flag(&["is_causal"])? == Some(false) {
@@ -140,6 +146,15 @@ impl Keys {
                 other => return Err(invalid(key, "softmax or sigmoid", other.unwrap_or_default())),
             };
             self.set("expert_gating_func", function);
+        }
+        Ok(())
+    }
+
+    /// States that the weights of chosen experts are not normalized, if the configuration does, for architectures of which
+    /// llama.cpp's files have no key.
+    pub(crate) fn unnormalized_experts(&mut self, config: &Config) -> Result<(), ConvertError> {
+        if config.optional_flag(&["norm_topk_prob"])? == Some(false) {
+            self.set("expert_weights_norm", false);
         }
         Ok(())
     }

@@ -160,6 +160,19 @@ impl Lazy {
         self
     }
 
+    /// Copies of a single row, one after the other. The tensor must consist of one part.
+    pub(crate) fn repeated(self, copies: usize) -> Result<Self, TensorError> {
+        let [mut part] =
+            <[Part; 1]>::try_from(self.parts).expect("views are changed before they are joined");
+        let mut shape = self.shape;
+        match (part.dims.first(), shape.first_mut()) {
+            (Some(1), Some(rows)) => *rows = copies,
+            _ => return Err(TensorError::ReshapeMismatch { to: vec![1], from: shape }),
+        }
+        (part.dims[0], part.strides[0]) = (copies, 0);
+        Ok(Self { shape, parts: vec![part] })
+    }
+
     /// Tensors one after the other along the first axis.
     pub(crate) fn concat(tensors: Vec<Self>) -> Result<Self, TensorError> {
         let mut shape = tensors.first().map(|tensor| tensor.shape.clone()).unwrap_or_default();

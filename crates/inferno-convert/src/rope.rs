@@ -27,6 +27,15 @@ pub(crate) struct YarnAmplitude {
     usual: f64,
 }
 
+/// How the scaling of positions extends the context length that the configuration states.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ContextExtension {
+    /// By a factor.
+    Factor(f64),
+    /// To this number of tokens, unless it is that already, or longer.
+    To(f64),
+}
+
 /// Parameters of rotary embeddings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rope<'a> {
@@ -90,10 +99,7 @@ impl Keys {
         match rope.kind().as_deref() {
             // Dynamic scaling changes nothing up to the context length that is written.
             None | Some("default" | "mrope" | "dynamic") => {}
-            Some("linear") => {
-                self.set(SCALING_TYPE, "linear");
-                self.float("rope.scaling.factor", rope.float("factor")?);
-            }
+            Some("linear") => self.linear(rope.float("factor")?),
             Some("yarn") => self.yarn(config, rope)?,
             Some("llama3") => self.has_llama3_scaling = true,
             Some(kind) if self.family.own_scalings.contains(&kind) => {}
@@ -121,6 +127,17 @@ impl Keys {
         Ok(())
     }
 
+    /// Divides positions by `factor`.
+    ///
+    /// **Source**: `LlamaConfig` of transformers 4, by which `max_position_embeddings` is not that of the scaled positions.
+    pub(crate) fn linear(&mut self, factor: f64) {
+        self.set(SCALING_TYPE, "linear");
+        self.float("rope.scaling.factor", factor);
+        if self.family.linear_scaling_extends_context {
+            self.context_extension = Some(ContextExtension::Factor(factor));
+        }
+    }
+
     /// States that rotary embeddings are not scaled, unless the configuration has a scaling.
     pub(crate) fn unscaled(&mut self) {
         if !self.contains(SCALING_TYPE) {
@@ -138,6 +155,8 @@ impl Keys {
         self.set(SCALING_TYPE, "yarn");
         self.float("rope.scaling.factor", factor);
         self.count("rope.scaling.original_context_length", original as usize);
+        // Most files state the extended context, but not those that are changed as model cards recommend.
+        self.context_extension = Some(ContextExtension::To(factor * original));
         let numbers = [
             ("rope.scaling.yarn_ext_factor", ["extrapolation_factor"; 2]),
             (YARN_AMPLITUDE, ["attention_factor", "attn_factor"]),
@@ -172,6 +191,15 @@ impl Keys {
 
     /// Adds what depends on other metadata, which the family has set by now.
     pub(crate) fn finish_rotary(&mut self, config: &Config) -> Result<Vec<Constant>, ConvertError> {
+        if let (Some(extension), Some(stated)) =
+            (self.context_extension, self.optional_count("context_length"))
+        {
+            let extended = match extension {
+                ContextExtension::Factor(factor) => factor * stated as f64,
+                ContextExtension::To(length) => length,
+            };
+            self.count("context_length", stated.max(extended as usize));
+        }
         if let Some(YarnAmplitude { own, usual }) = self.yarn_amplitude
             && !self.contains(YARN_AMPLITUDE)
         {

@@ -180,6 +180,7 @@ pub(super) const NOMIC_BERT: Family = Family {
     }),
     // The names that are looked up last, so that those of published files and of transformers have priority.
     defaults: &[("type_vocab_size", "2"), ("norm_epsilon", "1e-12"), ("rotary_emb_base", "1000.0")],
+    expected: &[("hidden_act", r#""silu""#)],
     prepare: nomic,
     rules: &[FUSED_LAYERS, EMBEDDINGS],
     ..BERT
@@ -189,6 +190,7 @@ pub(super) const NOMIC_BERT_MOE: Family = Family {
     classes: &[],
     architecture: "nomic-bert-moe",
     select: None,
+    expected: &[],
     prepare: |config| {
         shift_positions(config)?;
         nomic(config)

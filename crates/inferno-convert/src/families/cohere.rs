@@ -6,6 +6,7 @@ use crate::family::{Action, Family, Rule, count, float};
 pub(super) const COMMAND_R: Family = Family {
     classes: &["CohereForCausalLM"],
     architecture: "command-r",
+    defaults: &[("rope_theta", "500000.0")],
     prepare: |config| {
         if let Some(length) = config.get("model_max_length").cloned() {
             config.set("max_position_embeddings", length);
@@ -31,8 +32,7 @@ pub(super) const COHERE2: Family = Family {
     ],
     keys: |context, keys| {
         let config = context.config;
-        let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
-        let rotated = config.float(&["rotary_pct"])? * size as f64;
+        let rotated = config.float(&["rotary_pct"])? * config.head_dim()? as f64;
         keys.count("rope.dimension_count", rotated as usize);
         keys.unscaled();
         set_windows(config, keys, "sliding_window_pattern", 4)

@@ -1,6 +1,6 @@
 //! DeepSeek V2 and V3, and others with its latent attention: Kimi K2, Youtu-LLM, Mistral 4.
 
-use super::{llama, prediction};
+use super::{llama, prediction, tied_head};
 use crate::ConvertError;
 use crate::config::Config;
 use crate::family::{Context, Family, Rule, ViewError, count, float, rename, skip, split};
@@ -25,6 +25,7 @@ pub(super) const DEEPSEEK2: Family = Family {
     classes: &["DeepseekV2ForCausalLM", "YoutuForCausalLM", "YoutuVLForConditionalGeneration"],
     architecture: "deepseek2",
     defaults: &[("rms_norm_eps", "1e-6"), ("kv_lora_rank", "512")],
+    expected: &[("rope_interleave", "true")],
     prepare: |config| {
         // The number of heads of the latent vector, which is one for all.
         let heads = config.num_heads()?;
@@ -46,10 +47,7 @@ pub(super) const DEEPSEEK2: Family = Family {
     ],
     keys: |context, keys| {
         latent(context, keys)?;
-        let predicted = prediction::layers_in_files(context)?;
-        if predicted > 0 {
-            keys.count("nextn_predict_layers", predicted);
-        }
+        prediction::state(keys, prediction::layers_in_files(context)?);
         Ok(())
     },
     prediction_layers: prediction::layers_in_files,
@@ -59,13 +57,10 @@ pub(super) const DEEPSEEK2: Family = Family {
             Some(number) if number >= config.num_layers()? + prediction::stated(config)? => {
                 Ok(UNUSED.to_owned())
             }
-            _ if name == "lm_head.weight" && config.is_set("tie_word_embeddings")? => {
-                Ok(UNUSED.to_owned())
-            }
-            _ => Ok(name),
+            _ => tied_head::rename(config, name),
         }
     },
-    rules: &[LATENT, &[skip(UNUSED)]],
+    rules: &[LATENT, &[skip(UNUSED)], tied_head::RULES],
     ..Family::DEFAULT
 };
 
@@ -78,6 +73,13 @@ pub(super) const DEEPSEEK3: Family = Family {
         "DeepseekV3ForCausalLM",
         "KimiVLForConditionalGeneration",
         "KimiK25ForConditionalGeneration",
+    ],
+    // By `DeepseekV3Config` of transformers.
+    defaults: &[
+        ("rms_norm_eps", "1e-6"),
+        ("kv_lora_rank", "512"),
+        ("norm_topk_prob", "true"),
+        ("routed_scaling_factor", "2.5"),
     ],
     prepare: |config| {
         (DEEPSEEK2.prepare)(config)?;
@@ -100,6 +102,18 @@ const UNUSED: &str = "unused";
 pub(super) const MISTRAL4: Family = Family {
     classes: &[],
     architecture: "mistral4",
+    // By `Mistral4Config` of transformers.
+    defaults: &[
+        ("rms_norm_eps", "1e-6"),
+        ("kv_lora_rank", "256"),
+        ("norm_topk_prob", "true"),
+        (
+            "rope_parameters",
+            r#"{"rope_type": "yarn", "factor": 128.0, "original_max_position_embeddings": 8192,
+                "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+                "llama_4_scaling_beta": 0.1}"#,
+        ),
+    ],
     rules: &[
         LATENT,
         &[

@@ -23,6 +23,7 @@ pub(super) const MODERN_BERT: Family = Family {
         ("classifier_pooling", "\"cls\""),
         ("max_position_embeddings", "8192"),
     ],
+    expected: &[("classifier_activation", r#""gelu""#)],
     keys: |context, keys| {
         let Context { config, .. } = context;
         keys.set("attention.causal", false);

@@ -8,6 +8,7 @@ use crate::transforms::{first_half, second_half};
 pub(super) const ERNIE4_5: Family = Family {
     classes: &["Ernie4_5_ForCausalLM", "Ernie4_5ForCausalLM"],
     architecture: "ernie4_5",
+    defaults: &[("rope_theta", "500000.0")],
     rules: &[&[
         split(
             "model.layers.{}.self_attn.qkv_proj",

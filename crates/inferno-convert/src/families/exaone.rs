@@ -25,6 +25,8 @@ fn windows(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
 pub(super) const EXAONE_MOE: Family = Family {
     classes: &["ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM"],
     architecture: "exaone-moe",
+    // By `ExaoneMoeConfig` of transformers.
+    defaults: &[("norm_topk_prob", "true"), ("routed_scaling_factor", "2.5")],
     facts: &[
         count("vocab_size", &["vocab_size"]).required(),
         count("expert_feed_forward_length", &["moe_intermediate_size"]).required(),

@@ -2,13 +2,17 @@
 
 use super::layer_patterns::set_windows;
 use super::normal_distribution::normal_quantile;
+use super::tied_head;
 use crate::ConvertError;
 use crate::config::{Config, head_dim, invalid};
 use crate::dense;
-use crate::family::{Context, Family, GELU, Rule, TokenizerFacts, count, float, map, rename, skip};
+use crate::family::{
+    Context, Family, GELU, Rule, TokenizerFacts, ViewError, count, float, map, rename,
+};
 use crate::keys::Keys;
+use crate::lazy::Lazy;
 use crate::rope::unsupported_kind;
-use crate::transforms::plus_one;
+use crate::transforms::{plus_one, rows};
 
 const TOKENIZER: TokenizerFacts =
     TokenizerFacts { add_space_prefix: Some(false), ..TokenizerFacts::DEFAULT };
@@ -24,10 +28,15 @@ const NORMS_AROUND: &[Rule] = &[
     map("model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one),
 ];
 
+/// These decoders attend to earlier tokens alone: in both directions, their windows have another length as well.
+const CAUSAL: &[(&str, &str)] = &[("use_bidirectional_attention", "false")];
+
 pub(super) const GEMMA: Family = Family {
     classes: &["GemmaForCausalLM"],
     activations: GELU,
     architecture: "gemma",
+    defaults: &[("tie_word_embeddings", "true")],
+    expected: CAUSAL,
     has_common_keys: false,
     facts: &[
         count("context_length", &["max_position_embeddings"]).required(),
@@ -41,13 +50,15 @@ pub(super) const GEMMA: Family = Family {
         count("attention.value_length", &["head_dim"]).required(),
     ],
     keys: |context, keys| keys.rotary(context.config),
-    rules: &[&[
-        map("model.norm", "output_norm", plus_one),
-        map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
-        map("model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", plus_one),
-        // Always that of the embeddings.
-        skip("lm_head"),
-    ]],
+    rename: tied_head::rename,
+    rules: &[
+        &[
+            map("model.norm", "output_norm", plus_one),
+            map("model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one),
+            map("model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", plus_one),
+        ],
+        tied_head::RULES,
+    ],
     tokenizer: TokenizerFacts { ids: &[("eot", 107)], ..TOKENIZER },
     ..Family::DEFAULT
 };
@@ -64,7 +75,7 @@ pub(super) const GEMMA2: Family = Family {
         window_pattern(context.config, keys, 2)?;
         attention_scale(context.config, keys, 46)
     },
-    rules: &[NORMS_AROUND, &[skip("lm_head")]],
+    rules: &[NORMS_AROUND, tied_head::RULES],
     tokenizer: TOKENIZER,
     ..GEMMA
 };
@@ -85,6 +96,9 @@ pub(super) const GEMMA3: Family = Family {
         ("rope_local_base_freq", "10000.0"),
         ("sliding_window", "4096"),
     ],
+    expected: CAUSAL,
+    // The length that published files state is that of the scaled positions.
+    linear_scaling_extends_context: false,
     keys: |context, keys| {
         common(context, keys)?;
         windows_and_scale(context.config, keys)
@@ -155,6 +169,7 @@ fn common(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
 pub(super) const GEMMA_EMBEDDING: Family = Family {
     classes: &["Gemma3TextModel"],
     architecture: "gemma-embedding",
+    expected: &[],
     keys: |context, keys| {
         common(context, keys)?;
         windows_and_scale(context.config, keys)?;
@@ -186,7 +201,12 @@ pub(super) const GEMMA3N: Family = Family {
         count("embedding_length_per_layer_input", &["hidden_size_per_layer_input"]).required(),
         count("attention.shared_kv_layers", &["num_kv_shared_layers"]).required(),
     ],
-    defaults: &[],
+    defaults: &[
+        ("vocab_size", "262400"),
+        ("rope_theta", "1000000.0"),
+        ("rope_local_base_freq", "10000.0"),
+    ],
+    expected: &[("altup_correct_scale", "true")],
     keys: |context, keys| {
         let Context { config, .. } = context;
         common(context, keys)?;
@@ -207,7 +227,7 @@ pub(super) const GEMMA3N: Family = Family {
         rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"),
         rename("model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"),
         rename("model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"),
-        rename("model.embed_tokens_per_layer", "per_layer_token_embd"),
+        map("model.embed_tokens_per_layer", "per_layer_token_embd", layer_embeddings),
         rename("model.per_layer_model_projection", "per_layer_model_proj"),
         rename("model.per_layer_projection_norm", "per_layer_proj_norm"),
         // One for each further stream.
@@ -228,6 +248,18 @@ pub(super) const GEMMA3N: Family = Family {
     ..GEMMA3
 };
 
+/// The embeddings of the layers. Tokens of images and audio, which the table does not have, have those of the first token.
+///
+/// **Source**: `Gemma3nTextModel.get_per_layer_inputs` of transformers.
+fn layer_embeddings(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let (found, expected) = (tensor.shape[0], context.config.count(&["vocab_size"])?);
+    let known = rows(&tensor, 0..found.min(expected))?;
+    match expected.saturating_sub(found) {
+        0 => Ok(known),
+        missing => Ok(Lazy::concat(vec![known, rows(&tensor, 0..1)?.repeated(missing)?])?),
+    }
+}
+
 fn windows(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
     match config.layers_of_type(&["sliding_attention"])? {
         Some(layers) => {
@@ -245,10 +277,12 @@ pub(super) const GEMMA4: Family = Family {
     classes: &[
         "Gemma4ForConditionalGeneration",
         "Gemma4ForCausalLM",
+        "Gemma4UnifiedForCausalLM",
         "Gemma4UnifiedForConditionalGeneration",
     ],
     architecture: "gemma4",
     defaults: &[],
+    expected: &[],
     facts: &[
         count("attention.shared_kv_layers", &["num_kv_shared_layers"]).required(),
         count("expert_feed_forward_length", &["expert_intermediate_size", "moe_intermediate_size"]),

@@ -1,6 +1,6 @@
 //! GLM 4 and 4.5 to 4.7.
 
-use super::deepseek;
+use super::{deepseek, prediction};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{
@@ -47,6 +47,19 @@ pub(super) const GLM4: Family = Family {
     ..Family::DEFAULT
 };
 
+/// GLM-OCR, which has a layer that predicts further tokens.
+pub(super) const GLM_OCR: Family = Family {
+    classes: &["GlmOcrForConditionalGeneration"],
+    defaults: &[("partial_rotary_factor", "1.0")],
+    keys: |context, keys| {
+        (GLM4.keys)(context, keys)?;
+        prediction::state(keys, prediction::layers_in_files(context)?);
+        Ok(())
+    },
+    prediction_layers: prediction::layers_in_files,
+    ..GLM4
+};
+
 /// The key of the sections of a head's rotated components, one for each kind of position in images.
 const SECTIONS: &str = "mrope_section";
 
@@ -82,8 +95,10 @@ const NORMS: &[Rule] =
     &[rename("model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm")];
 
 pub(super) const GLM4_MOE: Family = Family {
-    classes: &["Glm4MoeForCausalLM"],
+    classes: &["Glm4MoeForCausalLM", "Glm4vMoeForConditionalGeneration"],
     architecture: "glm4moe",
+    // By `Glm4MoeConfig` of transformers.
+    defaults: &[("norm_topk_prob", "true")],
     facts: &[
         count("expert_count", &["n_routed_experts"]),
         count("expert_feed_forward_length", &["moe_intermediate_size"]),
@@ -97,7 +112,7 @@ pub(super) const GLM4_MOE: Family = Family {
         keys.set("expert_gating_func", 2_u32);
         rotary_dimensions(context, keys)
     },
-    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    prediction_layers: |context| prediction::stated(context.config),
     rules: &[NORMS],
     tokenizer: MOE_TOKENIZER,
     ..Family::DEFAULT
@@ -105,19 +120,22 @@ pub(super) const GLM4_MOE: Family = Family {
 
 pub(super) const GLM4_MOE_LITE: Family = Family {
     classes: &["Glm4MoeLiteForCausalLM"],
-    defaults: &[("rms_norm_eps", "1e-5"), ("kv_lora_rank", "512")],
+    // By `Glm4MoeLiteConfig` of transformers.
+    defaults: &[
+        ("rms_norm_eps", "1e-5"),
+        ("kv_lora_rank", "512"),
+        ("norm_topk_prob", "true"),
+        ("routed_scaling_factor", "1.8"),
+    ],
     prepare: |config| {
         (deepseek::DEEPSEEK2.prepare)(config)?;
         deepseek::sigmoid_by_default(config);
         leading_dense_layers(config)
     },
-    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    prediction_layers: |context| prediction::stated(context.config),
     keys: |context, keys| {
         deepseek::latent(context, keys)?;
-        let predicted = context.config.count_or(&["num_nextn_predict_layers"], 0)?;
-        if predicted > 0 {
-            keys.count("nextn_predict_layers", predicted);
-        }
+        prediction::state(keys, prediction::stated(context.config)?);
         Ok(())
     },
     rename: |_, name| Ok(name),

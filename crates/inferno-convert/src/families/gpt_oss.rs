@@ -8,6 +8,16 @@ use crate::transforms::{same, transposed};
 pub(super) const GPT_OSS: Family = Family {
     classes: &["GptOssForCausalLM"],
     architecture: "gpt-oss",
+    // By `GptOssConfig` of transformers.
+    defaults: &[
+        ("rope_theta", "150000.0"),
+        (
+            "rope_parameters",
+            r#"{"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+                "truncate": false, "original_max_position_embeddings": 4096}"#,
+        ),
+    ],
+    expected: &[("swiglu_alpha", "1.702"), ("swiglu_limit", "7.0")],
     states_yarn_truncation: true,
     facts: &[
         count("attention.sliding_window", &["sliding_window"]).required(),

@@ -43,6 +43,10 @@ pub(super) fn granite(context: &Context<'_>, keys: &mut Keys) -> Result<(), Conv
     match config.optional_count(&["shared_intermediate_size"])? {
         Some(size) if size > 0 && has_shared_size(config) => {
             keys.set("expert_shared_feed_forward_length", size);
+            // Without experts, the shared one is the feed-forward block.
+            if !has_experts(config)? {
+                keys.set("feed_forward_length", size);
+            }
         }
         _ => {}
     }

@@ -1,45 +1,37 @@
 //! Hunyuan, dense and mixtures of experts.
 
+use super::tied_head;
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, TokenizerFacts, count, rename, skip};
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, rename};
 use crate::keys::Keys;
 use crate::rope::SCALING_TYPE;
 
 /// The context that the dynamic scaling of published models is made for.
 const DYNAMIC_CONTEXT: usize = 256 * 1024;
 
-const UNUSED: &str = "unused";
+const NORMS: &[Rule] = &[
+    rename("model.layers.{}.self_attn.query_layernorm", "blk.{}.attn_q_norm"),
+    rename("model.layers.{}.self_attn.key_layernorm", "blk.{}.attn_k_norm"),
+];
 
 pub(super) const HUNYUAN_DENSE: Family = Family {
     classes: &["HunYuanDenseV1ForCausalLM"],
     architecture: "hunyuan-dense",
     keys: |context, keys| {
         keys.remove("expert_count");
-        dynamic_rotation(context, keys, context.config.head_dim()?, 50.0)
+        dynamic_rotation(context, keys, 50.0)
     },
     own_scalings: &["xdrope"],
-    rename: without_tied_head,
-    rules: &[&[
-        rename("model.layers.{}.self_attn.query_layernorm", "blk.{}.attn_q_norm"),
-        rename("model.layers.{}.self_attn.key_layernorm", "blk.{}.attn_k_norm"),
-        skip(UNUSED),
-    ]],
+    rename: tied_head::rename,
+    rules: &[NORMS, tied_head::RULES],
     ..Family::DEFAULT
 };
-
-fn without_tied_head(config: &Config, name: String) -> Result<String, ConvertError> {
-    match name == "lm_head.weight" && config.is_set("tie_word_embeddings")? {
-        true => Ok(UNUSED.to_owned()),
-        false => Ok(name),
-    }
-}
 
 /// Scaling by a larger base, which is written instead.
 fn dynamic_rotation(
     context: &Context<'_>,
     keys: &mut Keys,
-    size: usize,
     default_alpha: f64,
 ) -> Result<(), ConvertError> {
     let (config, rope) = (context.config, context.config.shared_rope());
@@ -47,7 +39,8 @@ fn dynamic_rotation(
     let Some(kind @ ("dynamic" | "xdrope")) = kind.as_deref() else { return Ok(()) };
     let alpha = rope.optional_float("alpha")?.unwrap_or(default_alpha);
     let base = rope.optional_float("rope_theta")?.unwrap_or(10_000.0);
-    let exponent = size as f64 / (size as f64 - 2.0);
+    let size = config.head_dim()? as f64;
+    let exponent = size / (size - 2.0);
     keys.float("rope.freq_base", base * alpha.powf(exponent));
     keys.set(SCALING_TYPE, "none");
     keys.float("rope.scaling.factor", 1.0);
@@ -79,15 +72,13 @@ pub(super) const HUNYUAN_MOE: Family = Family {
         );
         keys.count("expert_used_count", same_in_all_layers(config, "moe_topk")?);
         keys.count("expert_shared_count", same_in_all_layers(config, "num_shared_expert")?);
-        let size = config.count(&["hidden_size"])? / config.num_heads()?.max(1);
-        dynamic_rotation(context, keys, size, 1000.0)
+        dynamic_rotation(context, keys, 1000.0)
     },
-    rules: &[&[
-        rename("model.layers.{}.self_attn.query_layernorm", "blk.{}.attn_q_norm"),
-        rename("model.layers.{}.self_attn.key_layernorm", "blk.{}.attn_k_norm"),
-        rename("model.layers.{}.mlp.gate.wg", "blk.{}.ffn_gate_inp"),
-        skip(UNUSED),
-    ]],
+    rules: &[
+        NORMS,
+        &[rename("model.layers.{}.mlp.gate.wg", "blk.{}.ffn_gate_inp")],
+        tied_head::RULES,
+    ],
     tokenizer: TokenizerFacts::DEFAULT,
     ..HUNYUAN_DENSE
 };

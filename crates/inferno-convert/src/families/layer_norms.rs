@@ -26,6 +26,8 @@ pub(super) const GPT2: Family = Family {
     classes: &["GPT2LMHeadModel"],
     activations: GELU,
     architecture: "gpt2",
+    // Scores are scaled by the size of a head, in every layer alike.
+    expected: &[("scale_attn_weights", "true"), ("scale_attn_by_inverse_layer_idx", "false")],
     has_common_keys: false,
     facts: &[
         count("context_length", &["n_ctx", "n_positions"]).required(),
@@ -48,9 +50,6 @@ pub(super) const GPT2: Family = Family {
 
 fn gpt2(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
-    // Scores are scaled by the size of a head, in every layer alike.
-    config.expect_flag("scale_attn_weights", true)?;
-    config.expect_flag("scale_attn_by_inverse_layer_idx", false)?;
     keys.count(
         "feed_forward_length",
         config.count_or(&["n_inner"], 4 * config.count(&["n_embd"])?)?,

@@ -46,9 +46,13 @@ fn heads_of_layers(config: &mut Config) -> Result<(), ConvertError> {
     Ok(())
 }
 
+/// **Source**: `Lfm2Config` and `Lfm2MoeConfig` of transformers.
+const DEFAULTS: &[(&str, &str)] = &[("rope_theta", "1000000.0")];
+
 pub(super) const LFM2: Family = Family {
     classes: &["Lfm2ForCausalLM", "LFM2ForCausalLM"],
     architecture: "lfm2",
+    defaults: DEFAULTS,
     prepare: heads_of_layers,
     facts: &[
         count("vocab_size", &["vocab_size"]).required(),
@@ -74,6 +78,7 @@ pub(super) const LFM2: Family = Family {
 pub(super) const LFM2_MOE: Family = Family {
     classes: &["Lfm2MoeForCausalLM"],
     architecture: "lfm2moe",
+    defaults: DEFAULTS,
     prepare: heads_of_layers,
     facts: &[
         count("expert_feed_forward_length", &["moe_intermediate_size"]).required(),
@@ -81,9 +86,13 @@ pub(super) const LFM2_MOE: Family = Family {
         count("vocab_size", &["vocab_size"]).required(),
         count("shortconv.l_cache", &["conv_L_cache"]).required(),
     ],
-    keys: |_, keys| {
+    keys: |context, keys| {
         keys.set("expert_gating_func", 2_u32);
-        Ok(())
+        let scale = context.config.optional_float(&["routed_scaling_factor"])?;
+        if let Some(scale) = scale.filter(|scale| *scale != 1.0) {
+            keys.float("expert_weights_scale", scale);
+        }
+        keys.unnormalized_experts(context.config)
     },
     rules: &[LAYERS],
     ..Family::DEFAULT

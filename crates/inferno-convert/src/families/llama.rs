@@ -21,13 +21,7 @@ pub(super) const TOKENIZER: TokenizerFacts =
     TokenizerFacts { copies_space_prefix: true, ..TokenizerFacts::DEFAULT };
 
 pub(super) const LLAMA: Family = Family {
-    classes: &[
-        "LlamaForCausalLM",
-        "LLaMAForCausalLM",
-        "MistralForCausalLM",
-        "MixtralForCausalLM",
-        "LlamaModel",
-    ],
+    classes: &["LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM"],
     architecture: "llama",
     defaults: &[("rope_theta", "10000.0")],
     prepare: |config| {
@@ -57,54 +51,13 @@ pub(super) const LLAMA: Family = Family {
     ..Family::DEFAULT
 };
 
-/// Models that read images, whose text models are described by what differs from the defaults of their class.
-pub(super) const LLAVA: Family = Family {
-    classes: &["LlavaForConditionalGeneration"],
-    select: Some(|config, _| match config.text("model_type")? {
-        // `llava` is the type of the whole model.
-        Some("llama" | "llava") | None => Ok(&LLAVA_LLAMA),
-        Some("mistral") => Ok(&LLAVA_MISTRAL),
-        Some(other) => Err(invalid("text_config.model_type", "llama or mistral", other)),
-    }),
-    ..LLAMA
-};
-
-/// **Source**: `LlamaConfig` of transformers.
-const LLAVA_LLAMA: Family = Family {
-    classes: &[],
-    defaults: &[
-        ("vocab_size", "32000"),
-        ("hidden_size", "4096"),
-        ("intermediate_size", "11008"),
-        ("num_hidden_layers", "32"),
-        ("num_attention_heads", "32"),
-        ("max_position_embeddings", "2048"),
-        ("rms_norm_eps", "1e-6"),
-        ("rope_theta", "10000.0"),
-    ],
-    ..LLAMA
-};
-
-/// **Source**: `MistralConfig` of transformers.
-const LLAVA_MISTRAL: Family = Family {
-    classes: &[],
-    defaults: &[
-        ("vocab_size", "32000"),
-        ("hidden_size", "4096"),
-        ("intermediate_size", "14336"),
-        ("num_hidden_layers", "32"),
-        ("num_attention_heads", "32"),
-        ("num_key_value_heads", "8"),
-        ("max_position_embeddings", "131072"),
-        ("rms_norm_eps", "1e-6"),
-        ("rope_theta", "10000.0"),
-    ],
-    ..LLAMA
-};
+pub(super) const MIXTRAL: Family =
+    Family { classes: &["MixtralForCausalLM"], defaults: &[("rope_theta", "1000000.0")], ..LLAMA };
 
 pub(super) const SMOLLM3: Family = Family {
     classes: &["SmolLM3ForCausalLM"],
     architecture: "smollm3",
+    defaults: &[("rope_theta", "2000000.0")],
     keys: |context, keys| {
         let config = context.config;
         if config.get("sliding_window").is_some() {
@@ -124,7 +77,7 @@ pub(super) const ARCEE: Family = Family {
 };
 
 pub(super) const MISTRAL3: Family = Family {
-    classes: &["Mistral3ForConditionalGeneration", "Ministral3ForCausalLM"],
+    classes: &["Mistral3ForConditionalGeneration", "Ministral3ForCausalLM", "Mistral4ForCausalLM"],
     select: Some(|config, _| match config.text("model_type")? {
         Some("mistral4") => Ok(&deepseek::MISTRAL4),
         _ => Ok(&MINISTRAL3),
@@ -155,6 +108,14 @@ pub(super) const APERTUS: Family = Family {
     classes: &["ApertusForCausalLM"],
     activations: &["xielu"],
     architecture: "apertus",
+    defaults: &[
+        ("rope_theta", "12000000.0"),
+        (
+            "rope_parameters",
+            r#"{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 8192}"#,
+        ),
+    ],
     keys: |context, keys| {
         rotary_dimensions(context, keys)?;
         for name in ["alpha_n", "alpha_p", "beta", "eps"] {
@@ -185,6 +146,7 @@ pub(super) const APERTUS: Family = Family {
 pub(super) const LLAMA4: Family = Family {
     classes: &["Llama4ForConditionalGeneration", "Llama4ForCausalLM"],
     architecture: "llama4",
+    defaults: &[("rope_theta", "500000.0")],
     prepare: |config| {
         if let (Some(experts), Some(dense)) =
             (config.get("intermediate_size").cloned(), config.get("intermediate_size_mlp").cloned())
@@ -200,8 +162,14 @@ pub(super) const LLAMA4: Family = Family {
         count("expert_feed_forward_length", &["intermediate_size_moe"]).required(),
     ],
     keys: |context, keys| {
+        let config = context.config;
+        // Runtimes know by the number of experts whether heads are normalized.
+        let is_normalized = config.count_or(&["num_local_experts"], 16)? != 128;
+        if config.optional_flag(&[QK_NORM])?.unwrap_or(true) != is_normalized {
+            return Err(invalid(QK_NORM, &is_normalized.to_string(), !is_normalized));
+        }
         rotary_dimensions(context, keys)?;
-        chunked_layers(context.config, keys)
+        chunked_layers(config, keys)
     },
     rules: &[&[
         rename("model.layers.{}.feed_forward.router", "blk.{}.ffn_gate_inp"),
@@ -226,6 +194,20 @@ pub(super) const LLAMA4: Family = Family {
     ..LLAMA
 };
 
+/// The key that states whether heads are normalized.
+const QK_NORM: &str = "use_qk_norm";
+
+/// Checks that queries without rotary embedding grow with their position as runtimes assume.
+fn expect_temperature(config: &Config) -> Result<(), ConvertError> {
+    const KEY: &str = "attn_temperature_tuning";
+    // A number in the first files.
+    if let Some(found) = config.get(KEY).filter(|found| **found == false || **found == 0) {
+        return Err(invalid(KEY, "true", found));
+    }
+    config.expect("floor_scale", "8192")?;
+    config.expect("attn_scale", "0.1")
+}
+
 /// The length of the parts of a text that most layers of Llama 4 attend to, unless a file states it.
 const CHUNK_LEN: usize = 8192;
 
@@ -247,6 +229,7 @@ fn chunked_layers(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> 
         keys.count("attention.sliding_window", 0);
         return expect_rotated(config, &vec![true; config.num_layers()?]);
     }
+    expect_temperature(config)?;
     if len != CHUNK_LEN {
         keys.count("attention.sliding_window", len);
     }

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
+use super::tied_head::{self, TIED_HEAD};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{
-    Context, Family, Rule, TokenizerFacts, ViewError, count, map, rename, skip, split,
-};
+use crate::family::{Context, Family, Rule, TokenizerFacts, ViewError, count, map, rename, split};
 use crate::keys::Keys;
 use crate::lazy::{Lazy, Operation};
 use crate::transforms::{column, negative_exp, negative_exp_column, rows, squeezed};
@@ -45,16 +44,6 @@ const IN_MIXER: &[Rule] = &[
     rename("model.layers.{}.mixer.out_proj", "blk.{}.ssm_out"),
 ];
 
-/// Drops a head that is that of the embeddings.
-fn without_tied_head(config: &Config, name: String) -> Result<String, ConvertError> {
-    match name == "lm_head.weight" && config.is_set("tie_word_embeddings")? {
-        true => Ok("tied_head".to_owned()),
-        false => Ok(name),
-    }
-}
-
-const TIED_HEAD: &[Rule] = &[skip("tied_head")];
-
 pub(super) const MAMBA: Family = Family {
     classes: &["MambaForCausalLM", "FalconMambaForCausalLM"],
     architecture: "mamba",
@@ -81,14 +70,14 @@ pub(super) const MAMBA: Family = Family {
         keys.set("ssm.dt_b_c_rms", is_falcon);
         Ok(())
     },
-    rename: without_tied_head,
+    rename: tied_head::rename,
     rules: &[
         &[
             map("model.layers.{}.mixer.A_log", "blk.{}.ssm_a", negative_exp),
             rename("model.layers.{}.mixer.D", "blk.{}.ssm_d"),
         ],
         IN_MIXER,
-        TIED_HEAD,
+        tied_head::RULES,
     ],
     tokenizer: TokenizerFacts { padding: 8, ..TokenizerFacts::DEFAULT },
     ..Family::DEFAULT
@@ -124,7 +113,7 @@ pub(super) const MAMBA2: Family = Family {
             map("model.layers.{}.mixer.norm", "blk.{}.ssm_norm", grouped_norm),
         ],
         IN_MIXER,
-        TIED_HEAD,
+        tied_head::RULES,
     ],
     tokenizer: TokenizerFacts { padding: 16, ..TokenizerFacts::DEFAULT },
     ..MAMBA
@@ -301,7 +290,7 @@ pub(super) const FALCON_H1: Family = Family {
         let is_tied = config.is_set("tie_word_embeddings")?;
         Ok(match name.as_str() {
             "model.embed_tokens.weight" if is_tied => format!("{TIED_EMBEDDINGS}.weight"),
-            "lm_head.weight" if is_tied => "tied_head.weight".to_owned(),
+            "lm_head.weight" if is_tied => format!("{TIED_HEAD}.weight"),
             _ => name,
         })
     },
@@ -332,31 +321,52 @@ pub(super) const FALCON_H1: Family = Family {
             map("model.layers.{}.feed_forward.down_proj", "blk.{}.ffn_down", |context, tensor| {
                 Ok(tensor.map(Operation::Multiply(listed_factor(context, "mlp_multipliers", 1)?)))
             }),
-            map("model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", |context, tensor| {
-                scaled(context, tensor, &["attention_in_multiplier"])
-            }),
-            map("model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", |context, tensor| {
-                scaled(context, tensor, &["key_multiplier", "attention_in_multiplier"])
-            }),
-            map("model.layers.{}.self_attn.v_proj", "blk.{}.attn_v", |context, tensor| {
-                scaled(context, tensor, &["attention_in_multiplier"])
-            }),
+            // Factors on inputs of products, which their biases do not have.
+            map(
+                "model.layers.{}.self_attn.q_proj.weight",
+                "blk.{}.attn_q.weight",
+                |context, tensor| scaled(context, tensor, &["attention_in_multiplier"]),
+            ),
+            map(
+                "model.layers.{}.self_attn.k_proj.weight",
+                "blk.{}.attn_k.weight",
+                |context, tensor| {
+                    scaled(context, tensor, &["key_multiplier", "attention_in_multiplier"])
+                },
+            ),
+            map(
+                "model.layers.{}.self_attn.k_proj.bias",
+                "blk.{}.attn_k.bias",
+                |context, tensor| scaled(context, tensor, &["key_multiplier"]),
+            ),
+            map(
+                "model.layers.{}.self_attn.v_proj.weight",
+                "blk.{}.attn_v.weight",
+                |context, tensor| scaled(context, tensor, &["attention_in_multiplier"]),
+            ),
             map("model.layers.{}.self_attn.o_proj", "blk.{}.attn_output", |context, tensor| {
                 scaled(context, tensor, &["attention_out_multiplier"])
             }),
             map("model.layers.{}.mamba.out_proj", "blk.{}.ssm_out", |context, tensor| {
                 scaled(context, tensor, &["ssm_out_multiplier"])
             }),
-            map("model.layers.{}.mamba.in_proj", "blk.{}.ssm_in", scaled_input),
+            map(
+                "model.layers.{}.mamba.in_proj.weight",
+                "blk.{}.ssm_in.weight",
+                |context, tensor| {
+                    scaled_outputs(context, scaled(context, tensor, &["ssm_in_multiplier"])?)
+                },
+            ),
+            map("model.layers.{}.mamba.in_proj.bias", "blk.{}.ssm_in.bias", scaled_outputs),
         ],
         IN_MAMBA,
-        TIED_HEAD,
+        tied_head::RULES,
     ],
     ..Family::DEFAULT
 };
 
-/// The input projection: a factor for each of gates, inputs, B, C and time steps.
-fn scaled_input(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+/// The rows of the input projection: a factor for each of gates, inputs, B, C and time steps.
+fn scaled_outputs(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
     let Context { config, .. } = context;
     let inner = config.count(&["mamba_d_ssm"])?;
     let states = config.count(&["mamba_n_groups"])? * config.count(&["mamba_d_state"])?;
@@ -364,9 +374,8 @@ fn scaled_input(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> 
     let mut parts = Vec::new();
     let mut start = 0;
     for (index, end) in ends.into_iter().enumerate() {
-        let part = scaled(context, rows(&tensor, start..end)?, &["ssm_in_multiplier"])?;
         let factor = listed_factor(context, "ssm_multipliers", index)?;
-        parts.push(part.map(Operation::Multiply(factor)));
+        parts.push(rows(&tensor, start..end)?.map(Operation::Multiply(factor)));
         start = end;
     }
     Ok(Lazy::concat(parts)?)

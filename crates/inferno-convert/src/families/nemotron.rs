@@ -5,7 +5,6 @@ use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, map, rename};
 use crate::keys::Keys;
-use crate::rope::SCALING_TYPE;
 use crate::transforms::{
     column, negative_exp_column, paired_keys, paired_queries, plus_one, squeezed,
 };
@@ -25,15 +24,12 @@ pub(super) const NEMOTRON: Family = Family {
     ],
     keys: |context, keys| {
         let (config, rope) = (context.config, context.config.shared_rope());
-        let share = rope.float("partial_rotary_factor")?;
-        let size = config.count(&["hidden_size", "n_embd"])?;
-        let rotated = (share * size as f64) as usize / config.num_heads()?.max(1);
-        keys.count("rope.dimension_count", rotated);
+        let rotated = rope.float("partial_rotary_factor")? * config.head_dim()? as f64;
+        keys.count("rope.dimension_count", rotated as usize);
         // A factor without the kind of its scaling.
         let factor = config.optional_float(&["factor"])?.or(rope.optional_float("factor")?);
         if let (None, Some(factor)) = (rope.kind(), factor) {
-            keys.set(SCALING_TYPE, "linear");
-            keys.float("rope.scaling.factor", factor);
+            keys.linear(factor);
         }
         keys.unscaled();
         Ok(())
@@ -90,6 +86,7 @@ const UNUSED: &str = "unused";
 
 const HYBRID: Family = Family {
     architecture: "nemotron_h",
+    expected: &[("mamba_hidden_act", r#""silu""#), ("mlp_hidden_act", r#""relu2""#)],
     select: None,
     prepare: |config| {
         if let Some(layers) = config.texts("layers_block_type")?.map(|layers| layers.len()) {
@@ -110,6 +107,7 @@ const HYBRID: Family = Family {
 
 const HYBRID_MOE: Family = Family {
     architecture: "nemotron_h_moe",
+    defaults: &[("norm_topk_prob", "true")],
     facts: &[
         count("vocab_size", &["vocab_size"]).required(),
         count("expert_used_count", &["num_experts_per_tok"]).required(),

@@ -4,7 +4,7 @@ use super::layer_patterns::state_windows;
 use crate::family::{Family, rename};
 
 pub(super) const OLMO2: Family = Family {
-    classes: &["Olmo2ForCausalLM", "Olmo3ForCausalLM"],
+    classes: &["Olmo2ForCausalLM"],
     architecture: "olmo2",
     keys: |context, keys| state_windows(context.config, keys, None, Some(4)),
     rules: &[&[
@@ -14,11 +14,14 @@ pub(super) const OLMO2: Family = Family {
     ..Family::DEFAULT
 };
 
+pub(super) const OLMO3: Family =
+    Family { classes: &["Olmo3ForCausalLM"], defaults: &[("rope_theta", "500000.0")], ..OLMO2 };
+
 pub(super) const OLMOE: Family = Family {
     classes: &["OlmoeForCausalLM"],
     architecture: "olmoe",
-    keys: |context, keys| {
-        context.config.expect_flag("norm_topk_prob", false)?;
+    expected: &[("clip_qkv", "null"), ("norm_topk_prob", "false")],
+    keys: |_, keys| {
         keys.float("attention.layer_norm_rms_epsilon", 1e-5);
         Ok(())
     },

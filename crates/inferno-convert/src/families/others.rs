@@ -38,10 +38,19 @@ pub(super) const DOTS1: Family = Family {
 pub(super) const MINIMAX_M2: Family = Family {
     classes: &["MiniMaxM2ForCausalLM"],
     architecture: "minimax-m2",
-    facts: &[
-        count("expert_feed_forward_length", &["intermediate_size"]).required(),
-        count("rope.dimension_count", &["rotary_dim"]).required(),
-    ],
+    // By `MiniMaxM2Config` of transformers.
+    defaults: &[("rope_theta", "5000000.0")],
+    facts: &[count("expert_feed_forward_length", &["intermediate_size"]).required()],
+    keys: |context, keys| {
+        let config = context.config;
+        let size = config.head_dim()?;
+        let rotated = match config.shared_rope().optional_float("partial_rotary_factor")? {
+            Some(share) => (share * size as f64) as usize,
+            None => config.count_or(&["rotary_dim"], size)?,
+        };
+        keys.count("rope.dimension_count", rotated);
+        Ok(())
+    },
     ..Family::DEFAULT
 };
 
@@ -49,7 +58,9 @@ pub(super) const AFMOE: Family = Family {
     classes: &["AfmoeForCausalLM"],
     architecture: "afmoe",
     // By `AfmoeConfig` of transformers.
-    defaults: &[("mup_enabled", "false")],
+    defaults: &[("mup_enabled", "false"), ("route_norm", "true")],
+    // Runtimes multiply the embeddings by the root of their width.
+    expected: &[("mup_enabled", "true")],
     facts: &[
         count("vocab_size", &["vocab_size"]).required(),
         count("expert_shared_count", &["num_shared_experts"]),
@@ -60,8 +71,6 @@ pub(super) const AFMOE: Family = Family {
         count("attention.sliding_window", &["sliding_window"]),
     ],
     keys: |context, keys| {
-        // Runtimes multiply the embeddings by the root of their width.
-        context.config.expect_flag("mup_enabled", true)?;
         set_windows(context.config, keys, "global_attn_every_n_layers", 4)?;
         rotary_dimensions(context, keys)
     },

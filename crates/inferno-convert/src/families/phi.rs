@@ -65,15 +65,20 @@ pub(super) const PHI3: Family = Family {
         if factors(config)?.is_none() {
             keys.rotary(config)?;
         } else {
-            let scale =
-                config.count(&["n_positions", "max_position_embeddings"])? as f64 / original;
+            let scale = match rope.optional_float("factor")? {
+                Some(scale) => scale,
+                None => {
+                    config.count(&["n_positions", "max_position_embeddings"])? as f64 / original
+                }
+            };
             let factor = match rope.kind().as_deref() {
                 _ if scale <= 1.0 => 1.0,
                 Some("su" | "longrope") => (1.0 + scale.ln() / original.ln()).sqrt(),
                 Some("yarn") => 0.1 * scale.ln() + 1.0,
                 _ => return Err(unsupported_kind(rope, "longrope or yarn")),
             };
-            keys.float("rope.scaling.attn_factor", factor);
+            let stated = rope.optional_float("attention_factor")?;
+            keys.float("rope.scaling.attn_factor", stated.unwrap_or(factor));
         }
         Ok(())
     },

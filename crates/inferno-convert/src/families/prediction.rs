@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::family::Context;
+use crate::keys::Keys;
 use crate::{ConvertError, names};
 
 /// Number of these layers, as the configuration states it.
@@ -18,6 +19,13 @@ pub(super) fn layers_in_files(context: &Context<'_>) -> Result<usize, ConvertErr
         tensors.any(|(_, tensor)| names::canonical(&tensor.name).starts_with(&prefix))
     };
     Ok((first..first + stated(context.config)?).take_while(exists).count())
+}
+
+/// Sets the number of these layers, if there are any.
+pub(super) fn state(keys: &mut Keys, layers: usize) {
+    if layers > 0 {
+        keys.count("nextn_predict_layers", layers);
+    }
 }
 
 /// Replaces the names `mtp.…` by those of layers after the last one.

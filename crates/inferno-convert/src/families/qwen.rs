@@ -11,10 +11,18 @@ use crate::transforms::{
 };
 
 pub(super) const QWEN2: Family = Family {
-    classes: &["Qwen2ForCausalLM", "Qwen2Model"],
+    classes: &["Qwen2ForCausalLM"],
     architecture: "qwen2",
+    defaults: &[("rms_norm_eps", "1e-6")],
     keys: |context, _| expect_no_window(context.config),
     ..Family::DEFAULT
+};
+
+/// The text models of Qwen2-VL and Qwen2.5-VL: all positions of a text token are equal.
+pub(super) const QWEN2_VL: Family = Family {
+    classes: &["Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"],
+    defaults: &[("rms_norm_eps", "1e-5"), ("rope_theta", "1000000.0")],
+    ..QWEN2
 };
 
 /// Checks that no layer has a sliding window, which runtimes do not expect.
@@ -26,10 +34,29 @@ fn expect_no_window(config: &Config) -> Result<(), ConvertError> {
     }
 }
 
+/// States which layers have no experts, if there are any: the first ones, and all but every n-th.
+fn dense_layers(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+    const LISTED: &str = "mlp_only_layers";
+    let mut listed = config.floats(LISTED)?.unwrap_or_default();
+    listed.sort_by(f64::total_cmp);
+    if !(0..listed.len()).map(|layer| layer as f64).eq(listed.iter().copied()) {
+        return Err(invalid(LISTED, "the first layers only", format!("{listed:?}")));
+    }
+    if !listed.is_empty() {
+        keys.count("leading_dense_block_count", listed.len());
+    }
+    let step = config.count_or(&["decoder_sparse_step"], 1)?;
+    if step != 1 {
+        keys.count("interleave_moe_layer_step", step);
+    }
+    Ok(())
+}
+
 pub(super) const QWEN2_MOE: Family = Family {
     classes: &["Qwen2MoeForCausalLM"],
     architecture: "qwen2moe",
-    keys: |context, _| {
+    keys: |context, keys| {
+        dense_layers(context.config, keys)?;
         expect_no_window(context.config)?;
         context.config.expect_flag("norm_topk_prob", false)
     },
@@ -41,7 +68,7 @@ pub(super) const QWEN2_MOE: Family = Family {
 };
 
 pub(super) const QWEN3: Family = Family {
-    classes: &["Qwen3ForCausalLM", "Qwen3Model"],
+    classes: &["Qwen3ForCausalLM"],
     architecture: "qwen3",
     select: Some(|config, folder| match reranker::is_reranker(config, folder) {
         true => Ok(&reranker::QWEN3),
@@ -54,16 +81,22 @@ pub(super) const QWEN3_MOE: Family = Family {
     classes: &["Qwen3MoeForCausalLM"],
     architecture: "qwen3moe",
     defaults: &[("norm_topk_prob", "false")],
-    keys: |context, _| {
+    keys: |context, keys| {
+        dense_layers(context.config, keys)?;
         expect_no_window(context.config)?;
         context.config.expect_flag("norm_topk_prob", true)
     },
     ..QWEN2_MOE
 };
 
+/// **Source**: `Qwen3VLTextConfig` of transformers.
+pub(super) const QWEN3_VL_DEFAULTS: &[(&str, &str)] =
+    &[("rms_norm_eps", "1e-6"), ("rope_theta", "500000.0")];
+
 pub(super) const QWEN3_VL: Family = Family {
     classes: &["Qwen3VLForConditionalGeneration"],
     architecture: "qwen3vl",
+    defaults: QWEN3_VL_DEFAULTS,
     select: Some(|config, folder| match reranker::is_reranker(config, folder) {
         true => Ok(&reranker::QWEN3_VL),
         false => Ok(&QWEN3_VL),
@@ -75,7 +108,11 @@ pub(super) const QWEN3_VL: Family = Family {
 pub(super) const QWEN3_VL_MOE: Family = Family {
     classes: &["Qwen3VLMoeForConditionalGeneration"],
     architecture: "qwen3vlmoe",
-    keys: deepstack,
+    defaults: QWEN3_VL_DEFAULTS,
+    keys: |context, keys| {
+        dense_layers(context.config, keys)?;
+        deepstack(context, keys)
+    },
     rules: &[&[
         split(
             "model.layers.{}.mlp.experts.gate_up_proj",
@@ -159,7 +196,11 @@ const LINEAR_ATTENTION: &[Rule] = &[
 pub(super) const QWEN3_NEXT: Family = Family {
     classes: &["Qwen3NextForCausalLM"],
     architecture: "qwen3next",
-    keys: |context, keys| linear_attention(context, keys, Grouping::ByKey),
+    keys: |context, keys| {
+        keys.unnormalized_experts(context.config)?;
+        dense_layers(context.config, keys)?;
+        linear_attention(context, keys, Grouping::ByKey)
+    },
     prediction_layers,
     rename: prediction::names,
     rules: &[
@@ -232,10 +273,7 @@ fn linear_attention(
     keys.count("full_attention_interval", interval);
     let rotated = config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(0.25);
     keys.count("rope.dimension_count", (config.head_dim()? as f64 * rotated) as usize);
-    let predicted = prediction_layers(context)?;
-    if predicted > 0 {
-        keys.count("nextn_predict_layers", predicted);
-    }
+    prediction::state(keys, prediction_layers(context)?);
     if grouping == Grouping::Tiled && config.shared_rope().get("mrope_section").is_none() {
         keys.counts("rope.dimension_sections", [11, 11, 10, 0]);
     }

@@ -27,6 +27,7 @@ pub(super) const QWEN3: Family = Family {
 
 pub(super) const QWEN3_VL: Family = Family {
     architecture: "qwen3vl",
+    defaults: qwen::QWEN3_VL_DEFAULTS,
     keys: |context, keys| {
         judge(context, keys)?;
         qwen::deepstack(context, keys)

@@ -40,7 +40,7 @@ pub(super) fn tokens(
             () if facts.visible.contains(&text) => TokenType::UserDefined,
             () if is_byte(text) => TokenType::Byte,
             () if is_special => TokenType::Control,
-            () if id < base => TokenType::Normal,
+            () if token.is_none() => TokenType::Normal,
             () => TokenType::UserDefined,
         });
         let rank = ranks.get(text).copied().filter(|_| facts.merges_model.is_none());

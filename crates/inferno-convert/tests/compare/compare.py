@@ -285,15 +285,17 @@ def compare(ours, theirs):
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
 # The name of a built-in template is no template, it writes scores, which are floats, as integers, and one family has no type there.
 # It omits the rotary base of a few families, the window of Mistral, whether gpt-oss rounds YaRN's ramp, and that queries of
-# Mistral 4 grow.
+# Mistral 4 grow. The length of contexts is that of positions before they are scaled.
 BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores", "key llama.attention.sliding_window"],
           "mistral": ["key llama.attention.sliding_window"],
           "gptneox": ["key general.file_type", "key gptneox.rope.freq_base"],
           "falcon": ["key falcon.rope.freq_base"], "phi2": ["key phi2.rope.freq_base"],
           "stablelm": ["key stablelm.rope.freq_base"], "stablelm-12b": ["key stablelm.rope.freq_base"],
           "gemma": ["key gemma.rope.freq_base"], "gemma2": ["key gemma2.rope.freq_base"],
-          "gemma2-27b": ["key gemma2.rope.freq_base"], "gpt-oss": ["key gpt-oss.rope.scaling.yarn_truncate"],
-          "mistral4": ["key mistral4.attention.temperature_scale"],
+          "gemma2-27b": ["key gemma2.rope.freq_base"], "gpt-oss": ["key gpt-oss.context_length", "key gpt-oss.rope.scaling.yarn_truncate"],
+          "mistral4": ["key mistral4.attention.temperature_scale", "key mistral4.context_length"],
+          "deepseek2": ["key deepseek2.context_length"], "deepseek2-lite": ["key deepseek2.context_length"],
+          "llama-linear": ["key llama.context_length"],
           "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}
 
 # Small models that are committed, with what llama.cpp's converter made of them.

@@ -62,7 +62,23 @@ CONFIGS = {
                        "mamba_d_head": 16, "mamba_d_ssm": 64, "mamba_d_state": 6, "mamba_expand": 2, "mamba_n_groups": 1,
                        "mamba_n_heads": 4, "mamba_proj_bias": False, "mamba_rms_norm": False, "mamba_norm_before_gate": False,
                        "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu"},
+    "gemma-untied": {**GROUPED, "architectures": ["GemmaForCausalLM"], "model_type": "gemma", "head_dim": 8, "rms_norm_eps": 1e-6,
+                     "hidden_activation": "gelu_pytorch_tanh", "rope_theta": 10000.0},
+    "nemotron": {**GROUPED, "architectures": ["NemotronForCausalLM"], "model_type": "nemotron", "head_dim": 16, "norm_eps": 1e-5,
+                 "hidden_act": "relu2", "partial_rotary_factor": 0.5, "rope_theta": 10000.0},
+    "cohere2": {**GROUPED, "architectures": ["Cohere2ForCausalLM"], "model_type": "cohere2", "head_dim": 16,
+                "layer_norm_eps": 1e-5, "logit_scale": 0.25, "sliding_window": 5, "rope_theta": 10000.0,
+                "layer_types": ["sliding_attention", "full_attention"], "tie_word_embeddings": True},
+    # The table of the layers' embeddings has fewer tokens than the vocabulary.
+    "gemma3n": {**GROUPED, "architectures": ["Gemma3nForCausalLM"], "model_type": "gemma3n_text", "head_dim": 8,
+                "vocab_size_per_layer_input": 17, "hidden_size_per_layer_input": 8, "num_hidden_layers": 4,
+                "num_kv_shared_layers": 2, "laurel_rank": 4, "altup_num_inputs": 4, "altup_active_idx": 0,
+                "activation_sparsity_pattern": [0.95, 0.0, 0.0, 0.0], "sliding_window": 5, "rms_norm_eps": 1e-6,
+                "layer_types": ["sliding_attention", "full_attention"] * 2, "tie_word_embeddings": True, "pad_token_id": 0,
+                "final_logit_softcapping": 30.0, "hidden_activation": "gelu_pytorch_tanh"},
 }
+CONFIGS["falcon-h1-biases"] = {**CONFIGS["falcon-h1-tied"], "attention_bias": True, "mamba_proj_bias": True, "mlp_bias": True,
+                               "projectors_bias": True}
 
 
 def weights(number, shape):

@@ -153,6 +153,30 @@ fn the_scale_of_scores_and_the_layers_with_a_window_of_gemma_are_those_of_its_fi
 }
 
 #[test]
+fn a_head_of_gemma_that_is_not_its_embeddings_is_used() {
+    check("gemma-untied");
+}
+
+#[test]
+fn tokens_beyond_the_table_of_gemma_3n_have_the_embeddings_of_the_first_one() {
+    let gguf = check("gemma3n");
+    let dims = gguf.tensor("per_layer_token_embd.weight").map(|info| info.dims().to_vec());
+    assert_eq!(dims, Some(vec![32, 24]));
+    check_rejected("gemma3n", "\"laurel_rank\": 4", "\"altup_correct_scale\": false");
+}
+
+#[test]
+fn the_rotated_part_of_a_head_follows_from_its_size() {
+    check("nemotron");
+    check("cohere2");
+}
+
+#[test]
+fn biases_of_falcon_h1_have_no_factors_of_the_inputs_of_products() {
+    check("falcon-h1-biases");
+}
+
+#[test]
 fn gpt_2_has_feed_forward_blocks_of_another_size() {
     check("gpt2");
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use inferno_convert::{Conversion, ConvertOptions};
+use inferno_convert::{Conversion, ConvertOptions, WeightType};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::checkpoint::{Tensors, floats, llama, tokenizer, write};
+use crate::checkpoint::{self, Tensors, floats, llama, llama_as, tokenizer, write};
 
 /// The error of the checkpoint in a folder.
 pub(crate) fn message_in(folder: &Path) -> String {
@@ -56,6 +56,87 @@ fn the_text_model_of_an_unknown_model_is_converted() {
         "{:?}",
         conversion.notes()
     );
+}
+
+/// Values of keys that change what a model computes and that files have no key for.
+#[test]
+fn values_that_an_architecture_does_not_have_are_rejected() {
+    let latent = json!({
+        "kv_lora_rank": 4,
+        "qk_nope_head_dim": 4,
+        "qk_rope_head_dim": 4,
+        "v_head_dim": 4,
+    });
+    let llama4 = json!({"interleave_moe_layer_step": 1, "intermediate_size_mlp": 8});
+    let nemotron_h = json!({
+        "conv_kernel": 4,
+        "head_dim": 4,
+        "layers_block_type": ["attention"],
+        "mamba_head_dim": 4,
+        "mamba_num_heads": 2,
+        "n_groups": 1,
+        "ssm_state_size": 4,
+    });
+    let gemma = json!({"head_dim": 4, "hidden_act": "gelu_pytorch_tanh"});
+    let experts = json!({"num_experts": 2, "num_experts_per_tok": 1});
+    for (class, base, key, value, usual) in [
+        ("DeepseekV3ForCausalLM", &latent, "rope_interleave", json!(false), json!(true)),
+        ("Llama4ForCausalLM", &llama4, "floor_scale", json!(4096), json!(8192.0)),
+        ("Llama4ForCausalLM", &llama4, "attn_scale", json!(0.2), json!(0.1)),
+        ("Llama4ForCausalLM", &llama4, "attn_temperature_tuning", json!(false), json!(4)),
+        ("Llama4ForCausalLM", &llama4, "use_qk_norm", json!(false), json!(true)),
+        ("OlmoeForCausalLM", &experts, "clip_qkv", json!(8.0), json!(null)),
+        ("NemotronHForCausalLM", &nemotron_h, "mlp_hidden_act", json!("silu"), json!("relu2")),
+        ("NemotronHForCausalLM", &nemotron_h, "mamba_hidden_act", json!("gelu"), json!("silu")),
+        (
+            "GptOssForCausalLM",
+            &json!({"sliding_window": 8}),
+            "swiglu_alpha",
+            json!(2),
+            json!(1.702),
+        ),
+        ("NomicBertModel", &json!({}), "hidden_act", json!("gelu"), json!("silu")),
+        ("ModernBertModel", &json!({}), "classifier_activation", json!("relu"), json!("gelu")),
+        ("GemmaForCausalLM", &gemma, "use_bidirectional_attention", json!(true), json!(null)),
+        ("Gemma3ForCausalLM", &gemma, "use_bidirectional_attention", json!(true), json!(false)),
+    ] {
+        let open = |value: Value| {
+            let mut keys = base.clone();
+            keys[key] = value;
+            let (config, mut tensors) = llama_as(class, &keys);
+            tensors.retain(|name, _| name.contains("embed_tokens"));
+            if class.contains("Bert") {
+                tensors.clear();
+                let name = if class.starts_with("Nomic") { "word" } else { "tok" };
+                let name = format!("embeddings.{name}_embeddings.weight");
+                tensors.insert(name, floats(&[4, 8], |_| 1.0));
+            }
+            checkpoint::convert(&(config, tensors), WeightType::Auto)
+        };
+        let message = open(value).expect_err("another value").to_string();
+        assert!(message.contains(&format!("\"{key}\": expected")), "{class}: {message}");
+        if let Err(error) = open(usual) {
+            panic!("{class}: {error}");
+        }
+    }
+}
+
+/// Models with 128 experts have no normalized heads, unlike others.
+#[test]
+fn normalized_heads_of_llama_4_follow_from_the_number_of_experts() {
+    for (experts, is_normalized) in [(128, false), (16, true)] {
+        for stated in [false, true] {
+            let keys = json!({
+                "interleave_moe_layer_step": 1,
+                "intermediate_size_mlp": 8,
+                "num_local_experts": experts,
+                "use_qk_norm": stated,
+            });
+            let found =
+                checkpoint::convert(&llama_as("Llama4ForCausalLM", &keys), WeightType::Auto);
+            assert_eq!(found.is_ok(), stated == is_normalized, "{experts} experts");
+        }
+    }
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn hybrids_of_granite_are_rotated_if_their_file_says_so() {
                 "mamba_n_groups": 1,
                 "mamba_n_heads": 2,
                 "position_embedding_type": kind,
+                "shared_intermediate_size": 24,
             }),
         )
     };
@@ -186,6 +187,8 @@ fn hybrids_of_granite_are_rotated_if_their_file_says_so() {
             assert_eq!(key(&found, "rope.scaling.finetuned"), Some(is_rotated), "{kind}");
             let length = if is_rotated { 64_u32 } else { 1 << 20 };
             assert_eq!(key(&found, "context_length"), Some(length), "{kind}");
+            // Without experts, the shared one is the feed-forward block.
+            assert_eq!(key(&found, "feed_forward_length"), Some(24_u32), "{kind}");
         }
     }
     let message = convert(json!("alibi"), hybrid()).expect_err("unsupported").to_string();

@@ -16,4 +16,6 @@ mod published;
 mod quantized;
 mod rerankers;
 mod rotary;
+mod rotary_defaults;
+mod text_models;
 mod tokenizers;

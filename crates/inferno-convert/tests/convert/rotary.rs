@@ -9,12 +9,12 @@ use crate::checkpoint::{self, floats, llama_as};
 use crate::published::{self, check, some};
 
 /// Converts the Llama model of the tests as one of another class, with further keys of its configuration.
-fn convert(class: &str, keys: Value) -> Result<Gguf, ConvertError> {
+pub(crate) fn convert(class: &str, keys: Value) -> Result<Gguf, ConvertError> {
     checkpoint::convert(&llama_as(class, &keys), WeightType::Auto)
 }
 
-/// The value of a key of the architecture.
-fn key(gguf: &Gguf, key: &str) -> Option<MetadataValue> {
+/// The value of a key of rotary embeddings.
+pub(crate) fn key(gguf: &Gguf, key: &str) -> Option<MetadataValue> {
     let architecture: &str = gguf.metadata().required("general.architecture").expect("a name");
     gguf.metadata().get(&format!("{architecture}.rope.{key}")).cloned()
 }
@@ -30,7 +30,7 @@ fn values(gguf: &Gguf, name: &str) -> Vec<f32> {
     values
 }
 
-fn llama3(kind: &str) -> Value {
+pub(crate) fn llama3(kind: &str) -> Value {
     json!({
         "rope_type": kind,
         "factor": 8.0,
@@ -159,6 +159,64 @@ fn yarn_without_an_original_context_has_the_context_of_the_model() {
     let scaling = json!({"rope_type": "yarn", "original_max_position_embeddings": 16});
     let gguf = convert("LlamaForCausalLM", json!({"rope_scaling": scaling}));
     assert_eq!(key(&gguf.expect("it is converted"), "scaling.factor"), some(4.0_f32));
+}
+
+/// **Source**: `MiniMaxM2Config` of transformers.
+#[test]
+fn the_rotated_part_of_minimax_m2_is_a_number_or_a_share() {
+    for (keys, expected) in [
+        (json!({"rotary_dim": 4}), 4_u32),
+        (json!({"rope_parameters": {"partial_rotary_factor": 0.5}}), 4),
+        (json!({"rope_parameters": {"partial_rotary_factor": 0.25}, "rotary_dim": 4}), 2),
+        (json!({}), 8),
+    ] {
+        let mut keys = keys;
+        keys["head_dim"] = json!(8);
+        let gguf = convert("MiniMaxM2ForCausalLM", keys).expect("it is converted");
+        assert_eq!(key(&gguf, "dimension_count"), some(expected));
+    }
+}
+
+/// **Source**: `_compute_longrope_parameters` of transformers: `sqrt(1 + ln(factor) / ln(4096))`.
+#[test]
+fn the_amplitude_of_longrope_is_that_of_its_file_or_follows_from_its_factor() {
+    for (stated, expected) in [
+        (json!({}), 1.118_034_f32),
+        (json!({"factor": 4.0}), 1.080_123_4),
+        (json!({"factor": 4.0, "attention_factor": 1.5}), 1.5),
+    ] {
+        let mut scaling =
+            json!({"type": "longrope", "long_factor": [2.0, 2.0], "short_factor": [1.0, 1.0]});
+        scaling.as_object_mut().expect("an object").extend(stated.as_object().cloned().unwrap());
+        let gguf = convert(
+            "Phi3ForCausalLM",
+            json!({
+                "max_position_embeddings": 32768,
+                "original_max_position_embeddings": 4096,
+                "rope_scaling": scaling,
+            }),
+        );
+        let found = key(&gguf.expect("it is converted"), "scaling.attn_factor");
+        assert_eq!(found, some(expected));
+    }
+}
+
+/// **Source**: `compute_ntk_alpha_rope_parameters` of transformers: `10000 * 1000^(8 / 6)`.
+#[test]
+fn the_base_of_hunyuan_follows_from_the_size_of_its_heads() {
+    let gguf = convert(
+        "HunYuanMoEV1ForCausalLM",
+        json!({
+            "head_dim": 8,
+            "max_position_embeddings": 32768,
+            "moe_intermediate_size": 8,
+            "moe_topk": 1,
+            "num_shared_expert": 1,
+            "rope_scaling": {"type": "dynamic", "alpha": 1000.0},
+            "rope_theta": 10000.0,
+        }),
+    );
+    assert_eq!(key(&gguf.expect("it is converted"), "freq_base"), some(1e8_f32));
 }
 
 /// **Source**: the second result of `_compute_yarn_parameters` of transformers 5.24.

@@ -6,18 +6,19 @@
 mod call;
 mod calls;
 mod channels;
+mod content;
 mod literal;
 mod parameters;
+mod reasoning;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use crate::form::{AnswerForm, CallForm, Head, PYTHON_TAG, compact};
+use crate::form::{AnswerForm, CallForm, CallOpening};
 use crate::{Tool, Tools};
 use call::CallScanner;
-use channels::MESSAGE_ENDS;
 
 /// An increment of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +53,18 @@ pub(crate) struct ToolCallRules {
     tools: Arc<[Tool]>,
     /// Whether calls after the first are dropped.
     single: bool,
+    /// The opening of a first call, and the one without the trigger.
+    openings: Arc<[Option<CallOpening>; 2]>,
 }
 
 impl ToolCallRules {
     pub(crate) fn new(tools: &Tools, form: &AnswerForm) -> Self {
-        let (form, single) = (Arc::clone(&form.calls), tools.single);
-        Self { form, tools: tools.callable().cloned().collect(), single }
+        Self::of(Arc::clone(&form.calls), tools.callable().cloned().collect(), tools.single)
+    }
+
+    fn of(form: Arc<CallForm>, tools: Arc<[Tool]>, single: bool) -> Self {
+        let openings = Arc::new([form.opening(), form.inner_opening()]);
+        Self { form, tools, single, openings }
     }
 }
 
@@ -101,7 +108,11 @@ enum State {
     ContentStart,
     Content,
     /// Inside a tool call.
-    Call(Box<CallScanner>),
+    Call {
+        scanner: Box<CallScanner>,
+        /// If it began in reasoning, the length of the text up to its tag, which is reasoning unless this is a call.
+        in_reasoning: Option<usize>,
+    },
     /// After the arguments of a tool call, before the rest of its text.
     AfterCall,
     /// After a tool call.
@@ -160,27 +171,15 @@ impl AnswerParser {
     fn advance(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
         match &mut self.state {
             State::Header => self.header(at_end),
-            State::Start => match self.match_start(self.form.reasoning.open.clone(), at_end) {
-                Match::Yes(_) => self.go(State::Reasoning { has_begun: false }),
-                Match::No => self.go(State::ContentStart),
-                Match::NotYet => false,
-            },
-            State::Reasoning { has_begun } => {
-                if !*has_begun {
-                    let blank = self.pending.len() - self.pending.trim_start_matches('\n').len();
-                    self.pending.drain(..blank);
-                    *has_begun = !self.pending.is_empty();
-                }
-                self.reasoning(at_end, deltas)
-            }
+            State::Start => self.start(at_end),
+            State::Reasoning { .. } => self.reasoning(at_end, deltas),
             State::AfterReasoning => {
-                let blank = self.pending.len() - self.pending.trim_start_matches('\n').len();
-                self.pending.drain(..blank);
+                self.drain_line_ends();
                 (at_end || !self.pending.is_empty()) && self.go(State::ContentStart)
             }
             State::ContentStart => self.content_start(at_end),
             State::Content => self.content(at_end, deltas),
-            State::Call(_) => self.call(at_end, deltas),
+            State::Call { .. } => self.call(at_end, deltas),
             State::AfterCall => self.after_call(at_end),
             State::Between => self.between(at_end),
             State::Plain => {
@@ -212,115 +211,6 @@ impl AnswerParser {
         } else {
             Match::No
         }
-    }
-
-    fn reasoning(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        let close = match self.form.has_channels {
-            true => MESSAGE_ENDS[0],
-            false => &self.form.reasoning.close,
-        };
-        if let Some(end) = self.pending.find(close) {
-            let rest = self.pending.split_off(end + close.len());
-            let reasoning = self.pending[..end].trim_end_matches('\n').to_owned();
-            self.pending = rest;
-            push_text(AnswerDelta::Reasoning, reasoning, deltas);
-            let next = if self.form.has_channels { State::Header } else { State::AfterReasoning };
-            return self.go(next);
-        }
-        let known = match at_end {
-            true => self.pending.len(),
-            false => self.pending.len() - partial_delimiter(close, &self.pending),
-        };
-        let reasoning = self.pending[..known].trim_end_matches('\n').to_owned();
-        self.pending.drain(..reasoning.len());
-        push_text(AnswerDelta::Reasoning, reasoning, deltas);
-        if at_end {
-            self.pending.clear();
-        }
-        false
-    }
-
-    fn content_start(&mut self, at_end: bool) -> bool {
-        if !self.form.content.open.is_empty() {
-            match self.match_start(self.form.content.open.clone(), at_end) {
-                Match::Yes(_) => return self.go(State::Content),
-                Match::NotYet => return false,
-                Match::No => {}
-            }
-        }
-        let begins_bare =
-            |rules: &&ToolCallRules| rules.form.trigger().is_none() || rules.form.begins_bare();
-        let Some(rules) = self.calls.as_ref().filter(begins_bare) else {
-            return self.go(State::Content);
-        };
-        // Without a tag, a call can only be the beginning of an answer.
-        let has_trigger = rules.form.trigger().is_some();
-        let lead = compact(&format!("{}{}", rules.form.open, rules.form.before()));
-        match self.match_start(PYTHON_TAG, at_end) {
-            Match::Yes(opening) => self.begin_call(opening, &lead),
-            Match::NotYet => false,
-            Match::No => {
-                let text = self.pending.trim_start();
-                let is_call = match lead.chars().next() {
-                    Some(first) => text.starts_with(first),
-                    None => self.begins_call(text),
-                };
-                if !is_call {
-                    let content = if has_trigger { State::Content } else { State::Plain };
-                    return (at_end || !text.is_empty()) && self.go(content);
-                }
-                let blanks = self.pending.len() - text.len();
-                let opening = self.pending.drain(..blanks).collect();
-                self.begin_call(opening, &lead)
-            }
-        }
-    }
-
-    /// Whether a text may begin a call that has no text before its object or name.
-    fn begins_call(&self, text: &str) -> bool {
-        self.calls.as_ref().is_some_and(|rules| match rules.form.head() {
-            Head::Object { .. } | Head::Member => text.starts_with('{'),
-            Head::Text => rules.tools.iter().any(|tool| {
-                !text.is_empty() && (text.starts_with(&tool.name) || tool.name.starts_with(text))
-            }),
-        })
-    }
-
-    fn content(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        let ends: &[&str] = match self.form.has_channels {
-            true => &MESSAGE_ENDS,
-            false => &[self.form.content.close.as_str()],
-        };
-        let calls = self.calls.as_ref().filter(|_| !self.form.has_channels);
-        let trigger = calls.and_then(|rules| rules.form.trigger());
-        let delimiters = || ends.iter().copied().chain(trigger).filter(|text| !text.is_empty());
-        if delimiters().next().is_none() {
-            return self.go(State::Plain);
-        }
-        let found = delimiters().filter_map(|text| Some((self.pending.find(text)?, text))).min();
-        if let Some((at, delimiter)) = found {
-            let is_call = Some(delimiter) == trigger;
-            let rest = self.pending.split_off(at + delimiter.len());
-            // Whitespace before a call is not content, unless it turns out not to be a call.
-            let opening = self.pending.split_off(self.pending[..at].trim_end().len());
-            let text = std::mem::replace(&mut self.pending, rest);
-            push_text(AnswerDelta::Content, text, deltas);
-            return match is_call {
-                true => self.begin_first_call(opening),
-                false if self.form.has_channels => self.go(State::Header),
-                false => true,
-            };
-        }
-        let known = match at_end {
-            true => self.pending.len(),
-            false => {
-                let held = delimiters().map(|text| partial_delimiter(text, &self.pending)).max();
-                self.pending[..self.pending.len() - held.unwrap_or(0)].trim_end().len()
-            }
-        };
-        let text = self.pending.drain(..known).collect();
-        push_text(AnswerDelta::Content, text, deltas);
-        false
     }
 }
 

@@ -5,6 +5,8 @@ mod channels;
 mod free_text;
 mod literals;
 mod parameters;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 
@@ -48,15 +50,21 @@ pub(crate) fn lark(
     };
     let start = match reasoning {
         Reasoning::None => answer,
-        Reasoning::Optional => {
-            let open = rules.marked(&form.reasoning.open);
-            format!("({open} reasoning (\"\\n\\n\" | \"\\n\")?)? ({answer})")
+        Reasoning::Optional | Reasoning::Open => {
+            rules.reasoning();
+            rules.add(&format!("answer: {answer}"));
+            let calls = tools.and_then(|_| rules.calls_in_reasoning());
+            let calls = calls.map_or(String::new(), |calls| format!(" | {calls} more_calls"));
+            let reasoned = format!("(reasoning (\"\\n\\n\" | \"\\n\")? answer{calls})");
+            match reasoning {
+                Reasoning::Optional => {
+                    let open = rules.marked(&form.reasoning.open);
+                    format!("{open} {reasoned} | answer")
+                }
+                Reasoning::None | Reasoning::Open => reasoned,
+            }
         }
-        Reasoning::Open => format!("reasoning (\"\\n\\n\" | \"\\n\")? ({answer})"),
     };
-    if reasoning != Reasoning::None {
-        rules.reasoning();
-    }
     Some(rules.finish(&start))
 }
 
@@ -81,6 +89,12 @@ struct Rules<'a> {
     num_values: usize,
     /// The rule of any literal.
     any_literal: Option<String>,
+    /// The tools' names in calls, and what follows them.
+    after_names: Vec<(String, String)>,
+    /// The rule of calls after their opening.
+    opened_calls: Option<String>,
+    /// Whether there is the terminal of text that is not enclosed.
+    has_plain: bool,
 }
 
 impl<'a> Rules<'a> {
@@ -93,6 +107,9 @@ impl<'a> Rules<'a> {
             needs_text: false,
             num_values: 0,
             any_literal: None,
+            after_names: Vec::new(),
+            opened_calls: None,
+            has_plain: false,
         }
     }
 
@@ -238,138 +255,4 @@ fn regex_of(text: &str) -> String {
         character => character.to_string(),
     };
     text.chars().map(escape).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use llguidance::api::TopLevelGrammar;
-    use llguidance::{Matcher, ParserFactory};
-    use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
-
-    use super::*;
-    use crate::form::test_forms::{llama, mistral};
-
-    fn tools(single: bool) -> Tools {
-        let parameters = json!({
-            "type": "object", "properties": {"sides": {"enum": [6, 20]}}, "required": ["sides"],
-            "additionalProperties": false,
-        });
-        let roll = Tool { name: "roll".to_owned(), description: None, parameters, strict: false };
-        Tools { list: vec![roll], choice: ToolChoice::Auto, single }
-    }
-
-    /// Represents a control token in a text.
-    const MARK: char = '\u{1}';
-    const MARK_ID: u32 = 256;
-    const END_ID: u32 = 257;
-
-    /// The tags that are control tokens.
-    fn token_id(tag: &str) -> Option<u32> {
-        ["[TOOL_CALLS]", "<|python_tag|>"].contains(&tag).then_some(MARK_ID)
-    }
-
-    /// Whether the whole text matches the grammar; each byte is a token, except for the control token.
-    fn admits(lark: &str, text: &str) -> bool {
-        let bytes = (0..=255).map(|byte| vec![byte]);
-        let control = ["mark", "end"].map(|name| [&[0xff], name.as_bytes()].concat());
-        let words: Vec<_> = bytes.chain(control).collect();
-        let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, END_ID), &words);
-        let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
-        let mut factory = ParserFactory::new_simple(&environment).unwrap();
-        factory.quiet();
-        let grammar = TopLevelGrammar::from_lark(lark.to_owned());
-        let mut matcher = Matcher::new(factory.create_parser(grammar));
-        let id = |byte| if byte == MARK as u8 { MARK_ID } else { u32::from(byte) };
-        let tokens: Vec<_> = text.bytes().map(id).collect();
-        let num_consumed = matcher.try_consume_tokens(&tokens).expect("the grammar compiles");
-        num_consumed == tokens.len() && matcher.is_accepting().unwrap()
-    }
-
-    /// Checks texts that match the grammar of free text with calls, and texts that do not.
-    fn check_free_text(
-        form: &AnswerForm,
-        single: bool,
-        reasoning: Reasoning,
-        fitting: &[String],
-        others: &[String],
-    ) {
-        let tools = tools(single);
-        let lark = lark(&OutputFormat::Text, form, Some(&tools), reasoning, token_id);
-        let lark = lark.unwrap();
-        for text in fitting {
-            assert!(admits(&lark, text), "{text:?} fits\n{lark}");
-        }
-        for text in others {
-            assert!(!admits(&lark, text), "{text:?} does not fit\n{lark}");
-        }
-    }
-
-    #[test]
-    fn llama_calls_match_their_schema_wherever_they_are_parsed() {
-        let call =
-            |sides: u32| format!(r#"{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
-        let (good, bad) = (call(6), call(7));
-        let mut fitting = ["", "\n", "<think>x", "<think></think>"].map(str::to_owned).to_vec();
-        let mut others = ["{", " {\"x\": 1}", "<|python_tag|>x"].map(str::to_owned).to_vec();
-        for before in ["", " ", "\n\n", "\u{a0}", "<think>\nx\n</think>\n\n", "\n<think>x</think> "]
-        {
-            fitting.extend([format!("{before}{good}"), format!("{before}Hello {bad}")]);
-            others.push(format!("{before}{bad}"));
-        }
-        fitting.push(format!("{good}; {good}"));
-        others.push(format!("{good}; {bad}"));
-        for reasoning in [Reasoning::None, Reasoning::Optional] {
-            check_free_text(&llama(), false, reasoning, &fitting, &others);
-        }
-        let fitting = [format!("x</think>\n{good}"), "x</think>Hello".to_owned(), bad.clone()];
-        let others = [format!("x</think>\n{bad}")];
-        check_free_text(&llama(), false, Reasoning::Open, &fitting, &others);
-    }
-
-    #[test]
-    fn hermes_calls_match_their_schema_after_reasoning_that_mentions_the_delimiter() {
-        let call = |name: &str| {
-            let call = format!(r#"{{"name": "{name}", "arguments": {{"sides": 20}}}}"#);
-            format!("<tool_call>\n{call}\n</tool_call>")
-        };
-        let (good, bad) = (call("roll"), call("walk"));
-        let reasoning = "<think>\nA <tool_call> is due.\n</think>\n\n";
-        let fitting = [format!("So. {good}"), format!("{reasoning}{good}"), reasoning.to_owned()];
-        let others = [format!("So. {bad}"), format!("{reasoning}{bad}")];
-        for single in [false, true] {
-            check_free_text(&AnswerForm::default(), single, Reasoning::Optional, &fitting, &others);
-        }
-    }
-
-    #[test]
-    fn calls_begin_with_the_token_of_their_delimiter_and_not_with_its_letters() {
-        let call = |name: &str| format!(r#"[{{"name": "{name}", "arguments": {{"sides": 6}}}}]"#);
-        let (good, bad) = (call("roll"), call("walk"));
-        let fitting = [
-            "So.".to_owned(),
-            format!("So. {MARK}{good}"),
-            format!("<think>[TOOL_CALLS]{bad}</think>{MARK}{good}"),
-        ];
-        let others = [
-            format!("So. {MARK}{bad}"),
-            format!("So. [TOOL_CALLS]{bad}"),
-            format!("<think></think>{MARK}{bad}"),
-        ];
-        check_free_text(&mistral(), false, Reasoning::Optional, &fitting, &others);
-
-        let call =
-            |sides| format!(r#"{MARK}{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
-        let fitting = [call(6), format!(" {}", call(6)), format!("<think></think>\n{}", call(6))];
-        let others = [call(7), format!("{MARK}So.")];
-        check_free_text(&llama(), false, Reasoning::None, &fitting, &others);
-    }
-
-    #[test]
-    fn slashes_in_a_regular_expression_are_escaped_once() {
-        assert_eq!(regex_literal("a/b"), "/a\\/b/");
-        assert_eq!(regex_literal("a\\/b"), "/a\\/b/");
-        assert_eq!(regex_literal("a\\\\/b"), "/a\\\\\\/b/");
-    }
 }

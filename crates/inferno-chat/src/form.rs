@@ -5,6 +5,9 @@
 
 mod align;
 mod detect;
+mod known;
+mod openings;
+mod parameters;
 mod probe;
 #[cfg(test)]
 pub(crate) mod test_forms;
@@ -18,6 +21,7 @@ use crate::unique_id;
 
 pub(crate) use align::{compact, leading_tag, leading_word};
 pub(crate) use detect::detect;
+pub(crate) use openings::CallOpening;
 pub(crate) use probe::Probe;
 
 /// Begins reasoning, unless a template writes another tag.
@@ -109,6 +113,8 @@ pub(crate) struct CallForm {
     /// The text after the last call.
     pub(crate) close: String,
     pub(crate) arguments: ArgumentForm,
+    /// Whether an answer may also begin with a call, without the text before the first one.
+    pub(crate) optional_open: bool,
     head: Head,
     before: String,
     after: String,
@@ -120,7 +126,7 @@ pub(crate) enum ArgumentForm {
     /// A JSON object.
     Json,
     /// A list of parameters.
-    Parameters(ParameterForm),
+    Parameters(Box<ParameterForm>),
 }
 
 /// How parameters are written: elements such as `<parameter=key>value</parameter>`, or keyword arguments.
@@ -140,6 +146,8 @@ pub(crate) struct ParameterForm {
     pub(crate) close: String,
     /// `None` if strings are written as they are, and other values as JSON.
     pub(crate) literals: Option<LiteralForm>,
+    /// What encloses strings with markup or line ends, such as `<![CDATA[` and `]]>`.
+    pub(crate) enclosure: Option<Delimiters>,
 }
 
 /// How values are written in a language that quotes strings.
@@ -177,7 +185,8 @@ impl CallForm {
         });
         let (before, after) = (call[..start].to_owned(), call[end..].to_owned());
         let [open, call, separator, close] = [open, call, separator, close].map(str::to_owned);
-        Self { open, call, separator, close, arguments, head, before, after }
+        let optional_open = false;
+        Self { open, call, separator, close, arguments, optional_open, head, before, after }
     }
 
     /// Where the name and the arguments are.
@@ -217,35 +226,6 @@ impl CallForm {
             true => id[id.len() - 9..].to_owned(),
             false => format!("call_{id}"),
         }
-    }
-
-    /// `<tool_call>\n{"name": …, "arguments": …}\n</tool_call>`: Hermes, Qwen, and templates that support no tools.
-    pub(crate) fn hermes() -> Self {
-        let call = format!(
-            "<tool_call>\n{{\"name\": \"{NAME}\", \"arguments\": {ARGUMENTS}}}\n</tool_call>"
-        );
-        Self::new(["", &call, "\n", ""], ArgumentForm::Json)
-    }
-
-    /// `<|tool_call_start|>[name(key="value"), …]<|tool_call_end|>`: LFM2.
-    pub(crate) fn lfm2() -> Self {
-        let parameters = ParameterForm {
-            open: "(".to_owned(),
-            before_key: String::new(),
-            before_value: "=".to_owned(),
-            before_other: "=".to_owned(),
-            after_value: String::new(),
-            separator: ", ".to_owned(),
-            close: ")".to_owned(),
-            literals: Some(LiteralForm {
-                quote: "\"".to_owned(),
-                is_python: true,
-                quotes_keys: true,
-            }),
-        };
-        let call = format!("{NAME}{ARGUMENTS}");
-        let texts = ["<|tool_call_start|>[", &call, ", ", "]<|tool_call_end|>"];
-        Self::new(texts, ArgumentForm::Parameters(parameters))
     }
 }
 

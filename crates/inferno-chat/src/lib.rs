@@ -31,6 +31,7 @@ mod grammar;
 mod json_schema;
 #[cfg(test)]
 mod matching;
+mod message_form;
 mod output_format;
 mod reasoning;
 mod reasoning_budget;

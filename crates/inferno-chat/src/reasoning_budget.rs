@@ -99,7 +99,14 @@ impl TokenConstraint for ReasoningBudget {
         };
         match (forced, &mut self.inner) {
             (Some(token), _) => allowed.allow(token),
-            (None, Some(inner)) => inner.mask(allowed)?,
+            (None, Some(inner)) => {
+                inner.mask(allowed)?;
+                // Reasoning may be closed anywhere, unless a call has ended it.
+                let is_reasoning = matches!(self.place, Place::Reasoning { closed: 0, .. });
+                if is_reasoning && !allowed.allows(self.delimiters.close[0]) {
+                    self.place = Place::After;
+                }
+            }
             (None, None) => allowed.words_mut().fill(u32::MAX),
         }
         Ok(())
@@ -153,6 +160,38 @@ mod tests {
         assert_eq!(place_after(&[9, 9, 9], true), Place::Closing(0));
         assert_eq!(place_after(&[9, 9, 3], true), Place::Closing(1));
         assert_eq!(place_after(&[9, 9, 3, 4, 5], true), Place::After);
+    }
+
+    /// Allows one token, as in the middle of a call.
+    struct Only(u32);
+
+    impl TokenConstraint for Only {
+        fn fork(&self) -> Box<dyn TokenConstraint> {
+            Box::new(Self(self.0))
+        }
+
+        fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
+            allowed.allow(self.0);
+            Ok(())
+        }
+
+        fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
+            assert_eq!(token, self.0);
+            Ok(ConstraintState::Open)
+        }
+    }
+
+    #[test]
+    fn calls_that_end_reasoning_are_not_interrupted() {
+        let delimiters = ReasoningTokens { open: [1].into(), close: [3].into(), after: [].into() };
+        let mut budget = ReasoningBudget::new(delimiters, 2, true, Some(Box::new(Only(8))));
+        for _ in 0..4 {
+            let mut mask = TokenMask::new(32);
+            budget.mask(&mut mask).unwrap();
+            assert!(mask.allows(8) && !mask.allows(3));
+            budget.accept(8).unwrap();
+        }
+        assert_eq!(budget.place, Place::After);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Chat templates: lookup in a model's file, and rendering.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use inferno_gguf::Metadata;
@@ -8,7 +9,9 @@ use inferno_tokenizer::{TokenizerError, special_token_texts};
 use serde_json::Value;
 
 use crate::form::{Probe, detect};
+use crate::message_form::MessageForm;
 use crate::tool_adapter::adapted;
+use crate::tools::with_descriptions;
 use crate::{AnswerForm, ChatRequest, ChatTemplateError};
 
 /// The metadata key of the chat template; a suffix names further templates.
@@ -35,6 +38,8 @@ pub struct ChatTemplate {
     fixed_time: Option<String>,
     /// Whether control tokens in the contents of messages are parsed.
     parses_contents: bool,
+    /// How the template reads messages, found when it is first needed.
+    message_form: OnceLock<MessageForm>,
     /// The form of answers and what the template supports, found when it is first needed.
     detected: OnceLock<(AnswerForm, Probe)>,
 }
@@ -51,6 +56,7 @@ impl ChatTemplate {
             special_tokens: Vec::new(),
             fixed_time: None,
             parses_contents: false,
+            message_form: OnceLock::new(),
             detected: OnceLock::new(),
         })
     }
@@ -79,6 +85,7 @@ impl ChatTemplate {
     ) -> Self {
         let tokens = tokens.into_iter().map(|(name, text)| (name.into(), text.into()));
         self.special_tokens.extend(tokens);
+        self.message_form = OnceLock::new();
         self.detected = OnceLock::new();
         self
     }
@@ -122,6 +129,10 @@ impl ChatTemplate {
         &self.detected().1
     }
 
+    fn message_form(&self) -> &MessageForm {
+        self.message_form.get_or_init(|| MessageForm::of(self))
+    }
+
     fn detected(&self) -> &(AnswerForm, Probe) {
         self.detected.get_or_init(|| detect(self))
     }
@@ -151,35 +162,52 @@ impl ChatTemplate {
         self.answer_form().reasons || self.probe().switches_thinking || self.probe().reads_effort
     }
 
-    /// Renders a conversation.
+    /// Renders a conversation exactly as it is.
     ///
     /// If the file has a separate template for tools, it renders requests that have tools.
     ///
     /// **Errors**: [`ChatTemplateError::Raised`] if the template rejects the conversation,
     /// [`ChatTemplateError::Failed`] if it cannot process it, [`ChatTemplateError::LimitExceeded`].
     pub fn render(&self, request: &ChatRequest) -> Result<String, ChatTemplateError> {
-        self.render_within(request, Limits::default())
+        self.render_exactly(request, Limits::default())
     }
 
     /// Renders a conversation to the prompt of an answer that is parsed in this template's [`AnswerForm`].
     ///
-    /// Tools, calls and their results that the template does not support are written into the texts of messages.
+    /// Messages are converted to the form that the template reads: contents, the reasoning of earlier answers, and system
+    /// messages, which become part of the next user message if the template does not write them. Tools, calls and their results
+    /// that the template does not support are written into the texts of messages. Tools without a description have an empty one
+    /// if the template fails without.
     ///
     /// **Errors**: as [`render`](Self::render).
     pub fn render_prompt(&self, request: &ChatRequest) -> Result<String, ChatTemplateError> {
-        let rendered = match adapted(request, self, false) {
-            Some(request) => self.render(&request),
-            None => self.render(request),
+        let render = |request: &ChatRequest, explains_tools| {
+            let request =
+                adapted(request, self, explains_tools).map_or(Cow::Borrowed(request), Cow::Owned);
+            self.render_within(&self.message_form().converted(request), Limits::default())
         };
-        // Some templates describe only simple schemas.
-        rendered.or_else(|error| match adapted(request, self, true) {
-            Some(request) if self.probe().writes_tools => self.render(&request).map_err(|_| error),
-            _ => Err(error),
-        })
+        let error = match render(request, false) {
+            Err(error) if self.probe().writes_tools && request.tools.is_some() => error,
+            rendered => return rendered,
+        };
+        // Some templates require descriptions, and some describe only simple schemas.
+        let described = with_descriptions(request);
+        let rendered = described.as_ref().and_then(|request| render(request, false).ok());
+        let request = described.as_ref().unwrap_or(request);
+        rendered.map_or_else(|| render(request, true).map_err(|_| error), Ok)
+    }
+
+    /// Renders a conversation within limits, with contents in the form that the template reads.
+    pub(crate) fn render_within(
+        &self,
+        request: &ChatRequest,
+        limits: Limits,
+    ) -> Result<String, ChatTemplateError> {
+        self.render_exactly(&self.message_form().in_parts(request), limits)
     }
 
     /// Renders a conversation as it is, within limits.
-    pub(crate) fn render_within(
+    pub(crate) fn render_exactly(
         &self,
         request: &ChatRequest,
         limits: Limits,

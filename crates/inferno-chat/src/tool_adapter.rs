@@ -4,9 +4,12 @@
 //! earlier calls in the form in which they are parsed, and their results.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::form::Probe;
+use crate::message_form::remove_reasoning;
 use crate::{ChatRequest, ChatTemplate};
 
 /// Returns the request in the form that a template supports; `None` if it needs no change. With `explains_tools`, the tools are
@@ -33,7 +36,8 @@ pub(crate) fn adapted(
         && probe.writes_calls
         && probe.writes_results
         && !probe.string_arguments
-        && !probe.null_content;
+        && !probe.null_content
+        && !probe.named_ids;
     if is_native {
         return None;
     }
@@ -52,16 +56,28 @@ pub(crate) fn adapted(
             _ => add_message(&mut adapted.messages, message),
         }
     }
-    let is_supported = writes_tools && probe.writes_calls;
+    let is_supported = writes_tools && (probe.writes_calls || explains_calls(template, &adapted));
     if !tools.is_empty() && !is_supported {
         let text = instructions(tools, writes_tools, template);
         adapted.tools = match explains_tools && probe.writes_tools {
             true => Some(tools.iter().map(without_parameters).collect()),
             false => request.tools.clone().filter(|_| writes_tools),
         };
-        explain(&mut adapted.messages, &text, probe.writes_system);
+        explain(&mut adapted.messages, &text);
+    }
+    if probe.named_ids {
+        name_ids(&mut adapted.messages);
     }
     Some(adapted)
+}
+
+/// Whether a template that describes tools explains how to call them. Some do unless there is a system message.
+fn explains_calls(template: &ChatTemplate, request: &ChatRequest) -> bool {
+    let mut request = request.clone();
+    request.messages.retain(|message| message["role"] == "system");
+    request.messages.push(json!({"role": "user", "content": ""}));
+    let prompt = template.render(&request).unwrap_or_default();
+    template.answer_form().calls.trigger().is_some_and(|tag| prompt.contains(tag))
 }
 
 /// Divides messages with several calls into messages with one, each with its result.
@@ -82,6 +98,7 @@ fn with_single_calls(messages: &[Value]) -> Vec<Value> {
             message["tool_calls"] = json!([call]);
             if index > 0 {
                 message["content"] = json!("");
+                remove_reasoning(&mut message);
             }
             divided.push(message);
             // Without ids, results are in the order of their calls.
@@ -209,19 +226,46 @@ fn instructions(tools: &[Value], writes_tools: bool, template: &ChatTemplate) ->
     text
 }
 
-/// Adds a text to the system message, or to the first user message if the template writes no system message.
-fn explain(messages: &mut Vec<Value>, text: &str, writes_system: bool) {
-    let role = if writes_system { "system" } else { "user" };
-    let found = messages.iter_mut().find(|message| message["role"] == role);
+/// Adds a text to the system message.
+fn explain(messages: &mut Vec<Value>, text: &str) {
+    let found = messages.iter_mut().find(|message| message["role"] == "system");
     match found.filter(|message| message["content"].is_string()) {
         Some(message) => {
             let content = message["content"].as_str().unwrap_or_default();
-            let content = match writes_system {
-                true => format!("{content}\n\n{text}"),
-                false => format!("{text}\n\n{content}"),
-            };
-            message["content"] = json!(content);
+            message["content"] = json!(format!("{content}\n\n{text}"));
         }
-        None => messages.insert(0, json!({"role": role, "content": text})),
+        None => messages.insert(0, json!({"role": "system", "content": text})),
+    }
+}
+
+/// Replaces the ids of calls and of their results by those that name the tools.
+fn name_ids(messages: &mut [Value]) {
+    let (mut named, mut num_calls) = (HashMap::new(), 0);
+    // Without ids, results are in the order of their calls.
+    let mut ids_in_order = Vec::new().into_iter();
+    for message in messages {
+        if let Some(calls) = message.get_mut("tool_calls").and_then(Value::as_array_mut) {
+            let mut ids = Vec::new();
+            for call in calls.iter_mut().filter_map(Value::as_object_mut) {
+                let name = call.get("function").and_then(|function| function["name"].as_str());
+                let id = Probe::named_id(name.unwrap_or_default(), num_calls);
+                num_calls += 1;
+                if let Some(Value::String(earlier)) = call.insert("id".to_owned(), json!(id)) {
+                    named.insert(earlier, id.clone());
+                }
+                ids.push(id);
+            }
+            ids_in_order = ids.into_iter();
+        }
+        if message["role"] == "tool" {
+            let next = ids_in_order.next();
+            let id = match message["tool_call_id"].as_str() {
+                Some(id) => named.get(id).cloned(),
+                None => next,
+            };
+            if let Some(id) = id {
+                message["tool_call_id"] = json!(id);
+            }
+        }
     }
 }

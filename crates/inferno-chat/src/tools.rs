@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+use crate::ChatRequest;
+
 /// A function that the model may call.
 #[derive(Debug, Clone)]
 pub struct Tool {
@@ -45,6 +47,20 @@ impl Tool {
         function["parameters"] = self.parameters.clone();
         json!({"type": "function", "function": function})
     }
+}
+
+/// Returns the request with empty descriptions for tools that have none; `None` if all have one.
+pub(crate) fn with_descriptions(request: &ChatRequest) -> Option<ChatRequest> {
+    let mut described = request.clone();
+    for tool in described.tools.iter_mut().flatten() {
+        let function = if tool["function"].is_object() { &mut tool["function"] } else { tool };
+        if function["description"].is_null()
+            && let Some(fields) = function.as_object_mut()
+        {
+            fields.insert("description".to_owned(), json!(""));
+        }
+    }
+    (described.tools != request.tools).then_some(described)
 }
 
 /// Whether the model may or must call tools.

@@ -3,8 +3,33 @@
 use std::sync::Arc;
 
 use super::call::{CallEvent, CallScanner};
-use super::{AnswerDelta, AnswerParser, Match, State, push_arguments};
-use crate::form::{ID, INDEX, compact};
+use super::{
+    AnswerDelta, AnswerParser, Match, State, partial_delimiter, push_arguments, push_text,
+};
+use crate::form::{CallOpening, ID, INDEX, compact};
+
+/// Where a call certainly begins in a text: with its opening and the name of a tool.
+pub(super) enum Beginning {
+    /// Here, with a tag of this length, which `lead` follows.
+    At {
+        at: usize,
+        tag_len: usize,
+        lead: String,
+    },
+    /// Perhaps here: the text is too short to decide.
+    NotYet(usize),
+    None,
+}
+
+impl Beginning {
+    /// Whether no call begins before a position.
+    pub(super) fn is_after(&self, position: usize) -> bool {
+        match self {
+            Self::At { at, .. } | Self::NotYet(at) => *at > position,
+            Self::None => true,
+        }
+    }
+}
 
 impl AnswerParser {
     /// Starts parsing the first call of a list after its trigger, which ends `opening`.
@@ -19,17 +44,77 @@ impl AnswerParser {
 
     /// Starts parsing a call that begins with `opening`, followed by `lead`.
     pub(super) fn begin_call(&mut self, opening: String, lead: &str) -> bool {
+        self.begin_call_in(opening, lead, None)
+    }
+
+    /// Starts parsing a call, which may be in reasoning: see [`State::Call`].
+    pub(super) fn begin_call_in(
+        &mut self,
+        opening: String,
+        lead: &str,
+        in_reasoning: Option<usize>,
+    ) -> bool {
         match &self.calls {
             Some(rules) if !(rules.single && self.num_calls > 0) => {
-                let scanner = CallScanner::new(rules.clone(), opening, lead);
-                self.go(State::Call(Box::new(scanner)))
+                let scanner = Box::new(CallScanner::new(rules.clone(), opening, lead));
+                self.go(State::Call { scanner, in_reasoning })
             }
             _ => self.go(State::Dropping),
         }
     }
 
+    /// Finds the first call in the pending text that begins with an opening, from this one in the list, and the name of a tool.
+    pub(super) fn find_opening(&self, first: usize, at_end: bool) -> Beginning {
+        let Some(rules) = &self.calls else {
+            return Beginning::None;
+        };
+        let text = self.pending.as_str();
+        let mut earliest = Beginning::None;
+        for opening in rules.openings[first..].iter().flatten() {
+            let tag_len = opening.tag.len();
+            for (at, _) in text.match_indices(&opening.tag) {
+                if !earliest.is_after(at) {
+                    break;
+                }
+                match self.is_call(&text[at + tag_len..], opening, at_end) {
+                    Some(true) => {
+                        earliest = Beginning::At { at, tag_len, lead: opening.lead.clone() };
+                    }
+                    Some(false) => {}
+                    None => earliest = Beginning::NotYet(at),
+                }
+            }
+            let partial = partial_delimiter(&opening.tag, text);
+            let at = text.len() - partial;
+            if partial > 0 && !at_end && earliest.is_after(at) {
+                earliest = Beginning::NotYet(at);
+            }
+        }
+        earliest
+    }
+
+    /// Whether the rest of an opening and the name of a tool follow its tag; `None` if the text is too short to decide.
+    fn is_call(&self, text: &str, opening: &CallOpening, at_end: bool) -> Option<bool> {
+        let rules = self.calls.as_ref()?;
+        let text = match match_loosely(text, &opening.rest, at_end) {
+            LooseMatch::Yes(len) => text[len..].trim_start(),
+            LooseMatch::No => return Some(false),
+            LooseMatch::NotYet => return None,
+        };
+        let names = || rules.tools.iter().map(|tool| rules.form.written_name(&tool.name));
+        // The next character shows whether the name ends.
+        let is_word = |character: char| character.is_alphanumeric() || "_-.".contains(character);
+        let after = |name: String| text.strip_prefix(&name).map(|rest| rest.chars().next());
+        let may_be_name = !at_end && names().any(|name| name.starts_with(text));
+        match names().filter_map(after).any(|next| next.is_some_and(|next| !is_word(next))) {
+            true => Some(true),
+            false if may_be_name => None,
+            false => Some(false),
+        }
+    }
+
     pub(super) fn call(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        let State::Call(scanner) = &mut self.state else {
+        let State::Call { scanner, .. } = &mut self.state else {
             return false;
         };
         let mut taken = 0;
@@ -59,7 +144,7 @@ impl AnswerParser {
                 }
                 CallEvent::Malformed => {
                     self.pending.drain(..taken);
-                    return self.give_up();
+                    return self.give_up(deltas);
                 }
             }
         }
@@ -68,20 +153,28 @@ impl AnswerParser {
             let index = self.num_calls.saturating_sub(1);
             push_arguments(index, scanner.take_arguments(), deltas);
         } else if at_end && !self.form.has_channels {
-            return self.give_up();
+            return self.give_up(deltas);
         }
         false
     }
 
-    /// Returns everything to content: it was not a call.
-    fn give_up(&mut self) -> bool {
-        let State::Call(scanner) = &self.state else { return false };
+    /// Returns everything to content, or to reasoning: it was not a call.
+    fn give_up(&mut self, deltas: &mut Vec<AnswerDelta>) -> bool {
+        let State::Call { scanner, in_reasoning } = &self.state else { return false };
+        let in_reasoning = *in_reasoning;
         self.pending.insert_str(0, scanner.raw());
-        let trigger = self.calls.as_ref().and_then(|rules| rules.form.trigger());
-        // What began without the trigger is not mistaken for a call again.
-        match trigger.is_some_and(|trigger| !self.pending.trim_start().starts_with(trigger)) {
-            true => self.go(State::Content),
-            false => self.go(State::Plain),
+        // What is returned is not mistaken for a call again.
+        if let Some(len) = in_reasoning {
+            push_text(AnswerDelta::Reasoning, self.pending.drain(..len).collect(), deltas);
+            return self.go(State::Reasoning { has_begun: true });
+        }
+        let form = self.calls.as_ref().map(|rules| Arc::clone(&rules.form));
+        let inner = self.calls.as_ref().and_then(|rules| rules.openings[1].as_ref());
+        let tags = [form.as_ref().and_then(|form| form.trigger()), inner.map(|it| it.tag.as_str())];
+        let text = self.pending.trim_start();
+        match tags[0].is_none() || tags.into_iter().flatten().any(|tag| text.starts_with(tag)) {
+            true => self.go(State::Plain),
+            false => self.go(State::Content),
         }
     }
 
@@ -138,6 +231,12 @@ impl AnswerParser {
 
     /// Reads what is neither another call of the list nor its end: another list or content.
     fn content_between(&mut self, at_end: bool) -> bool {
+        // Calls inside of reasoning may come before its end.
+        match self.match_start(self.form.reasoning.close.clone(), at_end) {
+            Match::Yes(_) => return true,
+            Match::NotYet => return false,
+            Match::No => {}
+        }
         let rules = self.calls.as_ref();
         let Some(trigger) = rules.and_then(|rules| rules.form.trigger().map(str::to_owned)) else {
             return self.go(State::Plain);

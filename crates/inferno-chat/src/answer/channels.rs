@@ -7,6 +7,8 @@ use super::{AnswerParser, State};
 const MESSAGE: &str = "<|message|>";
 /// Begin the header of a message, or a part of it.
 const HEADER_STARTS: [&str; 2] = ["<|", "to="];
+/// The role of the model, which is no tool.
+const ASSISTANT: &str = "assistant";
 /// End messages.
 pub(super) const MESSAGE_ENDS: [&str; 3] = ["<|end|>", "<|return|>", "<|call|>"];
 
@@ -25,11 +27,13 @@ impl AnswerParser {
         };
         let rest = self.pending.split_off(end + MESSAGE.len());
         let header = std::mem::replace(&mut self.pending, rest);
+        // Models repeat parts of a header; the last channel counts.
         let after = |key: &str| {
-            let (_, text) = header.split_once(key)?;
+            let (_, text) = header.rsplit_once(key)?;
             text.split(|c: char| c == '<' || c.is_whitespace()).next()
         };
-        let name = after("to=").map(|to| to.strip_prefix("functions.").unwrap_or(to).to_owned());
+        let name = after("to=").filter(|to| *to != ASSISTANT);
+        let name = name.map(|to| to.strip_prefix("functions.").unwrap_or(to).to_owned());
         let is_reasoning = after("<|channel|>") == Some("analysis");
         match (name, &self.calls) {
             (Some(_), Some(rules)) if rules.single && self.num_calls > 0 => {
@@ -37,7 +41,9 @@ impl AnswerParser {
             }
             (Some(name), Some(rules)) => {
                 match CallScanner::with_name(rules.clone(), header.clone(), &name) {
-                    Some(scanner) => self.go(State::Call(Box::new(scanner))),
+                    Some(scanner) => {
+                        self.go(State::Call { scanner: Box::new(scanner), in_reasoning: None })
+                    }
                     None => {
                         self.pending.insert_str(0, &header);
                         self.go(State::Plain)

@@ -40,6 +40,15 @@ enum Place {
     Value,
 }
 
+/// A value without quotation marks in the text after its key.
+struct RawValue {
+    start: usize,
+    /// Its end, if the text after it is there.
+    end: Option<usize>,
+    /// The text up to here is certainly a part of it.
+    known: usize,
+}
+
 impl ParameterReader {
     /// Creates a reader for parameters that match a schema.
     pub(super) fn new(form: &ParameterForm, schema: &Value) -> Self {
@@ -182,14 +191,11 @@ impl ParameterReader {
 
     fn raw_value(&mut self, character: char, json: &mut String) -> CallEvent {
         self.text.push(character);
-        let (before, after) = (self.form.before_value.as_str(), self.after_value.as_str());
-        let blanks_before = &before[before.trim_end().len()..];
-        let blanks_after = &after[..after.len() - after.trim_start().len()];
-        let end = if after.trim().is_empty() { after } else { after.trim() };
-        let start = if self.text.starts_with(blanks_before) { blanks_before.len() } else { 0 };
-        if let Some(value) = self.text.strip_suffix(end) {
-            let value = value.strip_suffix(blanks_after).unwrap_or(value);
-            let value = value.get(start..).unwrap_or_default().to_owned();
+        let Some(RawValue { start, end, known }) = self.find_raw_value() else {
+            return CallEvent::Incomplete;
+        };
+        if let Some(end) = end {
+            let value = self.text.get(start..end).unwrap_or_default().to_owned();
             match self.streamed {
                 Some(streamed) if streamed > 0 => json.push_str(&escaped(&value[streamed..])),
                 _ => {
@@ -209,8 +215,8 @@ impl ParameterReader {
             return self.go(Place::Between);
         }
         if let Some(streamed) = self.streamed {
-            let value = &self.text[start.min(self.text.len())..];
-            let mut known = value.len().saturating_sub(end.len() + blanks_after.len());
+            let value = self.text.get(start..).unwrap_or_default();
+            let mut known = known.saturating_sub(start);
             while !value.is_char_boundary(known) {
                 known -= 1;
             }
@@ -225,6 +231,36 @@ impl ParameterReader {
             }
         }
         CallEvent::Incomplete
+    }
+
+    /// Finds the value in the text after the key; `None` if it is too short to decide.
+    fn find_raw_value(&self) -> Option<RawValue> {
+        let text = self.text.as_str();
+        let (before, after) = (self.form.before_value.as_str(), self.after_value.as_str());
+        let blanks_before = &before[before.trim_end().len()..];
+        let blanks_after = &after[..after.len() - after.trim_start().len()];
+        let after = if after.trim().is_empty() { after } else { after.trim() };
+        let start = if text.starts_with(blanks_before) { blanks_before.len() } else { 0 };
+        if let Some(enclosure) = &self.form.enclosure {
+            let value = text[start..].trim_start();
+            if let Some(inner) = value.strip_prefix(&enclosure.open) {
+                let start = text.len() - inner.len();
+                let inner_before = inner
+                    .strip_suffix(after)
+                    .and_then(|it| it.trim_end().strip_suffix(&enclosure.close));
+                let known = inner.rfind(&enclosure.close);
+                let known = known.unwrap_or(inner.len().saturating_sub(enclosure.close.len()));
+                let end = inner_before.map(|value| start + value.len());
+                return Some(RawValue { start, end, known: start + known });
+            }
+            if enclosure.open.starts_with(value) {
+                return None;
+            }
+        }
+        let value = text.strip_suffix(after);
+        let value = value.map(|value| value.strip_suffix(blanks_after).unwrap_or(value));
+        let known = text.len().saturating_sub(after.len() + blanks_after.len());
+        Some(RawValue { start, end: value.map(str::len), known })
     }
 
     fn begin_value(&mut self, json: &mut String) {

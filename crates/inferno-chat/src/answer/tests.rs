@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::form::test_forms::{llama, mistral, mistral_args};
+use crate::form::Delimiters;
+use crate::form::test_forms::{elements, llama, mistral, mistral_args};
 
 fn rules(form: &AnswerForm, single: bool) -> ToolCallRules {
     let tool = |name: &str| Tool {
@@ -12,8 +13,7 @@ fn rules(form: &AnswerForm, single: bool) -> ToolCallRules {
         parameters: json!({}),
         strict: false,
     };
-    let (form, tools) = (Arc::clone(&form.calls), ["a", "b"].map(tool).into());
-    ToolCallRules { form, tools, single }
+    ToolCallRules::of(Arc::clone(&form.calls), ["a", "b"].map(tool).into(), single)
 }
 
 /// The deltas of an answer that may call `a` and `b`, adjacent ones of a kind joined, without ids.
@@ -227,4 +227,94 @@ fn arguments_in_strings_are_objects_or_nothing() {
         let text = text(invalid);
         check(Some(&AnswerForm::default()), false, &text, &[content(&text)]);
     }
+}
+
+#[test]
+fn calls_end_reasoning() {
+    let form = AnswerForm::default();
+    let one = "<tool_call>\n{\"name\": \"a\", \"arguments\": {\"x\": 1}}\n</tool_call>";
+    let [first, arguments] = call(0, "a", "{\"x\": 1}");
+    let expected = [reasoning("Look."), first.clone(), arguments.clone()];
+    check(Some(&form), true, &format!("Look.\n{one}"), &expected);
+    check(Some(&form), true, &format!("Look.\n\n{one}\n</think>\n\n"), &expected);
+    let elements = elements();
+    for tag in ["<tool_call>\n", ""] {
+        let text = format!("{tag}<function=b>\n</function>\n</tool_call>");
+        let [second, none] = call(0, "b", "{}");
+        check(Some(&elements), true, &format!("Hm\n{text}"), &[reasoning("Hm"), second, none]);
+    }
+    let [second, none] = call(0, "b", "{}");
+    let text = "Hm [TOOL_CALLS][{\"name\": \"b\", \"arguments\": {}}]</think>So.";
+    let expected = [reasoning("Hm "), second, none, content("So.")];
+    check(Some(&mistral()), true, text, &expected);
+}
+
+#[test]
+fn mentions_of_calls_are_reasoning() {
+    let form = AnswerForm::default();
+    for text in [
+        "A <tool_call> is\n<tool_call>\n due",
+        "A <tool_call>{\"name\": \"c\", \"arguments\": {}}</tool_call>",
+        "A <tool_call>{\"name\": \"ab\"",
+        "A\n<tool_call>{\"name\": \"a\"",
+        "A\n<tool_call>{\"name\": \"a\", \"x\": 1} x",
+        "A <function=a>",
+    ] {
+        check(Some(&form), true, text, &[reasoning(text)]);
+        let expected = [reasoning(text), content("So.")];
+        check(Some(&form), true, &format!("{text}</think>So."), &expected);
+    }
+    let text = "A <function=c> and <tool_call>\n<function=a";
+    check(Some(&elements()), true, text, &[reasoning(text)]);
+}
+
+#[test]
+fn calls_without_their_trigger_are_read() {
+    let one = |name: &str| {
+        format!("<function={name}>\n<parameter=x>\n1\n</parameter>\n</function>\n</tool_call>")
+    };
+    let elements = elements();
+    let [first, arguments] = call(0, "a", "{\"x\": 1}");
+    let [second, others] = call(1, "b", "{\"x\": 1}");
+    let text = format!("Look.\n{}\n{}", one("a"), one("b"));
+    let expected = [content("Look."), first, arguments, second, others];
+    check(Some(&elements), false, &text, &expected);
+    for text in [one("c"), one("ab"), "A <function=a".to_owned()] {
+        check(Some(&elements), false, &text, &[content(&text)]);
+    }
+}
+
+#[test]
+fn a_closing_tag_of_reasoning_that_closes_nothing_is_dropped() {
+    check(None, false, "</think>\n\nHello.", &[content("Hello.")]);
+    check(None, false, "\n</think>", &[]);
+    check(None, false, "</thing>", &[content("</thing>")]);
+    let text = "</think>{\"name\": \"a\", \"parameters\": {}}";
+    check(Some(&llama()), false, text, &call(0, "a", "{}"));
+}
+
+#[test]
+fn control_tokens_of_reasoning_are_no_content() {
+    let reasoning_tags = Delimiters::new("<|channel>thought", "<channel|>");
+    let form = AnswerForm { reasoning: reasoning_tags, ..AnswerForm::default() };
+    for text in [
+        "Hello<channel|>",
+        "Hello<|channel>thought\n<channel|>",
+        "<|channel><|channel>thought\n<channel|>Hello",
+        "<channel|>Hel<channel|>lo<|channel>",
+    ] {
+        check(Some(&form), false, text, &[content("Hello")]);
+    }
+    let expected = [content("A"), reasoning("Hm"), content("B <|chan nel")];
+    check(Some(&form), false, "A<|channel>thought\nHm\n<channel|>B <|chan nel", &expected);
+    check(Some(&form), false, "A <channel|>b ", &[content("A b ")]);
+}
+
+#[test]
+fn the_last_channel_of_a_header_counts() {
+    let form = AnswerForm { has_channels: true, ..AnswerForm::default() };
+    let header = "<|channel|>commentary to=assistant<|channel|>";
+    let text =
+        format!("{header}analysis<|message|>Hm<|end|><|start|>assistant{header}final<|message|>Hi");
+    check(Some(&form), false, &text, &[reasoning("Hm"), content("Hi")]);
 }

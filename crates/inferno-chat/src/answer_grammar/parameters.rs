@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Rules, json, literal, regex_literal};
+use super::{Rules, json, literal, regex_literal, regex_of};
 use crate::Tool;
-use crate::form::{KEY, ParameterForm};
+use crate::form::{Delimiters, KEY, ParameterForm};
 use crate::schema::{constants, resolved, types};
 
 /// Longest strings whose length is enforced: the states of the lexer grow with it.
@@ -83,13 +83,13 @@ impl Rules<'_> {
                 format!("{string_head} {value} {}", self.marked(&after))
             }
             None if form.before_value == form.before_other => {
-                let values = self.raw_values(&after, schema, tool, false);
+                let values = self.raw_values(form, &after, schema, tool, false);
                 let values: Vec<_> = values.into_iter().flatten().collect();
                 format!("{string_head} ({})", values.join(" | "))
             }
             None => {
                 let other_head = head(self, &form.before_other);
-                let values = self.raw_values(&after, schema, tool, true).into_iter();
+                let values = self.raw_values(form, &after, schema, tool, true).into_iter();
                 let bodies = values.zip([string_head, other_head]);
                 let bodies = bodies.filter_map(|(value, head)| Some(format!("{head} {}", value?)));
                 bodies.collect::<Vec<_>>().join(" | ")
@@ -103,7 +103,7 @@ impl Rules<'_> {
             [&form.before_key, &form.before_value].map(|text| self.marked(text));
         let value = match (&form.literals, form.after_value.split_once(KEY)) {
             (Some(literals), _) => self.literal_value(literals, &Value::Bool(true), tool, 0),
-            (None, None) => self.up_to("value", "TEXT", &form.after_value),
+            (None, None) => self.raw_text(form, "TEXT", &form.after_value),
             (None, Some((before, after))) => {
                 let value = self.up_to("value", "TEXT", before);
                 format!("{value} /[a-zA-Z_][a-zA-Z0-9_]*/ {}", self.marked(after))
@@ -117,6 +117,7 @@ impl Rules<'_> {
     /// `is_typed` if the text before a value shows its type.
     fn raw_values(
         &mut self,
+        form: &ParameterForm,
         after: &str,
         schema: &Value,
         tool: &Tool,
@@ -137,7 +138,7 @@ impl Rules<'_> {
         let allows_string = names.as_ref().is_none_or(|names| names.contains(&"string"));
         let string = allows_string.then(|| {
             let terminal = self.raw_string(schema);
-            self.up_to("value", &terminal, after)
+            self.raw_text(form, &terminal, after)
         });
         let mut others = names.unwrap_or_else(|| TYPES_BUT_STRING.to_vec());
         others.retain(|name| *name != "string");
@@ -151,6 +152,25 @@ impl Rules<'_> {
             format!("{} {end}", self.named("value", &json(&schema, tool.strict)))
         });
         [string, other]
+    }
+
+    /// A string without quotation marks, with the text after it. If strings may be enclosed, this one is if it begins so.
+    fn raw_text(&mut self, form: &ParameterForm, terminal: &str, after: &str) -> String {
+        let Some(Delimiters { open, close }) = &form.enclosure else {
+            return self.up_to("value", terminal, after);
+        };
+        // Intersections are few, so any text has one.
+        let plain = match terminal {
+            "TEXT" => "PLAIN".to_owned(),
+            terminal => format!("PLAIN_{terminal}"),
+        };
+        if plain != "PLAIN" || !std::mem::replace(&mut self.has_plain, true) {
+            self.needs_text |= terminal == "TEXT";
+            self.add(&format!(r"{plain}: {terminal} & ~/\s*{}(.|\n)*/", regex_of(open)));
+        }
+        let plain = self.up_to("value", &plain, after);
+        let enclosed = self.up_to("value", terminal, &format!("{close}{after}"));
+        format!("({plain} | {} {enclosed})", literal(open))
     }
 
     /// The terminal of a string of any text, within the bounds of its schema.

@@ -41,10 +41,11 @@ pub(super) fn start_of_last_tag(text: &str) -> Option<usize> {
     is_tag.then_some(start)
 }
 
-/// Whether this is a tag such as `[TOOL_CALLS]` or `[/INST]`.
+/// Whether this is a tag such as `[TOOL_CALLS]`, `[/INST]` or `[BEGIN FINAL RESPONSE]`.
 fn is_bracket_tag(text: &str) -> bool {
     let name = text.trim_start_matches('[').trim_start_matches('/').trim_end_matches(']');
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    name.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b' '))
 }
 
 /// Whether a text may be cut here: neither inside a tag nor inside a word.

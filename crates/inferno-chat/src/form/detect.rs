@@ -3,21 +3,18 @@
 use serde_json::{Value, json};
 
 use super::align::{leading_tag, split_between, start_of_last_tag};
+use super::parameters::with_parameters;
 use super::probe::{
-    self, CONTENT, KEYS, Probe, REASONING, VALUES, answer, arguments, generation_prompt, turn,
+    CONTENT, KEYS, Probe, REASONING, VALUES, answer, arguments, generation_prompt, turn,
 };
 use super::{
-    ARGUMENTS, AnswerForm, ArgumentForm, CallForm, Delimiters, Head, INDEX, KEY, LiteralForm, NAME,
-    ParameterForm, REASONING_CLOSE, REASONING_OPEN,
+    ARGUMENTS, AnswerForm, ArgumentForm, CallForm, Delimiters, Head, INDEX, NAME, REASONING_CLOSE,
+    REASONING_OPEN,
 };
 use crate::ChatTemplate;
 
-/// Forms of models whose templates describe tools and write no calls: a tag that the template writes around the tools.
-const FORMS_BY_TOOLS: &[FormByTools] = &[("<|tool_list_start|>", CallForm::lfm2)];
-
-/// A tag, and the form of calls.
-type FormByTools = (&'static str, fn() -> CallForm);
-
+/// The tag before the name of a channel.
+const CHANNEL: &str = "<|channel|>";
 /// Longest text between a reasoning delimiter and the reasoning, in bytes.
 const MAX_DELIMITER_LEN: usize = 64;
 
@@ -31,21 +28,20 @@ pub(crate) fn detect(template: &ChatTemplate) -> (AnswerForm, Probe) {
     let reasoning = reasoning(template, &probe, end);
     let reasons = reasoning.is_some();
     let reasoning = reasoning.unwrap_or_else(|| Delimiters::new(REASONING_OPEN, REASONING_CLOSE));
-    let has_channels = before.contains("<|channel|>") && before.contains("<|message|>");
+    let has_channels = before.contains(CHANNEL) && before.contains("<|message|>");
     let written = call_form(template, &probe, &reasoning, end);
     // Calls in a form that cannot be read are written into texts.
     probe.writes_calls = written.is_some();
-    let mut calls = written.unwrap_or_else(|| {
-        let prompt = probe::prompt(template).unwrap_or_default();
-        let known = FORMS_BY_TOOLS.iter().find(|(tag, _)| prompt.contains(tag));
-        known.map_or_else(CallForm::hermes, |(_, form)| form())
-    });
+    let mut calls = written.unwrap_or_else(|| CallForm::known(template.source()));
     let before = after_reasoning(before, &reasoning);
     let mut content = content_delimiters(before, end);
     if content.open.is_empty() && probe.writes_calls {
         let recipient = (calls.begins_bare() && *calls.head() == Head::Text).then_some(before);
         content.open = recipient.unwrap_or_default().to_owned();
         if let Some((open, rest)) = divided_opening(template, &probe, &calls) {
+            // Two tags, with the content between them, are not distinctive: models omit them if there is none.
+            let are_tags = [&open, &rest].iter().all(|text| leading_tag(text) == Some(text.trim()));
+            calls.optional_open = are_tags && calls.before().is_empty();
             (content.open, calls.open) = (open, rest);
         }
     }
@@ -81,6 +77,10 @@ fn content_delimiters(before: &str, end: &str) -> Delimiters {
 /// Finds the delimiters of reasoning. `end` is what ends an answer.
 fn reasoning(template: &ChatTemplate, probe: &Probe, end: &str) -> Option<Delimiters> {
     let thinking = [("enable_thinking", json!(true)), ("thinking", json!(true))];
+    // Without a tag of its own, reasoning begins with what prompts have after the header of an answer.
+    let plain = turn(template, &json!({"role": "assistant", "content": CONTENT}), &thinking);
+    let header = plain.as_deref().and_then(|text| text.split_once(CONTENT)).unwrap_or_default().0;
+    let prompt = generation_prompt(template, &thinking).unwrap_or_default();
     let messages = [probe.calling_message(&arguments(), 1), json!({"role": "assistant"})];
     let fields = ["reasoning_content", "reasoning", "thinking"];
     let in_field = fields.iter().flat_map(|field| {
@@ -105,10 +105,27 @@ fn reasoning(template: &ChatTemplate, probe: &Probe, end: &str) -> Option<Delimi
             let text = turn(template, &message, &thinking)?;
             let (before, after) = text.split_once(REASONING)?;
             let open = before[start_of_last_reasoning_tag(before)?..].trim_end();
-            let close = leading_tag(after).filter(|close| Some(*close) != leading_tag(end))?;
+            // A tag that content begins with as well is none of reasoning, unless channels tell them apart.
+            let is_header = header.trim_end().ends_with(open) && !header.contains(CHANNEL);
+            let open = match is_header {
+                true => prompt.strip_prefix(header.trim_end()).map(str::trim)?,
+                false => open,
+            };
+            let close = closing_of_reasoning(after, end).filter(|_| !open.is_empty())?;
             Some(Delimiters::new(open, close))
         })
         .or_else(|| reasoning_of_prompts(template))
+}
+
+/// The tag after reasoning. If it also ends an answer, it is followed by the header of the next part.
+fn closing_of_reasoning<'a>(after: &'a str, end: &str) -> Option<&'a str> {
+    let close = leading_tag(after)?;
+    if Some(close) != leading_tag(end) {
+        return Some(close);
+    }
+    let (between, _) = after.split_once(CONTENT)?;
+    let header = between[..start_of_last_tag(between)?].trim();
+    (header.len() > close.len()).then_some(header)
 }
 
 /// The start of the tag before reasoning, with a word after it such as in `<|channel>thought`.
@@ -153,7 +170,7 @@ fn call_form(
         Some(text) => (text, ArgumentForm::Json),
         None => {
             let (text, form) = with_parameters(template, probe, text)?;
-            (text, ArgumentForm::Parameters(form))
+            (text, ArgumentForm::Parameters(Box::new(form)))
         }
     };
     let text = with_index(&text);
@@ -185,6 +202,12 @@ fn call_form(
 
 /// The text without what ends an answer: what plain answers end with as well, or a tag where plain answers end with another.
 fn without_end<'a>(text: &'a str, end: &str) -> &'a str {
+    let last = VALUES.iter().filter_map(|value| text.rfind(value)).max().unwrap_or(0);
+    // Some templates write another message after the calls.
+    let tags = Some(end.trim()).filter(|end| end.contains(['|', '｜']));
+    if let Some(at) = tags.and_then(|end| text[last..].find(end)) {
+        return &text[..last + at];
+    }
     if let Some(text) = text.strip_suffix(end) {
         return text;
     }
@@ -236,115 +259,4 @@ fn with_json_arguments(text: &str) -> Option<String> {
         rest = &rest[start + values.byte_offset()..];
     }
     Some(replaced + rest)
-}
-
-/// Replaces arguments that are parameters, and finds their form.
-fn with_parameters(
-    template: &ChatTemplate,
-    probe: &Probe,
-    text: &str,
-) -> Option<(String, ParameterForm)> {
-    let text = with_repeated_keys(text);
-    let last = text.rsplit(NAME).next()?;
-    let [first, before_value, between, same, end] = around(last)?;
-    if before_value != same {
-        return None;
-    }
-    let before_number = before_number(template, probe).unwrap_or_else(|| before_value.to_owned());
-    let quote = quote(before_value, between, end, &before_number);
-    let before_value = before_value.strip_suffix(quote)?;
-    let before_other = if quote.is_empty() { before_number } else { before_value.to_owned() };
-    let (between, end) = (between.strip_prefix(quote)?, end.strip_prefix(quote)?);
-    let (after_value, separator, before_key) = split_between(first, between, end);
-    let open = first.strip_suffix(before_key)?;
-    let rest = end.strip_prefix(after_value)?.trim_start();
-    let close = leading_tag(rest)
-        .or_else(|| end_of_elements(rest, before_key))
-        .or_else(|| rest.get(..rest.chars().next()?.len_utf8()))?;
-    let literals = (!quote.is_empty()).then(|| literals(template, probe, quote));
-    let [open, before_key, before_value] = [open, before_key, before_value].map(str::to_owned);
-    let [after_value, separator, close] = [after_value, separator, close].map(str::to_owned);
-    let form = ParameterForm {
-        open,
-        before_key,
-        before_value,
-        before_other,
-        after_value,
-        separator,
-        close,
-        literals,
-    };
-    let (before, calls) = text.split_once(NAME)?;
-    let mut replaced = before.to_owned();
-    for call in calls.split(NAME) {
-        let [_, _, _, _, end] = around(call)?;
-        let end = end.strip_prefix(quote)?.strip_prefix(form.after_value.as_str())?;
-        replaced.extend([NAME, ARGUMENTS]);
-        replaced.push_str(end.trim_start().strip_prefix(form.close.as_str())?);
-    }
-    Some((replaced, form))
-}
-
-/// The closing tag after the last of several elements, with the text that all tags begin with.
-fn end_of_elements<'a>(text: &'a str, before_key: &str) -> Option<&'a str> {
-    let start = text.find("</").filter(|&start| before_key.trim().starts_with(&text[..start]))?;
-    let end = text[start..].find('>')?;
-    Some(&text[..=start + end])
-}
-
-/// The text in which keys after their values, as in `</key>`, are placeholders.
-fn with_repeated_keys(text: &str) -> String {
-    let mut replaced = text.to_owned();
-    for (key, value) in KEYS.into_iter().zip(VALUES) {
-        let mut parts = replaced.split(value).map(str::to_owned).collect::<Vec<_>>();
-        for part in parts.iter_mut().skip(1) {
-            // The next value has a key of its own before it.
-            let own = part.find(NAME).unwrap_or(part.len());
-            if part[..own].contains(key) {
-                *part = part.replacen(key, &KEY.to_string(), 1);
-            }
-        }
-        replaced = parts.join(value);
-    }
-    replaced
-}
-
-/// The text between a key and a value that is a number.
-fn before_number(template: &ChatTemplate, probe: &Probe) -> Option<String> {
-    const NUMBER: u32 = 73_519;
-    let text = probe.call_with(template, json!(NUMBER))?;
-    let (_, after) = text.split_once(KEYS[0])?;
-    let (before, _) = after.split_once(&NUMBER.to_string())?;
-    Some(before.to_owned())
-}
-
-/// The texts around the keys and values of a call.
-fn around(call: &str) -> Option<[&str; 5]> {
-    let (first, rest) = call.split_once(KEYS[0])?;
-    let (before_value, rest) = rest.split_once(VALUES[0])?;
-    let (between, rest) = rest.split_once(KEYS[1])?;
-    let (same, end) = rest.split_once(VALUES[1])?;
-    Some([first, before_value, between, same, end])
-}
-
-/// The quotation mark on both sides of a string, which numbers do not have; empty if there is none.
-fn quote<'a>(before: &'a str, between: &str, end: &str, before_number: &str) -> &'a str {
-    let is_around = |text: &&str| between.starts_with(*text) && end.starts_with(*text);
-    if let Some(quote) = before.strip_prefix(before_number).filter(is_around) {
-        return quote;
-    }
-    let is_quote = |text: &&str| text.contains(['"', '\'']) && is_around(text);
-    let mut suffixes = before.char_indices().map(|(at, _)| &before[at..]);
-    suffixes.find(is_quote).unwrap_or_default()
-}
-
-fn literals(template: &ChatTemplate, probe: &Probe, quote: &str) -> LiteralForm {
-    let nested = json!({VALUES[0]: true});
-    let text = probe.call_with(template, nested).unwrap_or_default();
-    let before_key = text.split_once(VALUES[0]).map_or("", |(before, _)| before);
-    LiteralForm {
-        quote: quote.to_owned(),
-        is_python: text.contains("True"),
-        quotes_keys: before_key.ends_with(['"', '\'']) || before_key.ends_with(quote),
-    }
 }

@@ -4,22 +4,18 @@
 
 use std::borrow::Cow;
 
-use inferno_jinja::Limits;
 use serde_json::{Value, json};
 
 use super::align::{common_prefix, is_boundary, leading_tag};
 use super::{ID, NAME};
+use crate::message_form::PROBE_LIMITS;
 use crate::{ChatRequest, ChatTemplate};
-
-/// Limits of one rendering, of which there are up to 50: together about those of a long conversation.
-const LIMITS: Limits = Limits { steps: 400_000, bytes: 8 << 20 };
 
 pub(super) const USER: &str = "userprobe7q";
 pub(super) const CONTENT: &str = "contentprobe7c";
 pub(super) const REASONING: &str = "reasoningprobe7r";
 pub(super) const KEYS: [&str; 2] = ["keyprobea", "keyprobeb"];
 pub(super) const VALUES: [&str; 2] = ["valueprobea", "valueprobeb"];
-const SYSTEM: &str = "systemprobe7s";
 const RESULT: &str = "resultprobe7t";
 const DESCRIPTION: &str = "descriptionprobe7d";
 const NAMES: [&str; 2] = ["probetoola", "probetoolb"];
@@ -37,12 +33,12 @@ pub(crate) struct Probe {
     pub(crate) writes_parallel_calls: bool,
     /// It writes the results of calls.
     pub(crate) writes_results: bool,
-    /// It writes a system message.
-    pub(crate) writes_system: bool,
     /// It expects the arguments of calls as a string.
     pub(crate) string_arguments: bool,
     /// It expects no content next to calls.
     pub(crate) null_content: bool,
+    /// It writes the id of a call in place of the name of the tool, so that the id must be a [`named_id`](Self::named_id).
+    pub(crate) named_ids: bool,
     /// Its prompts depend on the variable `enable_thinking`.
     pub(crate) switches_thinking: bool,
     /// Its prompts depend on the variable `reasoning_effort`.
@@ -62,17 +58,17 @@ impl Probe {
             writes_calls: false,
             writes_parallel_calls: false,
             writes_results: false,
-            writes_system: written(&[json!({"role": "system", "content": SYSTEM}), user()], SYSTEM),
             string_arguments: false,
             null_content: false,
+            named_ids: false,
             switches_thinking: depends_on(template, "enable_thinking", [true, false]),
             reads_effort: depends_on(template, "reasoning_effort", ["low", "high"]),
         };
-        for num_calls in [2, 1] {
+        for (named_ids, num_calls) in [(false, 2), (false, 1), (true, 2), (true, 1)] {
             for (null_content, string_arguments) in
                 [(false, false), (false, true), (true, false), (true, true)]
             {
-                let attempt = Self { null_content, string_arguments, ..probe };
+                let attempt = Self { null_content, string_arguments, named_ids, ..probe };
                 if !probe.writes_calls && attempt.calls(template, num_calls).is_some() {
                     probe = attempt;
                     probe.writes_calls = true;
@@ -80,11 +76,24 @@ impl Probe {
                 }
             }
         }
+        let id = probe.call_id(0);
         let result =
-            json!({"role": "tool", "tool_call_id": IDS[0], "name": NAMES[0], "content": RESULT});
+            json!({"role": "tool", "tool_call_id": id, "name": NAMES[0], "content": RESULT});
         let calling = probe.calling_message(&arguments(), 1);
         probe.writes_results = probe.writes_calls && written(&[user(), calling, result], RESULT);
         probe
+    }
+
+    /// An id that names the tool, for the call with this number in a conversation: Kimi K2.
+    pub(crate) fn named_id(name: &str, index: usize) -> String {
+        format!("functions.{name}:{index}")
+    }
+
+    fn call_id(&self, index: usize) -> String {
+        match self.named_ids {
+            true => Self::named_id(NAMES[index], index),
+            false => IDS[index].to_owned(),
+        }
     }
 
     /// What the template writes for an answer with this many calls, with placeholders for names and ids.
@@ -110,7 +119,7 @@ impl Probe {
         };
         let calls = (0..num_calls).map(|index| {
             let function = json!({"name": NAMES[index], "arguments": arguments});
-            json!({"id": IDS[index], "type": "function", "function": function})
+            json!({"id": self.call_id(index), "type": "function", "function": function})
         });
         let content = if self.null_content { Value::Null } else { Value::from("") };
         json!({"role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>()})
@@ -162,23 +171,18 @@ fn render(
 ) -> Option<String> {
     let mut request = request(messages, variables);
     request.add_generation_prompt = false;
-    template.render_within(&request, LIMITS).ok()
+    template.render_within(&request, PROBE_LIMITS).ok()
 }
 
 /// Whether what a template writes for a request depends on a variable.
 fn depends_on(template: &ChatTemplate, variable: &str, values: [impl Into<Value>; 2]) -> bool {
     let prompts = values.map(|value| {
         let mut request = request(&[user()], &[(variable, value.into())]);
-        let with_tools = template.render_within(&request, LIMITS).ok();
+        let with_tools = template.render_within(&request, PROBE_LIMITS).ok();
         request.tools = None;
-        [with_tools, template.render_within(&request, LIMITS).ok()]
+        [with_tools, template.render_within(&request, PROBE_LIMITS).ok()]
     });
     prompts[0] != prompts[1]
-}
-
-/// What a template writes for a request with tools.
-pub(super) fn prompt(template: &ChatTemplate) -> Option<String> {
-    template.render_within(&request(&[user()], &[]), LIMITS).ok()
 }
 
 /// What a template writes after the last user message so that the model answers.
@@ -186,7 +190,7 @@ pub(super) fn generation_prompt(
     template: &ChatTemplate,
     variables: &[(&str, Value)],
 ) -> Option<String> {
-    let text = template.render_within(&request(&[user()], variables), LIMITS).ok()?;
+    let text = template.render_within(&request(&[user()], variables), PROBE_LIMITS).ok()?;
     text.rfind(USER).map(|at| text[at + USER.len()..].to_owned())
 }
 

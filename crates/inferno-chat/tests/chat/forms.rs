@@ -109,8 +109,11 @@ fn check_parts(template: &ChatTemplate, name: &str) -> Result<(), String> {
         if has_call {
             expected.calls.push((call.0.to_owned(), call.1.clone()));
             if name.starts_with("openai") {
-                // The template writes content next to a call as reasoning.
-                expected.reasoning = std::mem::take(&mut expected.content);
+                // The template writes content next to a call as reasoning, after other reasoning.
+                let parts = [&expected.reasoning, &expected.content];
+                let parts = parts.into_iter().filter(|part| !part.is_empty()).cloned();
+                expected.reasoning = parts.collect::<Vec<_>>().join("\n\n");
+                expected.content.clear();
             }
         }
         check(template, &message, &expected)?;

@@ -22,6 +22,8 @@ pub(crate) struct MessageField {
     reasoning_content: Option<String>,
     /// An alias of `reasoning_content`.
     reasoning: Option<String>,
+    /// An alias of `reasoning_content`.
+    thinking: Option<String>,
     /// Tool calls of an assistant message.
     tool_calls: Option<Vec<CallField>>,
     /// The tool call that a tool message answers.
@@ -130,9 +132,10 @@ fn one(message: MessageField, path: &str, unknown: &UnknownFields) -> Result<Val
     }
     // Templates concatenate contents, also those of messages that only have tool calls.
     fields.insert("content".to_owned(), json!(content.unwrap_or_default()));
+    let reasoning = message.reasoning_content.or(message.reasoning).or(message.thinking);
     let texts = [
         ("name", message.name),
-        ("reasoning_content", message.reasoning_content.or(message.reasoning)),
+        ("reasoning_content", reasoning),
         ("tool_call_id", message.tool_call_id),
     ];
     for (name, text) in texts {

@@ -313,6 +313,17 @@ const CALLS: &[(&str, [&str; 4])] = &[
         ],
     ),
     (
+        "minicpm5",
+        [
+            "",
+            "<function name=\"{{ name }}\">{% for key, value in arguments | items %}<param name=\"{{ key }}\">\
+             {% if value is string and ('<' in value or '\n' in value) %}<![CDATA[{{ value }}]]>\
+             {% else %}{{ value if value is string else value | tojson }}{% endif %}</param>{% endfor %}</function>",
+            "\n",
+            "",
+        ],
+    ),
+    (
         "minimax-m3",
         [
             "]<]minimax[>[<tool_call>\n",
@@ -418,6 +429,8 @@ pub fn written(template: &ChatTemplate, tools: &Tools, answer: &Value) -> Option
     if let Some(rest) = prompt.split_once(USER).and_then(|(_, header)| text.strip_suffix(header)) {
         text = rest.to_owned();
     }
+    // One template writes the start of the next answer.
+    text.truncate(text.find("<｜end▁of▁sentence｜>").unwrap_or(text.len()));
     while let Some(rest) = TAG_ENDS.iter().find_map(|end| text.trim_end().strip_suffix(end)) {
         text = rest.to_owned();
     }

@@ -210,7 +210,7 @@ impl Dialogue {
             request.set(ENABLE_THINKING, thinks);
         }
         let (template, tokenizer) = (&self.template, self.session.tokenizer());
-        let render = |request: &ChatRequest| template.render(request);
+        let render = |request: &ChatRequest| template.render_prompt(request);
         let prompt = template.render_with_plain_contents(&request, tokenizer, render)?;
         Ok(RenderedPrompt { tokens: prompt.encode(tokenizer), text: prompt.into_text() })
     }

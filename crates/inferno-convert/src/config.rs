@@ -19,6 +19,8 @@ pub(crate) struct Config {
     text_class: Option<String>,
     /// The `model_type` of the text model, if it is a part of a larger one.
     text_type: Option<String>,
+    /// Whether the model is the base of its class, without a head.
+    is_base: bool,
 }
 
 /// The largest number of layers, so that lists with a value for each of them need little memory.
@@ -59,7 +61,7 @@ impl Config {
         let text_class = TEXT_PARTS.iter().find_map(class).map(str::to_owned);
         let model_type = |part: &&str| whole.get(*part)?.get("model_type")?.as_str();
         let text_type = TEXT_PARTS.iter().find_map(model_type).map(str::to_owned);
-        let mut config = Self { keys, rope: Map::new(), text_class, text_type };
+        let mut config = Self { keys, rope: Map::new(), text_class, text_type, is_base: false };
         config.rope = config.rotary_parameters();
         config
     }
@@ -81,6 +83,17 @@ impl Config {
     /// Sets a key.
     pub(crate) fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.keys.insert(key.to_owned(), value.into());
+    }
+
+    /// States that the model is the base of a class, without its head.
+    pub(crate) fn set_base_of(&mut self, class: &str) {
+        self.set("architectures", vec![class.to_owned()]);
+        self.is_base = true;
+    }
+
+    /// Whether the model is the base of its class, without a head.
+    pub(crate) fn is_base(&self) -> bool {
+        self.is_base
     }
 
     /// The first name in `architectures`.

@@ -134,18 +134,27 @@ pub(crate) fn family(config: &mut Config, folder: &Path) -> Result<&'static Fami
         family.map(|family| (family, class.to_owned()))
     };
     // Base models are decoders without their head.
-    let decoder = class.strip_suffix("Model").map(|name| format!("{name}ForCausalLM"));
-    let own = named(&class).or_else(|| named(&decoder?));
-    let found = own.or_else(|| named(config.text_architecture()?));
+    let base_of = |class: &str| named(&format!("{}ForCausalLM", class.strip_suffix("Model")?));
     // The families of text models by their type have the defaults of its class.
     let by_type = match named(&class) {
         None => config.text_type().and_then(text_models::of_type),
         Some(_) => None,
     };
-    let (by_class, known) = found.unzip();
-    if let Some(known) = known {
-        config.set("architectures", vec![known]);
-    }
+    let of_text = config.text_architecture().and_then(|text| named(text).or_else(|| base_of(text)));
+    let by_class = match (named(&class), base_of(&class)) {
+        (Some((family, known)), _) => {
+            config.set("architectures", vec![known]);
+            Some(family)
+        }
+        (None, Some((family, known))) => {
+            config.set_base_of(&known);
+            Some(family)
+        }
+        (None, None) => of_text.map(|(family, known)| {
+            config.set("architectures", vec![known]);
+            family
+        }),
+    };
     let family = by_type.or(by_class);
     let family = family.ok_or(ConvertError::UnknownArchitecture { found: class })?;
     match family.select {

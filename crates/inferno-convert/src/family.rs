@@ -59,8 +59,6 @@ pub(crate) struct Family {
     pub(crate) own_scalings: &'static [&'static str],
     /// Whether a key states that the ends of YaRN's ramp are rounded. Those of other architectures are.
     pub(crate) states_yarn_truncation: bool,
-    /// Whether the context length in the configuration is that before linear scaling of positions, as usual.
-    pub(crate) linear_scaling_extends_context: bool,
     /// Tensors that are not in the files, except for Llama 3's rotary scaling.
     pub(crate) constants: fn(&Context<'_>) -> Result<Vec<Constant>, ConvertError>,
     /// The tokenizer's peculiarities.
@@ -86,7 +84,6 @@ impl Family {
         has_projections: false,
         own_scalings: &[],
         states_yarn_truncation: false,
-        linear_scaling_extends_context: true,
         constants: |_| Ok(Vec::new()),
         tokenizer: TokenizerFacts::DEFAULT,
     };

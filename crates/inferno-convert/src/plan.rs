@@ -103,7 +103,10 @@ pub(crate) fn plan(
             num_other_modalities += 1;
             continue;
         }
-        let name = (family.rename)(context.config, name)?;
+        let name = match context.config.is_base() && !name.starts_with("model.") {
+            true => (family.rename)(context.config, format!("model.{name}"))?,
+            false => (family.rename)(context.config, name)?,
+        };
         let (pattern, numbers) = without_numbers(&name);
         let found = [String::new(), "model.".to_owned(), "transformer.".to_owned()]
             .iter()

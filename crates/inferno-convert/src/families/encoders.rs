@@ -23,10 +23,13 @@ pub(super) const MODERN_BERT: Family = Family {
         ("classifier_pooling", "\"cls\""),
         ("max_position_embeddings", "8192"),
     ],
-    expected: &[("classifier_activation", r#""gelu""#)],
     keys: |context, keys| {
         let Context { config, .. } = context;
         keys.set("attention.causal", false);
+        // Only the head of classifiers has this activation.
+        if config.architecture()?.ends_with("ForSequenceClassification") {
+            config.expect_text("classifier_activation", &["gelu"])?;
+        }
         pooling::classifier(context, keys)?;
         labels(context, keys)?;
         keys.count("attention.sliding_window", config.count(&["local_attention"])?);

@@ -98,7 +98,6 @@ pub(super) const GEMMA3: Family = Family {
     ],
     expected: CAUSAL,
     // The length that published files state is that of the scaled positions.
-    linear_scaling_extends_context: false,
     keys: |context, keys| {
         common(context, keys)?;
         windows_and_scale(context.config, keys)

@@ -22,13 +22,13 @@ pub(super) const LLAVA: Family = Family {
     ..llama::LLAMA
 };
 
-/// The families of text models by their type.
+/// The families of text models by their type. Sizes of LFM2 are always stated.
 const TYPES: &[(&str, &Family)] = &[
     ("lfm2", &lfm2::LFM2),
     ("llama", &LLAMA),
     ("mistral", &MISTRAL),
-    ("qwen2", &qwen::QWEN2),
-    ("qwen3", &qwen::QWEN3),
+    ("qwen2", &QWEN2),
+    ("qwen3", &QWEN3),
 ];
 
 /// The family of a text model of this `model_type`.
@@ -67,4 +67,39 @@ const MISTRAL: Family = Family {
         ("rope_theta", "10000.0"),
     ],
     ..llama::LLAMA
+};
+
+/// **Source**: `Qwen2Config` of transformers.
+const QWEN2: Family = Family {
+    classes: &[],
+    defaults: &[
+        ("vocab_size", "151936"),
+        ("hidden_size", "4096"),
+        ("intermediate_size", "22016"),
+        ("num_hidden_layers", "32"),
+        ("num_attention_heads", "32"),
+        ("num_key_value_heads", "32"),
+        ("max_position_embeddings", "32768"),
+        ("rms_norm_eps", "1e-6"),
+        ("rope_theta", "10000.0"),
+    ],
+    ..qwen::QWEN2
+};
+
+/// **Source**: `Qwen3Config` of transformers.
+const QWEN3: Family = Family {
+    classes: &[],
+    defaults: &[
+        ("vocab_size", "151936"),
+        ("hidden_size", "4096"),
+        ("intermediate_size", "22016"),
+        ("num_hidden_layers", "32"),
+        ("num_attention_heads", "32"),
+        ("num_key_value_heads", "32"),
+        ("head_dim", "128"),
+        ("max_position_embeddings", "32768"),
+        ("rms_norm_eps", "1e-6"),
+        ("rope_theta", "10000.0"),
+    ],
+    ..qwen::QWEN3
 };

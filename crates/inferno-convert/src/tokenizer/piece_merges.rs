@@ -40,7 +40,8 @@ pub(super) fn tokens(
             () if facts.visible.contains(&text) => TokenType::UserDefined,
             () if is_byte(text) => TokenType::Byte,
             () if is_special => TokenType::Control,
-            () if token.is_none() => TokenType::Normal,
+            // The text of others is not unescaped, but runs of spaces are among these in Gemma's vocabularies.
+            () if token.is_none() || id < base && text.contains('▁') => TokenType::Normal,
             () => TokenType::UserDefined,
         });
         let rank = ranks.get(text).copied().filter(|_| facts.merges_model.is_none());

@@ -96,7 +96,13 @@ fn values_that_an_architecture_does_not_have_are_rejected() {
             json!(1.702),
         ),
         ("NomicBertModel", &json!({}), "hidden_act", json!("gelu"), json!("silu")),
-        ("ModernBertModel", &json!({}), "classifier_activation", json!("relu"), json!("gelu")),
+        (
+            "ModernBertForSequenceClassification",
+            &json!({}),
+            "classifier_activation",
+            json!("relu"),
+            json!("gelu"),
+        ),
         ("GemmaForCausalLM", &gemma, "use_bidirectional_attention", json!(true), json!(null)),
         ("Gemma3ForCausalLM", &gemma, "use_bidirectional_attention", json!(true), json!(false)),
     ] {

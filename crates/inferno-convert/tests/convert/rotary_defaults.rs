@@ -9,7 +9,7 @@ use crate::rotary::{convert, key, llama3};
 
 /// The length of contexts that scaled positions are made for.
 ///
-/// **Source**: model cards of Qwen3 (131072 tokens), `config.json` of Vicuna 1.5 16k and of Gemma 3, and `LlamaConfig` of
+/// **Source**: model cards of Qwen3 (131072 tokens), `config.json` of Vicuna 1.5 16k, DeepSeek Coder and Gemma 3, and `LlamaConfig` of
 /// transformers 4, by which linear scaling does not change `max_position_embeddings`.
 #[test]
 fn scaled_positions_extend_the_context() {
@@ -19,10 +19,12 @@ fn scaled_positions_extend_the_context() {
         ("Qwen3ForCausalLM", 40_960, yarn(4.0, 32_768), 131_072_u32),
         // Already extended.
         ("DeepseekV3ForCausalLM", 163_840, yarn(40.0, 4096), 163_840),
+        ("LlamaForCausalLM", 16_384, linear.clone(), 16_384),
+        ("LlamaForCausalLM", 65_536, yarn(20.0, 4096), 65_536),
         ("Qwen2ForCausalLM", 32_768, json!({"type": "yarn", "factor": 4.0}), 131_072),
         ("LlamaForCausalLM", 4096, linear.clone(), 16_384),
         ("GPTNeoXForCausalLM", 2048, linear.clone(), 8192),
-        ("NemotronForCausalLM", 4096, json!({"factor": 2.0}), 8192),
+        ("NemotronForCausalLM", 2048, json!({"factor": 2.0}), 4096),
         ("Gemma3ForCausalLM", 131_072, json!({"rope_type": "linear", "factor": 8.0}), 131_072),
         ("LlamaForCausalLM", 131_072, llama3("llama3"), 131_072),
         ("LlamaForCausalLM", 4096, json!({"type": "dynamic", "factor": 4.0}), 4096),

@@ -106,6 +106,15 @@ impl TextPosition {
         Self { num_chars: text.chars().count(), ..Self::default() }
     }
 
+    /// The offset of a token with these bytes: that of the character that it continues, if it does.
+    fn start_of(&mut self, bytes: &[u8]) -> usize {
+        let continues = bytes.first().is_none_or(|byte| matches!(byte, 0x80..=0xBF));
+        if !continues {
+            self.num_chars += std::mem::take(&mut self.decoder).finish().chars().count();
+        }
+        self.num_chars
+    }
+
     /// Moves past the bytes of a token.
     fn advance(&mut self, bytes: &[u8]) {
         let mut text = String::new();
@@ -166,7 +175,7 @@ impl TextLogprobs {
             top
         }));
         self.token_logprobs.push(logprobs.map(|it| f64::from(finite(it.logprob))));
-        self.text_offset.push(position.num_chars);
+        self.text_offset.push(position.start_of(&bytes));
         position.advance(&bytes);
         self.tokens.push(text);
     }
@@ -218,5 +227,23 @@ impl PromptLogprobs {
         };
         let others = tokens.iter().skip(1).zip(logprobs).map(of_token);
         Self(std::iter::once(None).chain(others).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_character_share_its_offset_and_broken_ones_count() {
+        let mut position = TextPosition::after("ab");
+        let mut offsets = |bytes: &[u8]| {
+            let start = position.start_of(bytes);
+            position.advance(bytes);
+            start
+        };
+        let parts: [&[u8]; 6] = [b"\xe6", b"\x97", b"\xa5", b"c\xe6", b"d", b"e"];
+        // The text is "ab日c\u{fffd}de".
+        assert_eq!(parts.map(&mut offsets), [2, 2, 2, 3, 5, 6]);
     }
 }

@@ -35,7 +35,7 @@ fn template() -> (TempDir, PathBuf) {
 
 #[test]
 fn the_prompt_becomes_a_message() {
-    let (_folder, template) = template();
+    let (folder, template) = template();
     let chat = || greedy().args(["--chat", "--chat-template"]).args([&template]);
     let asked = "<|im_start|>user: Hi<|im_end|>\n<|im_start|>assistant:";
     assert_eq!(chat().args(["Hi"]).success().stdout, answer_to(asked));
@@ -48,6 +48,16 @@ fn the_prompt_becomes_a_message() {
     assert_eq!(chat().args(["--no-think", "Hi"]).success().stdout, answer_to(&no_think));
     let thinks = format!("{asked} Hm.");
     assert_eq!(chat().args(["--think", "Hi"]).success().stdout, answer_to(&thinks));
+    // The command line overrides the environment, which overrides the file.
+    fs::write(folder.path().join("inferno.toml"), "think = true").unwrap();
+    let configured = || chat().current_dir(folder.path());
+    assert_eq!(configured().args(["Hi"]).success().stdout, answer_to(&thinks));
+    let overridden = configured().args(["--no-think", "Hi"]).success();
+    assert_eq!(overridden.stdout, answer_to(&no_think));
+    let environment = configured().env("INFERNO_NO_THINK", "1");
+    assert_eq!(environment.args(["Hi"]).success().stdout, answer_to(&no_think));
+    let environment = chat().env("INFERNO_NO_THINK", "1").args(["--think", "Hi"]).success();
+    assert_eq!(environment.stdout, answer_to(&thinks));
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Translated {
     /// Returns what an option that can be set once is set to.
     fn set_value(&self, arg: &Arg) -> Option<&Option<OsString>> {
         let is_single = !matches!(arg.get_action(), ArgAction::Append);
-        let set = self.set.iter().find(|(id, _)| is_single && arg.get_id() == id.as_str());
+        let set = self.set.iter().rfind(|(id, _)| is_single && arg.get_id() == id.as_str());
         set.map(|(_, value)| value)
     }
 

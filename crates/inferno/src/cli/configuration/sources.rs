@@ -37,7 +37,9 @@ const OTHER_VARIABLES: [&str; 5] = [
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
 /// Options that exclude each other: one that comes from a higher source overrides the other.
-const EXCLUSIVE: [(&str, &str); 7] = [
+const EXCLUSIVE: [(&str, &str); 9] = [
+    ("chat", "load_session"),
+    ("think", "no_think"),
     ("concurrency", "rate"),
     ("greedy", "temperature"),
     KEYS,

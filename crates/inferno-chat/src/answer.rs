@@ -88,6 +88,8 @@ pub struct AnswerParser {
     /// Text that is not parsed yet.
     pending: String,
     state: State,
+    /// Whether text of this state was passed on already.
+    has_passed: bool,
     num_calls: usize,
 }
 
@@ -136,7 +138,14 @@ impl AnswerParser {
             false if form.has_channels => State::Header,
             false => State::Start,
         };
-        Self { form: form.clone(), calls, pending: String::new(), state, num_calls: 0 }
+        Self {
+            form: form.clone(),
+            calls,
+            pending: String::new(),
+            state,
+            has_passed: false,
+            num_calls: 0,
+        }
     }
 
     /// Creates a parser for answers in a form that may call tools. `is_reasoning` if the prompt ends with the opening delimiter
@@ -196,6 +205,7 @@ impl AnswerParser {
 
     fn go(&mut self, state: State) -> bool {
         self.state = state;
+        self.has_passed = false;
         true
     }
 

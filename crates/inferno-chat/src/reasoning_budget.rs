@@ -10,7 +10,12 @@ pub(crate) struct ReasoningBudget {
     place: Place,
     budget: usize,
     inner: Option<Box<dyn TokenConstraint>>,
+    /// For how many tokens the inner constraint has not permitted to close reasoning.
+    num_barred: usize,
 }
+
+/// Tokens within a character are at most this many; after them, reasoning that cannot be closed has been ended by a call.
+const MAX_TOKENS_OF_CHARACTER: usize = 4;
 
 /// The reasoning delimiters.
 #[derive(Debug, Clone)]
@@ -58,12 +63,20 @@ impl ReasoningBudget {
         inner: Option<Box<dyn TokenConstraint>>,
     ) -> Self {
         let place = if is_open { Place::begun(budget) } else { Place::Opening(0) };
-        Self { delimiters, place, budget, inner }
+        Self { delimiters, place, budget, inner, num_barred: 0 }
     }
 
     /// The tokens that are forced when the budget is used up.
     fn forced(&self, index: usize) -> Option<u32> {
         self.delimiters.close.iter().chain(self.delimiters.after.iter()).nth(index).copied()
+    }
+
+    /// Notes that reasoning cannot be closed: within a character, or because a call has ended it.
+    fn wait_to_close(&mut self) {
+        self.num_barred += 1;
+        if self.num_barred >= MAX_TOKENS_OF_CHARACTER {
+            self.place = Place::After;
+        }
     }
 
     /// The place after a token in reasoning.
@@ -89,6 +102,7 @@ impl TokenConstraint for ReasoningBudget {
             place: self.place,
             budget: self.budget,
             inner: self.inner.as_ref().map(|inner| inner.fork()),
+            num_barred: self.num_barred,
         })
     }
 
@@ -98,13 +112,24 @@ impl TokenConstraint for ReasoningBudget {
             Place::Opening(_) | Place::Reasoning { .. } | Place::After => None,
         };
         match (forced, &mut self.inner) {
+            (Some(token), Some(inner)) if self.place == Place::Closing(0) => {
+                inner.mask(allowed)?;
+                if allowed.allows(token) {
+                    allowed.words_mut().fill(0);
+                    allowed.allow(token);
+                    self.num_barred = 0;
+                } else {
+                    self.wait_to_close();
+                }
+            }
             (Some(token), _) => allowed.allow(token),
             (None, Some(inner)) => {
                 inner.mask(allowed)?;
-                // Reasoning may be closed anywhere, unless a call has ended it.
-                let is_reasoning = matches!(self.place, Place::Reasoning { closed: 0, .. });
-                if is_reasoning && !allowed.allows(self.delimiters.close[0]) {
-                    self.place = Place::After;
+                if matches!(self.place, Place::Reasoning { closed: 0, .. }) {
+                    match allowed.allows(self.delimiters.close[0]) {
+                        true => self.num_barred = 0,
+                        false => self.wait_to_close(),
+                    }
                 }
             }
             (None, None) => allowed.words_mut().fill(u32::MAX),
@@ -121,6 +146,8 @@ impl TokenConstraint for ReasoningBudget {
                 }
             }
             Place::Reasoning { left, closed } => self.after_thought(token, left, closed),
+            // The constraint has not permitted the delimiter yet.
+            Place::Closing(0) if token != self.delimiters.close[0] => Place::Closing(0),
             Place::Closing(index) if self.forced(index + 1).is_some() => Place::Closing(index + 1),
             Place::Opening(_) | Place::Closing(_) | Place::After => Place::After,
         };
@@ -162,36 +189,59 @@ mod tests {
         assert_eq!(place_after(&[9, 9, 3, 4, 5], true), Place::After);
     }
 
-    /// Allows one token, as in the middle of a call.
-    struct Only(u32);
+    /// Allows one token as in the middle of a call or character, and every token after that.
+    struct Only {
+        token: u32,
+        num_left: usize,
+    }
 
     impl TokenConstraint for Only {
         fn fork(&self) -> Box<dyn TokenConstraint> {
-            Box::new(Self(self.0))
+            Box::new(Self { ..*self })
         }
 
         fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
-            allowed.allow(self.0);
+            match self.num_left {
+                0 => allowed.words_mut().fill(u32::MAX),
+                _ => allowed.allow(self.token),
+            }
             Ok(())
         }
 
         fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
-            assert_eq!(token, self.0);
+            assert!(self.num_left == 0 || token == self.token);
+            self.num_left = self.num_left.saturating_sub(1);
             Ok(ConstraintState::Open)
         }
     }
 
-    #[test]
-    fn calls_that_end_reasoning_are_not_interrupted() {
+    /// The place after tokens 8, of which the first ones are the only ones that are permitted.
+    fn place_after_barred(num_barred: usize, num_tokens: usize, budget: usize) -> Place {
         let delimiters = ReasoningTokens { open: [1].into(), close: [3].into(), after: [].into() };
-        let mut budget = ReasoningBudget::new(delimiters, 2, true, Some(Box::new(Only(8))));
-        for _ in 0..4 {
+        let only = Only { token: 8, num_left: num_barred };
+        let mut budget = ReasoningBudget::new(delimiters, budget, true, Some(Box::new(only)));
+        for _ in 0..num_tokens {
             let mut mask = TokenMask::new(32);
             budget.mask(&mut mask).unwrap();
-            assert!(mask.allows(8) && !mask.allows(3));
-            budget.accept(8).unwrap();
+            let token = if mask.allows(8) { 8 } else { 3 };
+            assert!(mask.allows(token));
+            budget.accept(token).unwrap();
         }
-        assert_eq!(budget.place, Place::After);
+        budget.place
+    }
+
+    #[test]
+    fn calls_that_end_reasoning_are_not_interrupted() {
+        for budget in [1, 2, 3, 20] {
+            assert_eq!(place_after_barred(6, 6, budget), Place::After, "{budget}");
+        }
+    }
+
+    #[test]
+    fn characters_of_several_tokens_are_completed_before_reasoning_is_closed() {
+        assert_eq!(place_after_barred(3, 3, 1), Place::Closing(0));
+        assert_eq!(place_after_barred(3, 4, 1), Place::After);
+        assert_eq!(place_after_barred(3, 4, 20), Place::Reasoning { left: 16, closed: 0 });
     }
 
     #[test]

@@ -76,6 +76,9 @@ impl AnswerParser {
                 if !earliest.is_after(at) {
                     break;
                 }
+                if !self.may_open(opening, at) {
+                    continue;
+                }
                 match self.is_call(&text[at + tag_len..], opening, at_end) {
                     Some(true) => {
                         earliest = Beginning::At { at, tag_len, lead: opening.lead.clone() };
@@ -86,11 +89,22 @@ impl AnswerParser {
             }
             let partial = partial_delimiter(&opening.tag, text);
             let at = text.len() - partial;
-            if partial > 0 && !at_end && earliest.is_after(at) {
+            if partial > 0 && !at_end && earliest.is_after(at) && self.may_open(opening, at) {
                 earliest = Beginning::NotYet(at);
             }
         }
         earliest
+    }
+
+    /// Whether an opening counts at a position of the pending text: at most blanks come before it in its line, if that matters.
+    fn may_open(&self, opening: &CallOpening, at: usize) -> bool {
+        if !opening.begins_line() {
+            return true;
+        }
+        match self.pending[..at].trim_end_matches([' ', '\t']).chars().next_back() {
+            Some(character) => character == '\n',
+            None => !self.has_passed,
+        }
     }
 
     /// Whether the rest of an opening and the name of a tool follow its tag; `None` if the text is too short to decide.

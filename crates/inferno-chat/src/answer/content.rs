@@ -150,6 +150,7 @@ impl AnswerParser {
                     true => self.pending.len(),
                     false => self.pending[..known].trim_end().len(),
                 };
+                self.has_passed |= len > 0;
                 push_text(AnswerDelta::Content, self.pending.drain(..len).collect(), deltas);
                 false
             }
@@ -160,6 +161,7 @@ impl AnswerParser {
     /// a call, unless that turns out not to be one.
     fn take_content(&mut self, end: usize, deltas: &mut Vec<AnswerDelta>) -> String {
         let rest = self.pending.split_off(self.pending[..end].trim_end().len());
+        self.has_passed |= !self.pending.is_empty();
         push_text(AnswerDelta::Content, std::mem::replace(&mut self.pending, rest), deltas);
         std::mem::take(&mut self.pending)
     }

@@ -7,6 +7,9 @@ use super::literal::{LiteralScanner, parse_literal};
 use crate::form::{KEY, ParameterForm, compact};
 use crate::schema::{resolved, types};
 
+/// The longest whitespace between the end of an enclosed value and the text after it, in bytes.
+const MAX_BLANKS: usize = 64;
+
 /// Longest key, in bytes.
 const MAX_KEY_LEN: usize = 1024;
 
@@ -248,8 +251,16 @@ impl ParameterReader {
                 let inner_before = inner
                     .strip_suffix(after)
                     .and_then(|it| it.trim_end().strip_suffix(&enclosure.close));
-                let known = inner.rfind(&enclosure.close);
-                let known = known.unwrap_or(inner.len().saturating_sub(enclosure.close.len()));
+                // What encloses the value ends it if only whitespace and the text after the value follow, so it is near the end.
+                let window = enclosure.close.len() + after.len() + MAX_BLANKS;
+                let first = inner.len().saturating_sub(window);
+                let tail = &inner.as_bytes()[first..];
+                let closes = |bytes: &[u8]| bytes == enclosure.close.as_bytes();
+                let known = tail.windows(enclosure.close.len()).rposition(closes);
+                let known = match known {
+                    Some(at) => first + at,
+                    None => inner.len().saturating_sub(enclosure.close.len()),
+                };
                 let end = inner_before.map(|value| start + value.len());
                 return Some(RawValue { start, end, known: start + known });
             }

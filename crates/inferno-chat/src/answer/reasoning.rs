@@ -67,6 +67,7 @@ impl AnswerParser {
     /// Passes on the reasoning before a position, without the line ends before that, which remain.
     fn take_reasoning(&mut self, end: usize, deltas: &mut Vec<AnswerDelta>) {
         let len = self.pending[..end].trim_end_matches('\n').len();
+        self.has_passed |= len > 0;
         push_text(AnswerDelta::Reasoning, self.pending.drain(..len).collect(), deltas);
     }
 

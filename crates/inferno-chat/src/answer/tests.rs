@@ -259,6 +259,7 @@ fn mentions_of_calls_are_reasoning() {
         "A\n<tool_call>{\"name\": \"a\"",
         "A\n<tool_call>{\"name\": \"a\", \"x\": 1} x",
         "A <function=a>",
+        "I could send <tool_call>\n{\"name\": \"a\", \"arguments\": {}}\n</tool_call>, but",
     ] {
         check(Some(&form), true, text, &[reasoning(text)]);
         let expected = [reasoning(text), content("So.")];
@@ -279,7 +280,8 @@ fn calls_without_their_trigger_are_read() {
     let text = format!("Look.\n{}\n{}", one("a"), one("b"));
     let expected = [content("Look."), first, arguments, second, others];
     check(Some(&elements), false, &text, &expected);
-    for text in [one("c"), one("ab"), "A <function=a".to_owned()] {
+    let mention = "I write `<function=a>` there.".to_owned();
+    for text in [one("c"), one("ab"), "A <function=a".to_owned(), mention] {
         check(Some(&elements), false, &text, &[content(&text)]);
     }
 }

@@ -1,7 +1,7 @@
 //! The grammar of tool calls.
 
 use super::{Rules, json, literal, regex_of};
-use crate::form::{ARGUMENTS, ArgumentForm, CallForm, CallOpening, ID, INDEX, NAME, compact};
+use crate::form::{ARGUMENTS, ArgumentForm, CallForm, CallOpening, ID, INDEX, NAME};
 use crate::{Tool, Tools};
 
 impl Rules<'_> {
@@ -52,11 +52,17 @@ impl Rules<'_> {
     fn opened_calls(&mut self) -> Option<String> {
         let form = self.form.calls.as_ref();
         // The opening ends with the inner one, if there is one.
-        let CallOpening { tag, rest, .. } = form.inner_opening().or_else(|| form.opening())?;
+        let opening = form.inner_opening().or_else(|| form.opening())?;
+        let begins_line = opening.begins_line();
+        let CallOpening { tag, rest, .. } = opening;
         if self.opened_calls.is_some() {
             return self.opened_calls.clone();
         }
-        let opening = format!(r"{}{}\s*", loosely(&compact(&tag)), loosely(&rest));
+        let before = match begins_line {
+            true => r"((.|\n)*\n)?[ \t]*",
+            false => r"(.|\n)*",
+        };
+        let opening = format!(r"{before}{}{}\s*", regex_of(&tag), loosely(&rest));
         let mut calls = Vec::new();
         for (name, after) in self.after_names.clone() {
             // The text ends with the shortest name.
@@ -70,7 +76,7 @@ impl Rules<'_> {
             let rests: Vec<_> = [after].into_iter().chain(longer).collect();
             let begun = format!("opened_{}", self.num_rules);
             self.num_rules += 1;
-            self.add(&format!("{begun}[lazy]: TEXT /{opening}{}/", regex_of(&name)));
+            self.add(&format!("{begun}[lazy]: /{opening}{}/", regex_of(&name)));
             calls.push(format!("{begun} ({})", rests.join(" | ")));
         }
         self.needs_text = true;

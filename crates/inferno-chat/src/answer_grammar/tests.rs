@@ -144,7 +144,7 @@ fn calls_in_reasoning_match_their_schema() {
         let call = format!("{{\"name\": \"roll\", \"arguments\": {{\"sides\": {sides}}}}}");
         format!("<tool_call>\n{call}\n</tool_call>")
     };
-    let mention = "A <tool_call> of \"roll\" or <tool_call>{\"name\": \"walk\"} is due. ";
+    let mention = "A <tool_call> of \"roll\" or <tool_call>{\"name\": \"walk\"} is due.\n";
     let (good, bad) = (call(6), call(7));
     let fitting = [
         format!("{mention}{good}"),
@@ -186,7 +186,7 @@ fn calls_without_their_trigger_match_their_schema() {
     let others = [format!("So.\n{bad}"), format!("{good}\n{bad}")];
     check_free_text(&elements(), false, Reasoning::None, &fitting, &others);
     let [fitting, others] = [fitting, [good.clone(), bad.clone(), bad]]
-        .map(|texts| texts.map(|text| format!("I <function=walk>. {text}")));
+        .map(|texts| texts.map(|text| format!("I `<function=roll>`.\n{text}")));
     check_free_text(&elements(), false, Reasoning::Open, &fitting, &others[1..]);
 }
 
@@ -198,7 +198,9 @@ fn names_that_other_names_begin_with_are_told_apart() {
     both.list[1].parameters =
         json!({"type": "object", "properties": {}, "additionalProperties": false});
     let text = |name: &str, arguments: &str| {
-        format!("Hm. <tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+        format!(
+            "Hm.\n<tool_call>{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>"
+        )
     };
     let fitting = [text("roll", "{\"sides\": 6}"), text("roll_all", "{}")];
     let others = [text("roll", "{}"), text("roll_all", "{\"sides\": 6}")];
@@ -227,7 +229,7 @@ fn grammars_of_many_tools_compile() {
             (0..128).map(|at| Tool { name: format!("roll_{at}"), ..tool.clone() }).collect();
         let call = form.calls.write(&[("roll_12", &json!({"sides": 6}))]);
         let [fitting, others] =
-            [call.clone(), call.replace('6', "7")].map(|call| [format!("Hm. {call}"), call]);
+            [call.clone(), call.replace('6', "7")].map(|call| [format!("Hm.\n{call}"), call]);
         check_choice(&form, many, Reasoning::Open, &fitting, &others);
     }
 }

@@ -15,6 +15,14 @@ pub(crate) struct CallOpening {
     pub(crate) lead: String,
 }
 
+impl CallOpening {
+    /// Whether the tag counts only at the start of a line: models write it elsewhere to mention it. Tags with other brackets are
+    /// control tokens, which are not mentioned.
+    pub(crate) fn begins_line(&self) -> bool {
+        !self.tag.starts_with('[') && !self.tag.contains(['|', '｜'])
+    }
+}
+
 impl CallForm {
     /// The opening of a first call with its trigger; `None` if there is no trigger, or the arguments come before the name.
     pub(crate) fn opening(&self) -> Option<CallOpening> {

@@ -37,7 +37,7 @@ pub(crate) struct ChatSetupArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) system: Option<String>,
     /// Enable reasoning before the answer, if the chat template supports it (enable_thinking = true)
-    #[arg(long, conflicts_with = "no_think")]
+    #[arg(long)]
     think: bool,
     /// Disable reasoning before the answer, if the chat template supports it (enable_thinking = false)
     #[arg(long)]
@@ -91,7 +91,7 @@ impl ChatArgs {
                 ChatInput::from(ChatRequest::new(system.chain([user])))
             }
         };
-        if let Some(thinks) = self.setup.thinks() {
+        if let Some(thinks) = self.setup.thinks()? {
             conversation.request.set(ENABLE_THINKING, thinks);
         }
         Ok(conversation)
@@ -123,8 +123,17 @@ fn note_ignored(conversation: &ChatInput) {
 
 impl ChatSetupArgs {
     /// Returns whether to reason before the answer; `None` if that is left to the template.
-    pub(crate) fn thinks(&self) -> Option<bool> {
-        (self.think || self.no_think).then_some(self.think)
+    ///
+    /// **Errors**: both options from the same source.
+    pub(crate) fn thinks(&self) -> Result<Option<bool>, Failure> {
+        match (self.think, self.no_think) {
+            (false, false) => Ok(None),
+            (true, true) => {
+                let message = "both --think and --no-think were specified; remove one of them";
+                Err(Failure::Usage(message.to_owned()))
+            }
+            (thinks, _) => Ok(Some(thinks)),
+        }
     }
 
     /// Returns the maximum number of reasoning tokens.

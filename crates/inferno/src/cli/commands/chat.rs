@@ -193,7 +193,7 @@ impl ChatOptions {
         let session =
             with_loading_bar(&model, |on_progress| model.session_with(true, on_progress))?;
         let max_context_length = model.spec()?.context_length;
-        let (thinks, reasoning_budget) = (self.setup.thinks(), self.setup.reasoning_budget());
+        let (thinks, reasoning_budget) = (self.setup.thinks()?, self.setup.reasoning_budget());
         let requirements = AnswerOptions { format, reasoning_budget, ..AnswerOptions::default() };
         let history = ChatHistory::new(self.setup.system);
         let mut dialogue = Dialogue::new(session, max_context_length, template, params, history);

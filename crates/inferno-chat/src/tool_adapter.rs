@@ -56,8 +56,10 @@ pub(crate) fn adapted(
             _ => add_message(&mut adapted.messages, message),
         }
     }
-    let is_supported = writes_tools && (probe.writes_calls || explains_calls(template, &adapted));
-    if !tools.is_empty() && !is_supported {
+    // Only rendering shows whether the template explains calls, so that comes last.
+    let is_supported =
+        || writes_tools && (probe.writes_calls || explains_calls(template, &adapted));
+    if !tools.is_empty() && !is_supported() {
         let text = instructions(tools, writes_tools, template);
         adapted.tools = match explains_tools && probe.writes_tools {
             true => Some(tools.iter().map(without_parameters).collect()),

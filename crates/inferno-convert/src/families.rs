@@ -129,36 +129,43 @@ pub(crate) fn known_classes() -> Vec<&'static str> {
 /// **Errors**: [`ConvertError::UnknownArchitecture`].
 pub(crate) fn family(config: &mut Config, folder: &Path) -> Result<&'static Family, ConvertError> {
     let class = config.architecture()?.to_owned();
-    let named = |class: &str| {
-        let family = FAMILIES.iter().copied().find(|family| family.classes.contains(&class));
-        family.map(|family| (family, class.to_owned()))
-    };
-    // Base models are decoders without their head.
-    let base_of = |class: &str| named(&format!("{}ForCausalLM", class.strip_suffix("Model")?));
-    // The families of text models by their type have the defaults of its class.
-    let by_type = match named(&class) {
-        None => config.text_type().and_then(text_models::of_type),
-        Some(_) => None,
-    };
-    let of_text = config.text_architecture().and_then(|text| named(text).or_else(|| base_of(text)));
-    let by_class = match (named(&class), base_of(&class)) {
-        (Some((family, known)), _) => {
-            config.set("architectures", vec![known]);
-            Some(family)
-        }
-        (None, Some((family, known))) => {
-            config.set_base_of(&known);
-            Some(family)
-        }
-        (None, None) => of_text.map(|(family, known)| {
-            config.set("architectures", vec![known]);
-            family
-        }),
-    };
-    let family = by_type.or(by_class);
+    let family = named(&class).or_else(|| family_of_part(config, &class));
     let family = family.ok_or(ConvertError::UnknownArchitecture { found: class })?;
     match family.select {
         Some(select) => select(config, folder),
         None => Ok(family),
     }
+}
+
+/// The family of the decoder whose base a model of an unknown `class` is, or of its text model.
+fn family_of_part(config: &mut Config, class: &str) -> Option<&'static Family> {
+    // The families of text models by their type have the defaults of its class.
+    let by_type = config.text_type().and_then(text_models::of_type);
+    let by_class = match decoder_of(class) {
+        Some((family, decoder)) => {
+            config.set_base_of(&decoder);
+            Some(family)
+        }
+        None => {
+            let text = config.text_architecture().map(str::to_owned);
+            let own = |text: String| Some((named(&text)?, text));
+            let found = text.and_then(|text| own(text.clone()).or_else(|| decoder_of(&text)));
+            found.map(|(family, known)| {
+                config.set("architectures", vec![known]);
+                family
+            })
+        }
+    };
+    by_type.or(by_class)
+}
+
+/// The family of a class.
+fn named(class: &str) -> Option<&'static Family> {
+    FAMILIES.iter().copied().find(|family| family.classes.contains(&class))
+}
+
+/// The decoder that has a head in addition to a base class.
+fn decoder_of(base: &str) -> Option<(&'static Family, String)> {
+    let decoder = format!("{}ForCausalLM", base.strip_suffix("Model")?);
+    Some((named(&decoder)?, decoder))
 }

@@ -46,7 +46,7 @@ pub(super) const EXAONE_MOE: Family = Family {
         keys.unscaled();
         Ok(())
     },
-    prediction_layers: |context| context.config.count_or(&["num_nextn_predict_layers"], 0),
+    prediction_layers: |context| prediction::stated(context.config),
     rename: prediction::names,
     rules: &[&[
         rename("model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::form::{CallOpening, ID, INDEX, compact};
 
-/// Where a call certainly begins in a text: with its opening and the name of a tool.
+/// Where a call begins in a text: at its opening, followed by the name of a tool.
 pub(super) enum Beginning {
     /// Here, with a tag of this length, which `lead` follows.
     At {

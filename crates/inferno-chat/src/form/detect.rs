@@ -105,7 +105,7 @@ fn reasoning(template: &ChatTemplate, probe: &Probe, end: &str) -> Option<Delimi
             let text = turn(template, &message, &thinking)?;
             let (before, after) = text.split_once(REASONING)?;
             let open = before[start_of_last_reasoning_tag(before)?..].trim_end();
-            // A tag that content begins with as well is none of reasoning, unless channels tell them apart.
+            // A tag that content also begins with does not mark reasoning, unless channels tell them apart.
             let is_header = header.trim_end().ends_with(open) && !header.contains(CHANNEL);
             let open = match is_header {
                 true => prompt.strip_prefix(header.trim_end()).map(str::trim)?,

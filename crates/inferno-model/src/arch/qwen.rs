@@ -1,4 +1,4 @@
-//! Qwen 2 to 3.5, dense and with experts, and the text part of Qwen 3 VL.
+//! Qwen 2 to 3.5, dense and with experts, and the text parts of Qwen 2 VL to Qwen 3 VL.
 //!
 //! **Source**: Yang et al., Qwen2 Technical Report and Qwen3 Technical Report, section 2; Qwen Team,
 //! Qwen3-Next model card.
@@ -16,6 +16,10 @@ pub(super) const QWEN2: Architecture = Architecture {
     attention: AttentionFacts { bias: Presence::Required, ..BASE.attention },
     ..BASE
 };
+
+/// The text part of Qwen 2 VL and 2.5 VL. All three positions of a text token are equal, so its rotary embedding is the usual
+/// one.
+pub(super) const QWEN2_VL: Architecture = Architecture { name: "qwen2vl", ..QWEN2 };
 
 /// The weights of the chosen experts are not normalized, and the biases are optional.
 pub(super) const QWEN2_MOE: Architecture = Architecture {
@@ -35,7 +39,7 @@ pub(super) const QWEN3: Architecture = Architecture {
 
 pub(super) const QWEN3_MOE: Architecture = Architecture { name: "qwen3moe", ..QWEN3 };
 
-/// All three positions of a text token are equal, so its rotary embedding is the usual one.
+/// The text part of Qwen 3 VL, like that of Qwen 2 VL.
 pub(super) const QWEN3_VL: Architecture = Architecture { name: "qwen3vl", ..QWEN3 };
 
 pub(super) const QWEN3_VL_MOE: Architecture = Architecture { name: "qwen3vlmoe", ..QWEN3 };

@@ -1,4 +1,4 @@
-//! Logits against those of Hugging Face transformers, in float32.
+//! Logits against those of Hugging Face transformers and llama.cpp, in float32.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +98,25 @@ fn every_fixture_matches_transformers_for_every_chunking() {
 fn every_fixture_matches_transformers_on_a_gpu() {
     let Some(backend) = adapter() else { return };
     let failures = check_on(&models_under(&fixtures()), backend, gpu_bounds(backend));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The models whose reference answers are those of llama.cpp.
+fn llama_cpp_models() -> Vec<PathBuf> {
+    let models = models_under(&fixtures().join("llama_cpp"));
+    assert!(!models.is_empty(), "fixtures are missing");
+    models
+}
+
+#[test]
+fn every_fixture_matches_llama_cpp_for_every_chunking() {
+    check_all(&llama_cpp_models());
+}
+
+#[test]
+fn every_fixture_matches_llama_cpp_on_a_gpu() {
+    let Some(backend) = adapter() else { return };
+    let failures = check_on(&llama_cpp_models(), backend, gpu_bounds(backend));
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -113,11 +113,16 @@ fn served(
     name: &str,
     chat_template: Option<&str>,
 ) -> Result<ServedModel, Error> {
-    let served = model.served(options, vec![name.to_owned()])?.with_any_name();
-    let Some(source) = chat_template else { return Ok(served) };
-    let template =
-        ChatTemplate::new(source)?.with_special_tokens_of(model.checkpoint().metadata())?;
-    Ok(served.with_chat_template(template))
+    let info = model.info(vec![name.to_owned()])?.with_any_name();
+    let info = match chat_template {
+        Some(source) => {
+            let template =
+                ChatTemplate::new(source)?.with_special_tokens_of(model.checkpoint().metadata())?;
+            info.with_chat_template(Some(template))
+        }
+        None => info,
+    };
+    model.served(options, info)
 }
 
 fn read_text(path: &OsStr) -> Result<String, Error> {

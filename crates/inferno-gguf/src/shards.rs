@@ -19,7 +19,7 @@ const TENSOR_COUNT_KEY: &str = "split.tensors.count";
 /// use inferno_gguf::ShardName;
 ///
 /// let name = ShardName::parse("q8_0/model-00002-of-00011.gguf").expect("a shard's name");
-/// assert_eq!((name.number(), name.count()), (2, 11));
+/// assert_eq!((name.prefix(), name.number(), name.count()), ("q8_0/model", 2, 11));
 /// assert_eq!(name.sibling(1), "q8_0/model-00001-of-00011.gguf");
 /// assert_eq!(ShardName::parse("model.gguf"), None);
 /// ```
@@ -41,6 +41,11 @@ impl<'a> ShardName<'a> {
         };
         let (number, count) = (parse(number)?, parse(count)?);
         (1..=count).contains(&number).then_some(Self { prefix, number, count })
+    }
+
+    /// What precedes the shard's number, without the hyphen.
+    pub fn prefix(&self) -> &'a str {
+        self.prefix
     }
 
     /// The shard's number, starting at 1.

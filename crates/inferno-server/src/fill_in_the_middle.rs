@@ -1,6 +1,6 @@
 //! Prompts for models that are trained to fill a gap in a text.
 
-use inferno_tokenizer::{EncodeOptions, SpecialTokens};
+use inferno_tokenizer::{EncodeOptions, SpecialTokens, Tokenizer};
 
 use crate::ServedModel;
 use crate::errors::ApiError;
@@ -19,9 +19,9 @@ impl GapTokens {
     }
 }
 
-/// Whether the model can fill a gap.
-pub(crate) fn is_supported(model: &ServedModel) -> bool {
-    GapTokens::of(model.tokenizer().special_tokens()).is_some()
+/// Whether a model with this tokenizer can fill a gap.
+pub(crate) fn is_supported(tokenizer: &Tokenizer) -> bool {
+    GapTokens::of(tokenizer.special_tokens()).is_some()
 }
 
 /// The prompt for the gap between `before` and `after`.

@@ -8,6 +8,7 @@
 //! - `chat`: conversations, rendered for the model, and answers, split into reasoning, text and tool calls;
 //! - `generation`: requests in the engine, measured and logged;
 //! - `cache_events`: the changes of the prefix cache, published for routers;
+//! - `on_demand`: several models, loaded when requests name them;
 //! - `openai`, `anthropic`, `ollama`, `llama_server`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
 //! Invariants: every field of a request is honored, ignored with a report, or rejected by name; a client that disconnects aborts its request;
@@ -28,8 +29,10 @@ mod llama_server;
 mod local;
 mod model;
 mod model_file;
+mod model_info;
 mod model_watch;
 mod ollama;
+mod on_demand;
 mod openai;
 mod operation;
 mod options;
@@ -49,7 +52,9 @@ pub use errors::ServerError;
 pub use local::{CompleteResponse, LocalRequest, LocalResponse, LocalServer, ResponsePart};
 pub use model::ServedModel;
 pub use model_file::ModelFile;
+pub use model_info::ModelInfo;
 pub use model_watch::ModelWatch;
+pub use on_demand::{ModelCatalog, OnDemandOptions};
 pub use operation::logs::{LogFormat, init_logs, print_line};
 pub use options::{Limits, ServerOptions, TlsFiles};
 pub use scripted::ScriptedAnswers;

@@ -106,7 +106,7 @@ impl LocalServer {
     /// **Errors**: as [`ServerOptions::check`]; an invalid endpoint of traces; no threads available.
     pub fn start(options: ServerOptions, model: ServedModel) -> Result<Self, ServerError> {
         options.check()?;
-        let traces = options.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
+        let traces = options.otlp_endpoint.as_deref().map(Traces::start).transpose()?.map(Arc::new);
         let app = Arc::new(App::new(options, traces));
         let engine = model.handle.clone();
         app.publish(model);

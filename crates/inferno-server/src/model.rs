@@ -1,41 +1,30 @@
-//! The served model.
+//! A loaded model.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use inferno_chat::{ChatTemplate, GrammarCompiler, OutputFormat, RerankTemplate};
-use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
+use inferno_chat::{GrammarCompiler, OutputFormat, RerankTemplate};
+use inferno_engine::{Engine, EngineError, EngineHandle, Pooling};
 use inferno_tokenizer::{TokenConstraint, Tokenizer};
 
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
-use crate::time::unix_seconds;
-use crate::{ModelFile, ModelWatch};
+use crate::fill_in_the_middle;
+use crate::{ModelInfo, ModelWatch};
 
-/// A loaded model with its engine, names, template and defaults.
+/// A loaded model with its engine and what requests need to know of it.
 pub struct ServedModel {
     /// Owns the engine's thread, until the server stops.
     engine: Mutex<Option<Engine>>,
     pub(crate) handle: EngineHandle,
-    /// Names of the model; responses contain the first.
-    pub(crate) names: Vec<String>,
-    /// Whether requests may use any other name as well.
-    accepts_any_name: bool,
-    pub(crate) template: Option<ChatTemplate>,
-    /// Sampling defaults from the model file.
-    pub(crate) sampling: SamplingParams,
+    pub(crate) info: Arc<ModelInfo>,
     /// How hidden states are pooled into an embedding.
     pub(crate) pooling: Pooling,
     /// The template of pairs that a reranker scores, if the file has one.
     pub(crate) rerank_template: Option<RerankTemplate>,
-    /// Whether the model reasons, for templates with a switch; if `None`, the template decides.
-    pub(crate) reasoning: Option<bool>,
     /// Maximum number of reasoning tokens of every answer.
     pub(crate) reasoning_budget: Option<usize>,
-    /// When it was loaded, in seconds since 1970.
-    pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
-    pub(crate) file: ModelFile,
     /// File that stores the prefix cache across restarts.
     prefix_cache_file: Option<PathBuf>,
     /// Memory of GPUs that the model occupies, in bytes.
@@ -43,58 +32,37 @@ pub struct ServedModel {
 }
 
 impl ServedModel {
-    /// A model without a chat template, which only completes text.
-    ///
-    /// **Panics**: if `names` is empty.
-    pub fn new(engine: Engine, names: Vec<String>) -> Self {
-        assert!(!names.is_empty(), "a model needs at least one name");
+    /// The model of this engine.
+    pub fn new(engine: Engine, info: ModelInfo) -> Self {
         let handle = engine.handle();
         let pooling = handle.core().default_pooling();
+        let info = ModelInfo {
+            context_length: handle.context_length(),
+            generates_text: handle.generates_text(),
+            fills_gaps: fill_in_the_middle::is_supported(handle.tokenizer()),
+            ..info
+        };
         Self {
             grammars: GrammarCompiler::new(Arc::clone(handle.tokenizer()), handle.vocab_size()),
             engine: Mutex::new(Some(engine)),
             handle,
-            names,
-            accepts_any_name: false,
-            template: None,
-            file: ModelFile::default(),
+            info: Arc::new(info),
             prefix_cache_file: None,
             gpu_bytes: 0,
-            sampling: SamplingParams::default(),
             pooling,
             rerank_template: None,
-            reasoning: None,
             reasoning_budget: None,
-            created: unix_seconds(),
         }
     }
 
     /// Returns what notices that the model can answer no more requests.
     pub fn watch(&self) -> ModelWatch {
-        ModelWatch::new(self.handle.clone(), self.file.watch.clone())
-    }
-
-    /// Answers requests for any model name, instead of only its own names.
-    pub fn with_any_name(mut self) -> Self {
-        self.accepts_any_name = true;
-        self
+        ModelWatch::new(self.handle.clone(), self.info.file.watch.clone())
     }
 
     /// Sets the memory of GPUs that the model occupies, in bytes.
     pub fn with_gpu_bytes(mut self, gpu_bytes: u64) -> Self {
         self.gpu_bytes = gpu_bytes;
-        self
-    }
-
-    /// Sets the chat template, which also determines the format of tool calls.
-    pub fn with_chat_template(mut self, template: ChatTemplate) -> Self {
-        self.template = Some(template);
-        self
-    }
-
-    /// Sets the sampling defaults.
-    pub fn with_sampling(mut self, sampling: SamplingParams) -> Self {
-        self.sampling = sampling;
         self
     }
 
@@ -107,19 +75,6 @@ impl ServedModel {
     /// Sets the template of pairs that a reranker scores.
     pub fn with_rerank_template(mut self, template: Option<RerankTemplate>) -> Self {
         self.rerank_template = template;
-        self
-    }
-
-    /// Sets the facts about the model's file that the server reports.
-    pub fn with_file(mut self, file: ModelFile) -> Self {
-        self.file = file;
-        self
-    }
-
-    /// Switches reasoning on or off for requests that do not, if the chat template has a switch (`enable_thinking`); with
-    /// `None`, the template decides.
-    pub fn with_reasoning(mut self, reasoning: Option<bool>) -> Self {
-        self.reasoning = reasoning;
         self
     }
 
@@ -167,21 +122,6 @@ impl ServedModel {
             compiled.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))?;
         unknown.report_unenforced(&compiled.unenforced);
         Ok(compiled.constraint)
-    }
-
-    /// Whether a request may use this name.
-    pub(crate) fn accepts_name(&self, name: &str) -> bool {
-        self.accepts_any_name || self.has_name(name)
-    }
-
-    /// Whether this is one of its names.
-    pub(crate) fn has_name(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
-    }
-
-    /// The name in responses.
-    pub(crate) fn name(&self) -> &str {
-        &self.names[0]
     }
 
     pub(crate) fn tokenizer(&self) -> &Tokenizer {

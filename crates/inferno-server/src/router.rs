@@ -13,6 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::errors::ApiError;
+use crate::on_demand::dispatch;
 use crate::request::{
     IGNORED_FIELDS, UNENFORCED_SCHEMA, is_loopback, report_ignored_fields, require_allowed_host,
     require_api_key, with_request_id,
@@ -22,43 +23,9 @@ use crate::{anthropic, llama_server, ollama, openai, operation, page, rerank, to
 
 /// All routes of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    // OpenAI's clients leave out /v1 if their base URL does.
-    let openai = Router::new()
-        .route("/models", get(openai::models::list))
-        .route("/models/{*model}", get(openai::models::one))
-        .route("/chat/completions", post(openai::chat::create))
-        .route("/chat/completions/render", post(openai::render::chat))
-        .route("/completions/render", post(openai::render::completion))
-        .route("/embeddings", post(openai::embeddings::create))
-        .route("/rerank", post(rerank::rank::create))
-        .route("/reranking", post(rerank::rank::create))
-        .route("/score", post(rerank::score::create))
-        .route("/responses", post(openai::responses::create))
-        .route("/responses/render", post(openai::render::response))
-        .route("/responses/input_tokens", post(openai::responses::input_tokens::count))
-        // Without it, the name would be an id.
-        .route("/responses/compact", any(no_compaction))
-        .route(
-            "/responses/{id}",
-            get(openai::responses::stored::one).delete(openai::responses::stored::delete),
-        )
-        .route("/responses/{id}/input_items", get(openai::responses::input_items::list));
-    let guarded = openai
-        .clone()
-        .nest("/v1", openai)
-        .route("/v1/completions", post(openai::completions::create))
-        .route("/v2/rerank", post(rerank::rank::create))
-        .route("/v1/messages", post(anthropic::messages::create))
-        .route("/v1/messages/render", post(anthropic::messages::render))
-        .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
-        .route("/tokenize", post(tokens::tokenize::tokenize))
-        .route("/detokenize", post(tokens::detokenize::detokenize))
-        .route("/tokenizer_info", get(tokens::info::tokenizer_info))
-        .route("/server_info", get(operation::server_info::server_info))
-        .route("/loads", get(operation::loads::loads))
-        .route("/v1/loads", get(operation::loads::loads))
-        .merge(ollama_routes())
-        .merge(llama_server_routes())
+    let guarded = model_routes()
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), dispatch))
+        .merge(catalog_routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&app), report_ignored_fields))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), require_api_key));
     let open = Router::new()
@@ -81,13 +48,66 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router.layer(cors).layer(middleware::from_fn(with_request_id))
 }
 
-fn ollama_routes() -> Router<Arc<App>> {
-    let unavailable = || any(ollama::manage::unavailable);
-    Router::new()
+/// The routes of one of several models, for requests that passed the checks of [`router`].
+pub(crate) fn model_router(app: Arc<App>) -> Router {
+    model_routes()
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), report_ignored_fields))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), operation::metrics::count))
+        .with_state(app)
+}
+
+/// The routes that need a loaded model.
+fn model_routes() -> Router<Arc<App>> {
+    // OpenAI's clients leave out /v1 if their base URL does.
+    let openai = Router::new()
+        .route("/chat/completions", post(openai::chat::create))
+        .route("/chat/completions/render", post(openai::render::chat))
+        .route("/completions/render", post(openai::render::completion))
+        .route("/embeddings", post(openai::embeddings::create))
+        .route("/rerank", post(rerank::rank::create))
+        .route("/reranking", post(rerank::rank::create))
+        .route("/score", post(rerank::score::create))
+        .route("/responses", post(openai::responses::create))
+        .route("/responses/render", post(openai::render::response))
+        .route("/responses/input_tokens", post(openai::responses::input_tokens::count));
+    openai
+        .clone()
+        .nest("/v1", openai)
+        .route("/v1/completions", post(openai::completions::create))
+        .route("/v2/rerank", post(rerank::rank::create))
+        .route("/v1/messages", post(anthropic::messages::create))
+        .route("/v1/messages/render", post(anthropic::messages::render))
+        .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
+        .route("/tokenize", post(tokens::tokenize::tokenize))
+        .route("/detokenize", post(tokens::detokenize::detokenize))
+        .route("/tokenizer_info", get(tokens::info::tokenizer_info))
+        .route("/server_info", get(operation::server_info::server_info))
+        .route("/loads", get(operation::loads::loads))
+        .route("/v1/loads", get(operation::loads::loads))
         .route("/api/chat", post(ollama::chat::create))
         .route("/api/generate", post(ollama::generate::create))
         .route("/api/embed", post(ollama::embed::create))
         .route("/api/embeddings", post(ollama::embed::create_one))
+        .merge(llama_server_routes())
+}
+
+/// The routes that describe models, whether they are loaded or not, and those of stored responses.
+fn catalog_routes() -> Router<Arc<App>> {
+    let openai = Router::new()
+        .route("/models", get(openai::models::list))
+        .route("/models/{*model}", get(openai::models::one))
+        // Without it, the name would be an id.
+        .route("/responses/compact", any(no_compaction))
+        .route(
+            "/responses/{id}",
+            get(openai::responses::stored::one).delete(openai::responses::stored::delete),
+        )
+        .route("/responses/{id}/input_items", get(openai::responses::input_items::list));
+    let unavailable = || any(ollama::manage::unavailable);
+    openai
+        .clone()
+        .nest("/v1", openai)
         .route("/api/tags", get(ollama::models::list))
         .route("/api/ps", get(ollama::models::running))
         .route("/api/version", get(ollama::models::version))

@@ -17,12 +17,13 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::cache_events::CacheEventPublisher;
+use crate::on_demand::ModelPool;
 use crate::operation::logs;
 use crate::operation::traces::Traces;
 use crate::request::PREPARATION_STACK_BYTES;
 use crate::router::router;
 use crate::state::App;
-use crate::{ServedModel, ServerError, ServerOptions};
+use crate::{ModelCatalog, OnDemandOptions, ServedModel, ServerError, ServerOptions};
 use connection::Connections;
 
 /// Time that connections may take to close once their requests have finished.
@@ -101,9 +102,52 @@ impl Server {
         E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
         F: Future<Output = ()>,
     {
+        let app = App::new(self.options.clone(), self.traces()?);
+        self.run_app(app, Some(load), stop)
+    }
+
+    /// Loads models when requests name them, and serves until SIGTERM or Ctrl-C; then as [`run`](Self::run).
+    ///
+    /// **Errors**: an invalid endpoint of traces; no threads or sockets available.
+    pub fn run_on_demand(
+        self,
+        catalog: Arc<dyn ModelCatalog>,
+        options: OnDemandOptions,
+    ) -> Result<(), ServerError> {
+        self.run_on_demand_until(catalog, options, signals::next)
+    }
+
+    /// As [`run_on_demand`](Self::run_on_demand), but stops as [`run_until`](Self::run_until).
+    ///
+    /// **Errors**: as [`run_on_demand`](Self::run_on_demand).
+    pub fn run_on_demand_until<F: Future<Output = ()>>(
+        self,
+        catalog: Arc<dyn ModelCatalog>,
+        options: OnDemandOptions,
+        stop: impl Fn() -> F,
+    ) -> Result<(), ServerError> {
+        let pool = ModelPool::new(catalog, options);
+        let app = App::on_demand(self.options.clone(), self.traces()?, pool);
+        self.run_app(app, None::<fn() -> Result<ServedModel, ServerError>>, stop)
+    }
+
+    /// Starts to send traces, if there is an endpoint for them.
+    fn traces(&self) -> Result<Option<Arc<Traces>>, ServerError> {
+        Ok(self.options.otlp_endpoint.as_deref().map(Traces::start).transpose()?.map(Arc::new))
+    }
+
+    fn run_app<E, F>(
+        self,
+        app: App,
+        load: Option<impl FnOnce() -> Result<ServedModel, E> + Send + 'static>,
+        stop: impl Fn() -> F,
+    ) -> Result<(), ServerError>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
+        F: Future<Output = ()>,
+    {
         let runtime = runtime()?;
-        let traces = self.options.otlp_endpoint.as_deref().map(Traces::start).transpose()?;
-        let app = Arc::new(App::new(self.options.clone(), traces));
+        let app = Arc::new(app);
         let result = runtime.block_on(self.serve(&app, load, stop));
         runtime.shutdown_timeout(CLOSING_TIMEOUT);
         if let Some(traces) = &app.traces {
@@ -113,10 +157,11 @@ impl Server {
         result
     }
 
+    /// Loads a model, or all models on demand, and serves until `stop`.
     async fn serve<E, F>(
         self,
         app: &Arc<App>,
-        load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
+        load: Option<impl FnOnce() -> Result<ServedModel, E> + Send + 'static>,
         stop: impl Fn() -> F,
     ) -> Result<(), ServerError>
     where
@@ -135,24 +180,29 @@ impl Server {
         ));
         let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
 
-        let mut publishing = JoinSet::new();
+        let mut background = JoinSet::new();
         // One future for both waits: between two, a signal would be lost.
         let mut stopped = pin!(stop());
-        tokio::select! {
-            result = load_model(load)? => {
-                let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
-                let model = model.map_err(ServerError::Load)?;
-                let kv_dtype = model.handle.kv_dtype();
-                tracing::info!(address = %self.address, model = model.name(), %kv_dtype, "ready");
-                if let Some(publisher) = publisher {
-                    publishing = publisher.start(&model.handle);
+        if let Some(load) = load {
+            tokio::select! {
+                result = load_model(load)? => {
+                    let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
+                    let model = model.map_err(ServerError::Load)?;
+                    let kv_dtype = model.handle.kv_dtype();
+                    tracing::info!(address = %self.address, model = model.info.name(), %kv_dtype, "ready");
+                    if let Some(publisher) = publisher {
+                        background = publisher.start(&model.handle);
+                    }
+                    app.publish(model);
                 }
-                app.publish(model);
+                () = &mut stopped => {
+                    tracing::info!("stopped while loading");
+                    return Ok(());
+                }
             }
-            () = &mut stopped => {
-                tracing::info!("stopped while loading");
-                return Ok(());
-            }
+        } else if let Some(pool) = app.pool() {
+            background.spawn(Arc::clone(pool).unload_idle());
+            tracing::info!(address = %self.address, "ready");
         }
 
         stopped.await;
@@ -160,7 +210,7 @@ impl Server {
         let _ = closing.send(true);
         connections.closed(CLOSING_TIMEOUT).await;
         accepting.abort();
-        publishing.shutdown().await;
+        background.shutdown().await;
         tracing::info!("stopped");
         Ok(())
     }
@@ -212,10 +262,5 @@ async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>
         }
         () = stop => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
     }
-    // Requests that still run fail here, with an error in their streams.
-    if let Some(model) = app.loaded().cloned()
-        && let Err(error) = tokio::task::spawn_blocking(move || model.stop()).await
-    {
-        tracing::error!(%error, "the engine did not stop cleanly");
-    }
+    app.stop().await;
 }

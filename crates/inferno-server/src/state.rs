@@ -10,19 +10,22 @@ use tokio::sync::watch;
 
 use crate::errors::{ApiError, shortened};
 use crate::fields::IgnoredFields;
+use crate::on_demand::ModelPool;
 use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
 use crate::operation::traces::Traces;
 use crate::request::PreparationStage;
-use crate::{ServedModel, ServerOptions};
+use crate::{ModelInfo, ServedModel, ServerOptions};
 
-/// State that all requests share.
+/// State that all requests to one model share; without a model, that of requests to a server that loads models on demand.
 pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
+    /// Models that are loaded when requests name them.
+    pool: Option<Arc<ModelPool>>,
     pub metrics: Metrics,
     /// With an endpoint for them.
-    pub traces: Option<Traces>,
+    pub traces: Option<Arc<Traces>>,
     pub ignored_fields: IgnoredFields,
     pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
@@ -46,9 +49,10 @@ pub(crate) enum Readiness {
 }
 
 impl App {
-    pub fn new(options: ServerOptions, traces: Option<Traces>) -> Self {
+    pub fn new(options: ServerOptions, traces: Option<Arc<Traces>>) -> Self {
         Self {
             model: OnceLock::new(),
+            pool: None,
             metrics: Metrics::new(),
             traces,
             ignored_fields: IgnoredFields::default(),
@@ -59,6 +63,23 @@ impl App {
             num_in_flight: watch::Sender::new(0),
             options,
         }
+    }
+
+    /// The state of a server that loads models on demand.
+    pub fn on_demand(options: ServerOptions, traces: Option<Arc<Traces>>, pool: ModelPool) -> Self {
+        Self { pool: Some(Arc::new(pool)), ..Self::new(options, traces) }
+    }
+
+    /// The state of requests to one model of a server that loads models on demand. Stored responses and limits are shared by all
+    /// models.
+    pub fn of_loaded(&self, model: ServedModel) -> Self {
+        let app = Self {
+            responses: Arc::clone(&self.responses),
+            preparation: Arc::clone(&self.preparation),
+            ..Self::new(self.options.clone(), self.traces.clone())
+        };
+        app.publish(model);
+        app
     }
 
     /// Starts to serve this model.
@@ -87,20 +108,66 @@ impl App {
     pub fn model_named(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let model = self.model()?;
         match name {
-            Some(name) if !model.accepts_name(name) => Err(model_not_found(&model, name)),
+            Some(name) if !model.info.accepts_name(name) => {
+                Err(model_not_found(&[Arc::clone(&model.info)], name))
+            }
             _ => Ok(model),
+        }
+    }
+
+    /// The models that requests may name.
+    ///
+    /// **Errors**: 500 if the models on disk cannot be listed, 503 before the only model is loaded.
+    pub async fn listed(&self) -> Result<Vec<Arc<ModelInfo>>, ApiError> {
+        match &self.pool {
+            Some(pool) => pool.listed().await,
+            None => Ok(vec![Arc::clone(&self.model()?.info)]),
         }
     }
 
     /// The model that is listed under this name.
     ///
-    /// **Errors**: 404 for another name, 503 before the model is loaded.
-    pub fn listed_model(&self, name: &str) -> Result<Arc<ServedModel>, ApiError> {
-        let model = self.model()?;
-        match model.has_name(name) {
-            true => Ok(model),
-            false => Err(model_not_found(&model, name)),
+    /// **Errors**: 404 for another name; as [`listed`](Self::listed).
+    pub async fn listed_model(&self, name: &str) -> Result<Arc<ModelInfo>, ApiError> {
+        let listed = self.listed().await?;
+        let found = listed.iter().find(|info| info.has_name(name)).cloned();
+        found.ok_or_else(|| model_not_found(&listed, name))
+    }
+
+    /// The model that requests with this name are about, which need not be loaded.
+    ///
+    /// **Errors**: 404 for a name that no model accepts; as [`listed`](Self::listed).
+    pub async fn described_model(&self, name: &str) -> Result<Arc<ModelInfo>, ApiError> {
+        let listed = self.listed().await?;
+        let found = listed.iter().find(|info| info.accepts_name(name)).cloned();
+        found.ok_or_else(|| model_not_found(&listed, name))
+    }
+
+    /// The model of requests without a name.
+    ///
+    /// **Errors**: 400 if there are several; as [`listed`](Self::listed).
+    pub async fn only_model(&self) -> Result<Arc<ModelInfo>, ApiError> {
+        match &self.listed().await?[..] {
+            [only] => Ok(Arc::clone(only)),
+            listed => {
+                let message = format!("model is missing; this server has {}", names(listed));
+                Err(ApiError::invalid("model", message))
+            }
         }
+    }
+
+    /// The models in memory.
+    ///
+    /// **Errors**: 503 before the only model is loaded.
+    pub fn running(&self) -> Result<Vec<Arc<ServedModel>>, ApiError> {
+        match &self.pool {
+            Some(pool) => Ok(pool.running()),
+            None => Ok(vec![self.model()?]),
+        }
+    }
+
+    pub fn pool(&self) -> Option<&Arc<ModelPool>> {
+        self.pool.as_ref()
     }
 
     pub fn loaded(&self) -> Option<&Arc<ServedModel>> {
@@ -110,6 +177,7 @@ impl App {
     pub fn readiness(&self) -> Readiness {
         match self.loaded() {
             _ if self.is_draining.load(Ordering::Relaxed) => Readiness::Draining,
+            None if self.pool.is_some() => Readiness::Ready,
             None => Readiness::Loading,
             Some(model) => match model.watch().failure() {
                 None if model.handle.snapshot().is_stage_lost => Readiness::WaitingForStage,
@@ -123,7 +191,7 @@ impl App {
     /// Stops accepting new requests.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
-        if let Some(model) = self.loaded() {
+        for model in self.running().unwrap_or_default() {
             model.handle.drain();
         }
     }
@@ -136,23 +204,50 @@ impl App {
 
     /// Waits until no request is left.
     pub async fn idle(&self) {
+        if let Some(pool) = &self.pool {
+            return pool.idle().await;
+        }
         let mut counts = self.num_in_flight.subscribe();
         // The sender lives as long as self does.
         let _ = counts.wait_for(|&count| count == 0).await;
     }
 
     pub fn num_in_flight(&self) -> usize {
-        *self.num_in_flight.borrow()
+        match &self.pool {
+            Some(pool) => pool.num_in_flight(),
+            None => *self.num_in_flight.borrow(),
+        }
+    }
+
+    /// Unloads all models. Requests that still run fail, with an error in their streams.
+    pub async fn stop(&self) {
+        if let Some(pool) = &self.pool {
+            return pool.stop().await;
+        }
+        if let Some(model) = self.loaded().cloned()
+            && let Err(error) = tokio::task::spawn_blocking(move || model.stop()).await
+        {
+            tracing::error!(%error, "the engine did not stop cleanly");
+        }
     }
 }
 
-fn model_not_found(model: &ServedModel, name: &str) -> ApiError {
-    let known = model.names.join(", ");
+/// The error of a name that no model has.
+pub(crate) fn model_not_found(known: &[Arc<ModelInfo>], name: &str) -> ApiError {
     let name = shortened(name);
-    let message = format!("model {name:?} not found; this server has {known}");
+    let message = format!("model {name:?} not found; this server has {}", names(known));
     let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
     error.param = Some("model".to_owned());
     error.with_code("model_not_found")
+}
+
+/// The names of models, for messages.
+pub(crate) fn names(models: &[Arc<ModelInfo>]) -> String {
+    let names: Vec<_> = models.iter().flat_map(|info| &info.names).map(String::as_str).collect();
+    match names.is_empty() {
+        true => "no models".to_owned(),
+        false => names.join(", "),
+    }
 }
 
 /// An HTTP request in the engine. Everything that is submitted for it holds a clone.

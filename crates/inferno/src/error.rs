@@ -107,6 +107,18 @@ pub enum Error {
         /// Memory of the GPU, in bytes.
         memory_bytes: u64,
     },
+    /// The model does not fit in the free memory of the machine.
+    #[error(
+        "the model needs {} of memory, but only {} is free; use a smaller model or quantization, or reduce the context or the KV cache",
+        BinaryBytes(*needed_bytes),
+        BinaryBytes(*free_bytes)
+    )]
+    MemoryTooSmall {
+        /// Required memory, in bytes.
+        needed_bytes: u64,
+        /// Free memory, in bytes.
+        free_bytes: u64,
+    },
     /// This build does not include the backend.
     #[error("this build has no {backend} backend; run on the processor")]
     BackendNotBuilt {

@@ -81,7 +81,7 @@ pub use inferno_model::{
     TokenCost,
 };
 pub use inferno_server::{
-    CompleteResponse, LocalRequest, LocalResponse, LocalServer, ResponsePart, ServedModel,
+    CompleteResponse, LocalRequest, LocalResponse, LocalServer, ModelInfo, ResponsePart, ServedModel,
     ServerOptions,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};

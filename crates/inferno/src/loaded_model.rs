@@ -10,7 +10,7 @@ use inferno_engine::{
 };
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
-use inferno_server::{ModelFile, ServedModel};
+use inferno_server::{ModelFile, ModelInfo, ServedModel};
 use inferno_tokenizer::{EncodeOptions, TokenConstraint, Tokenizer};
 
 use crate::constraint::with_grammars;
@@ -193,7 +193,8 @@ impl LoadedModel {
     /// # if cfg!(not(feature = "embedded-model")) {
     /// #     return Ok(());
     /// # }
-    /// let served = Model::embedded()?.load()?.served(EngineOptions::default(), vec!["ember".to_owned()])?;
+    /// let model = Model::embedded()?.load()?;
+    /// let served = model.served(EngineOptions::default(), model.info(vec!["ember".to_owned()])?)?;
     /// let server = LocalServer::start(ServerOptions::default(), served)?;
     /// let mut response = server.send(LocalRequest {
     ///     method: "POST".to_owned(),
@@ -211,20 +212,25 @@ impl LoadedModel {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// **Errors**: as [`engine`](Self::engine); a file whose template, sampling defaults or pooling are invalid.
+    /// **Errors**: as [`engine`](Self::engine); a file whose pooling is invalid.
+    pub fn served(&self, options: EngineOptions, info: ModelInfo) -> Result<ServedModel, Error> {
+        let template = RerankTemplate::from_metadata(self.checkpoint.metadata())?;
+        Ok(ServedModel::new(self.engine(options)?, info)
+            .with_pooling(self.pooling()?)
+            .with_rerank_template(template))
+    }
+
+    /// Returns what a server tells of the model, with the template and the sampling defaults of the file.
+    ///
+    /// **Errors**: a file whose template or sampling defaults are invalid.
     ///
     /// **Panics**: if `names` is empty.
-    pub fn served(&self, options: EngineOptions, names: Vec<String>) -> Result<ServedModel, Error> {
+    pub fn info(&self, names: Vec<String>) -> Result<ModelInfo, Error> {
         let metadata = self.checkpoint.metadata();
-        let served = ServedModel::new(self.engine(options)?, names)
+        Ok(ModelInfo::new(names)
+            .with_chat_template(ChatTemplate::from_metadata(metadata)?)
             .with_sampling(SamplingParams::recommended(metadata)?)
-            .with_pooling(self.pooling()?)
-            .with_rerank_template(RerankTemplate::from_metadata(metadata)?)
-            .with_file(ModelFile::of(&self.checkpoint));
-        Ok(match ChatTemplate::from_metadata(metadata)? {
-            Some(template) => served.with_chat_template(template),
-            None => served,
-        })
+            .with_file(ModelFile::of(&self.checkpoint)))
     }
 
     /// Returns the tokenizer of the model.

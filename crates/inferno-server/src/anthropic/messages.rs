@@ -128,7 +128,7 @@ impl MessagesRequest {
         if answer.thread.is_some() {
             return Err(ApiError::thread_unsupported());
         }
-        let params = answer.params(&model.sampling)?;
+        let params = answer.params(&model.info.sampling)?;
         Ok(ChatJob { params, ..chat_job(conversation.read(unknown)?) })
     }
 }

@@ -72,7 +72,7 @@ impl ChatJob {
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
         let has_effort = self.set_reasoning_effort(template, &mut request.variables);
-        set_defaults(&mut request.variables, template, model.reasoning);
+        set_defaults(&mut request.variables, template, model.info.reasoning);
         let tokenizer = model.tokenizer();
         let render = |request: &ChatRequest| self.render_leniently(template, request, has_effort);
         let prompt = template.render_with_plain_contents(&request, tokenizer, render);
@@ -194,7 +194,7 @@ impl ChatJob {
 
 /// **Errors**: a model that does not generate text; one without a template.
 fn template(model: &ServedModel) -> Result<&ChatTemplate, ApiError> {
-    if let Some(template) = &model.template {
+    if let Some(template) = &model.info.template {
         return Ok(template);
     }
     model.handle.check_generates()?;

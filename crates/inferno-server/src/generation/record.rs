@@ -122,7 +122,10 @@ impl Record {
         let seconds = |duration: Duration| json!(duration.as_secs_f64());
         let duration = self.started.elapsed();
         let mut attributes = vec![
-            ("gen_ai.response.model", json!(self.app.loaded().map_or("", |model| model.name()))),
+            (
+                "gen_ai.response.model",
+                json!(self.app.loaded().map_or("", |model| model.info.name())),
+            ),
             ("gen_ai.request.n", json!(self.counts.choices.len())),
             ("gen_ai.usage.prompt_tokens", json!(self.counts.prompt_tokens)),
             ("gen_ai.usage.completion_tokens", json!(self.counts.generated_tokens())),

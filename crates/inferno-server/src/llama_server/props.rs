@@ -58,20 +58,20 @@ pub(crate) struct LlamaModalities {
 pub(crate) async fn props(State(app): State<Arc<App>>) -> Result<Json<LlamaProps>, ApiError> {
     let model = app.model()?;
     let params =
-        GenerationParams { sampling: model.sampling.clone(), ..GenerationParams::default() };
+        GenerationParams { sampling: model.info.sampling.clone(), ..GenerationParams::default() };
     Ok(Json(LlamaProps {
         default_generation_settings: LlamaDefaults {
             n_ctx: model.handle.context_length(),
             params: settings(&params, &model),
         },
         total_slots: num_slots(&model),
-        model_alias: model.name().to_owned(),
-        model_path: match model.file.path.as_str() {
-            "" => format!("{}.gguf", model.name()),
+        model_alias: model.info.name().to_owned(),
+        model_path: match model.info.file.path.as_str() {
+            "" => format!("{}.gguf", model.info.name()),
             path => path.to_owned(),
         },
         modalities: LlamaModalities { vision: false, audio: false },
-        chat_template: model.file.chat_template.clone(),
+        chat_template: model.info.file.chat_template.clone(),
         bos_token: model.token_text(model.tokenizer().bos()).unwrap_or_default(),
         eos_token: model.token_text(model.tokenizer().eos()).unwrap_or_default(),
         build_info: BUILD_INFO,

@@ -69,7 +69,7 @@ impl OllamaAnswerFields {
             ..StopParams::default()
         };
         stop.validate()?;
-        let sampling = sampling.params(&model.sampling)?;
+        let sampling = sampling.params(&model.info.sampling)?;
         Ok(GenerationParams { sampling, stop, ..GenerationParams::default() })
     }
 

@@ -11,7 +11,6 @@ use utoipa::ToSchema;
 use super::answer_fields::OllamaAnswerFields;
 use super::lines::{AnswerEnd, AnswerPart, Line, LineEvents, OllamaChatAnswer, chat_line, whole};
 use super::messages::{OllamaMessage, for_template};
-use super::model_named;
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
@@ -79,8 +78,8 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body { request, unknown, preparation }: Body<OllamaChatRequest>,
 ) -> Result<Response, ApiError> {
-    let model = model_named(&app, request.answer.model.as_deref())?;
-    let name = request.answer.model.clone().unwrap_or_else(|| model.name().to_owned());
+    let model = app.model_named(request.answer.model.as_deref())?;
+    let name = request.answer.model.clone().unwrap_or_else(|| model.info.name().to_owned());
     if request.conversation.messages.as_ref().is_none_or(Vec::is_empty) {
         let line = chat_line(&name, AnswerPart::default(), Some(AnswerEnd::loaded()));
         return Ok(Json(line).into_response());

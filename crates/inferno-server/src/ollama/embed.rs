@@ -9,7 +9,6 @@ use inferno_engine::EmbeddingForm;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::model_named;
 use crate::ServedModel;
 use crate::embedding::{
     EmbeddingInput, EmbeddingSettings, check_dimensions, check_inputs, embed_all, truncate,
@@ -122,14 +121,14 @@ pub(crate) async fn create(
     Body { request, preparation, .. }: Body<OllamaEmbedRequest>,
 ) -> Result<Json<OllamaEmbeddings>, ApiError> {
     let started: Instant = preparation.arrived();
-    let model = model_named(&app, request.model.as_deref())?;
+    let model = app.model_named(request.model.as_deref())?;
     check_dimensions(request.dimensions, &model)?;
     let truncates = request.truncate.unwrap_or(true);
     let (embeddings, prompt_eval_count) =
         embed(&app, &model, preparation, request.input, "input", (truncates, request.dimensions))
             .await?;
     Ok(Json(OllamaEmbeddings {
-        model: request.model.unwrap_or_else(|| model.name().to_owned()),
+        model: request.model.unwrap_or_else(|| model.info.name().to_owned()),
         embeddings,
         total_duration: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
         load_duration: 0,
@@ -144,7 +143,7 @@ pub(crate) async fn create_one(
     State(app): State<Arc<App>>,
     Body { request, preparation, .. }: Body<OllamaEmbeddingRequest>,
 ) -> Result<Json<OllamaEmbedding>, ApiError> {
-    let model = model_named(&app, request.model.as_deref())?;
+    let model = app.model_named(request.model.as_deref())?;
     check_dimensions(None, &model)?;
     let prompt = request.prompt.map(PromptField::Text);
     let (mut embeddings, _) =

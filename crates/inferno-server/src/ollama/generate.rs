@@ -13,7 +13,6 @@ use utoipa::ToSchema;
 use super::answer_fields::OllamaAnswerFields;
 use super::chat::respond;
 use super::lines::{AnswerEnd, AnswerPart, OllamaGenerateAnswer, generate_line};
-use super::model_named;
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun};
 use crate::errors::ApiError;
@@ -64,7 +63,7 @@ impl OllamaGenerateRequest {
     fn job(self, model: &ServedModel, unknown: &UnknownFields) -> Result<GenerateJob, ApiError> {
         let Self { prompt, answer } = self;
         let is_text =
-            prompt.raw == Some(true) || prompt.suffix.is_some() || model.template.is_none();
+            prompt.raw == Some(true) || prompt.suffix.is_some() || model.info.template.is_none();
         if is_text {
             let constraint = model.constraint(&answer.format()?, "format", unknown)?;
             return Ok(GenerateJob::Text(Box::new(Job {
@@ -123,8 +122,8 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body { request, unknown, preparation }: Body<OllamaGenerateRequest>,
 ) -> Result<Response, ApiError> {
-    let model = model_named(&app, request.answer.model.as_deref())?;
-    let name = request.answer.model.clone().unwrap_or_else(|| model.name().to_owned());
+    let model = app.model_named(request.answer.model.as_deref())?;
+    let name = request.answer.model.clone().unwrap_or_else(|| model.info.name().to_owned());
     if request.prompt.is_empty() {
         let line = generate_line(&name, AnswerPart::default(), Some(AnswerEnd::loaded()));
         return Ok(Json(line).into_response());

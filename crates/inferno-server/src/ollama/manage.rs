@@ -1,4 +1,4 @@
-//! Endpoints that add, change or remove models: this server only has the model that it was started with.
+//! Endpoints that add, change or remove models, which this server does not do.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::show::OllamaModelName;
 use crate::errors::{ApiError, shortened};
 use crate::request::Body;
-use crate::state::App;
+use crate::state::{App, names};
 
 /// The status of a download.
 #[derive(Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub(crate) struct OllamaStatus {
     status: &'static str,
 }
 
-/// Succeeds for the served model, which needs no download.
+/// Succeeds for models of this server, which need no download.
 #[utoipa::path(post, path = "/api/pull", tag = "ollama", request_body = OllamaModelName,
     responses(
         (status = 200, description = "The status; with `stream` false, one object.", content(
@@ -30,14 +30,13 @@ pub(crate) async fn pull(
     State(app): State<Arc<App>>,
     Body { request, .. }: Body<OllamaModelName>,
 ) -> Result<Response, ApiError> {
-    let model = app.model()?;
     let name = request.model.or(request.name).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| ApiError::invalid("model", "model is missing"))?;
-    let untagged = name.strip_suffix(":latest").unwrap_or(&name);
-    if !model.names.iter().any(|known| known == untagged || *known == name) {
+    let listed = app.listed().await?;
+    if !listed.iter().any(|info| info.has_name(&name)) {
         let message = format!(
-            "this server only has {} and cannot download {:?}; restart it with -m hf:OWNER/REPO to serve another model",
-            model.names.join(", "),
+            "this server only has {} and cannot download {:?}; download it with \"inferno pull\", and serve it with -m or --on-demand",
+            names(&listed),
             shortened(&name)
         );
         return Err(ApiError::new(StatusCode::NOT_FOUND, message).with_code("model_not_found"));
@@ -52,6 +51,6 @@ pub(crate) async fn pull(
 
 /// The answer of endpoints that would change which models there are.
 pub(crate) async fn unavailable() -> ApiError {
-    let message = "this server only has the model that it was started with, which cannot be changed over HTTP";
+    let message = "models cannot be changed over HTTP; use the command line, such as \"inferno pull\" and \"inferno rm\"";
     ApiError::new(StatusCode::NOT_IMPLEMENTED, message).with_code("not_supported")
 }

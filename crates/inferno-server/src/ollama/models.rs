@@ -1,16 +1,17 @@
-//! `/api/tags`, `/api/ps` and `/api/version`: the served model.
+//! `/api/tags`, `/api/ps` and `/api/version`: the models of the server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
 use crate::state::App;
-use crate::{ModelFile, ServedModel};
+use crate::{ModelFile, ModelInfo};
 
 /// The version of Ollama whose API this is: clients compare it with the one that introduced a feature.
 const OLLAMA_VERSION: &str = "0.13.0";
@@ -47,7 +48,7 @@ pub(crate) struct OllamaRunningModels {
 pub(crate) struct OllamaRunningModel {
     #[serde(flatten)]
     model: OllamaModel,
-    /// In RFC 3339; a century from now, as the model stays loaded.
+    /// When the model is unloaded unless it is used, in RFC 3339; a century from now if it stays loaded.
     expires_at: String,
     /// Estimated memory of GPUs that the model occupies, in bytes; 0 on a processor.
     size_vram: u64,
@@ -79,14 +80,14 @@ pub(crate) struct OllamaVersion {
 }
 
 impl OllamaModel {
-    fn new(model: &ServedModel, name: &str) -> Self {
+    fn new(info: &ModelInfo, name: &str) -> Self {
         Self {
             name: name.to_owned(),
             model: name.to_owned(),
-            modified_at: modified_at(model),
-            size: model.file.num_bytes,
-            digest: model.file.digest.clone(),
-            details: OllamaDetails::of(&model.file),
+            modified_at: modified_at(info),
+            size: info.file.num_bytes,
+            digest: info.file.digest.clone(),
+            details: OllamaDetails::of(&info.file),
         }
     }
 }
@@ -105,9 +106,9 @@ impl OllamaDetails {
 }
 
 /// When the file was modified, or when it was loaded if that is unknown.
-pub(super) fn modified_at(model: &ServedModel) -> String {
-    let modified = model.file.modified.and_then(|time| Timestamp::try_from(time).ok());
-    let loaded = || Timestamp::from_second(i64::try_from(model.created).unwrap_or_default());
+pub(super) fn modified_at(info: &ModelInfo) -> String {
+    let modified = info.file.modified.and_then(|time| Timestamp::try_from(time).ok());
+    let loaded = || Timestamp::from_second(i64::try_from(info.created).unwrap_or_default());
     modified.or_else(|| loaded().ok()).unwrap_or_default().to_string()
 }
 
@@ -120,28 +121,31 @@ fn parameter_size(count: u64) -> String {
     }
 }
 
-/// Lists the served model under each of its names.
+/// Lists the models under each of their names.
 #[utoipa::path(get, path = "/api/tags", tag = "ollama", responses((status = 200, body = OllamaModels)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<OllamaModels>, ApiError> {
-    let model = app.model()?;
-    let models = model.names.iter().map(|name| OllamaModel::new(&model, name));
+    let listed = app.listed().await?;
+    let models =
+        listed.iter().flat_map(|info| info.names.iter().map(|name| OllamaModel::new(info, name)));
     Ok(Json(OllamaModels { models: models.collect() }))
 }
 
-/// Lists the loaded model.
+/// Lists the loaded models.
 #[utoipa::path(get, path = "/api/ps", tag = "ollama", responses((status = 200, body = OllamaRunningModels)))]
 pub(crate) async fn running(
     State(app): State<Arc<App>>,
 ) -> Result<Json<OllamaRunningModels>, ApiError> {
-    const CENTURY: SignedDuration = SignedDuration::from_hours(100 * 365 * 24);
-    let model = app.model()?;
-    let running = OllamaRunningModel {
-        model: OllamaModel::new(&model, model.name()),
-        expires_at: Timestamp::now().checked_add(CENTURY).unwrap_or(Timestamp::MAX).to_string(),
-        size_vram: model.gpu_bytes,
-        context_length: model.handle.context_length(),
-    };
-    Ok(Json(OllamaRunningModels { models: vec![running] }))
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    let models = app.running()?.into_iter().map(|model| {
+        let left = app.pool().and_then(|pool| pool.time_left(&model)).unwrap_or(CENTURY);
+        OllamaRunningModel {
+            model: OllamaModel::new(&model.info, model.info.name()),
+            expires_at: Timestamp::now().checked_add(left).unwrap_or(Timestamp::MAX).to_string(),
+            size_vram: model.gpu_bytes,
+            context_length: model.handle.context_length(),
+        }
+    });
+    Ok(Json(OllamaRunningModels { models: models.collect() }))
 }
 
 /// Returns the version of Ollama whose API this is.

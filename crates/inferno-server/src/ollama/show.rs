@@ -1,4 +1,4 @@
-//! `/api/show`: details of the served model.
+//! `/api/show`: details of a model.
 
 use std::sync::Arc;
 
@@ -8,19 +8,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::model_named;
 use super::models::{OllamaDetails, modified_at};
-use crate::ServedModel;
+use crate::ModelInfo;
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
-use crate::fill_in_the_middle;
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
 /// The name of a model.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OllamaModelName {
-    /// Name of the model (default: the served model).
+    /// Name of the model (default: the only one).
     pub model: Option<String>,
     /// The older name of `model`.
     pub name: Option<String>,
@@ -55,50 +53,53 @@ impl RequestBody for OllamaModelName {
     }
 }
 
-fn capabilities(model: &ServedModel) -> Vec<&'static str> {
-    let template = model.template.as_ref();
+fn capabilities(info: &ModelInfo) -> Vec<&'static str> {
+    let template = info.template.as_ref();
     let has_tools = template.is_some_and(|it| it.supports_tools());
     let thinks = template.is_some_and(|it| it.supports_reasoning());
     let all = [
         ("completion", true),
         ("tools", has_tools),
         ("thinking", thinks),
-        ("insert", fill_in_the_middle::is_supported(model)),
+        ("insert", info.fills_gaps),
     ];
     all.into_iter().filter_map(|(name, applies)| applies.then_some(name)).collect()
 }
 
-fn parameters(model: &ServedModel) -> String {
-    let sampling = &model.sampling;
+fn parameters(info: &ModelInfo) -> String {
+    let sampling = &info.sampling;
     [
         format!("temperature {}", sampling.temperature),
         format!("top_k {}", sampling.top_k),
         format!("top_p {}", sampling.top_p),
         format!("min_p {}", sampling.min_p),
         format!("repeat_penalty {}", sampling.repetition_penalty),
-        format!("num_ctx {}", model.handle.context_length()),
+        format!("num_ctx {}", info.context_length),
     ]
     .join("\n")
 }
 
-/// Returns the details of the served model.
+/// Returns the details of a model.
 #[utoipa::path(post, path = "/api/show", tag = "ollama", request_body = OllamaModelName,
     responses((status = 200, body = OllamaModelInfo)))]
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Body { request, .. }: Body<OllamaModelName>,
 ) -> Result<Json<OllamaModelInfo>, ApiError> {
-    let model = model_named(&app, request.model.or(request.name).as_deref())?;
-    let parameters = parameters(&model);
+    let info = match request.model.or(request.name) {
+        Some(name) => app.described_model(&name).await?,
+        None => app.only_model().await?,
+    };
+    let parameters = parameters(&info);
     let lines: String = parameters.lines().map(|line| format!("PARAMETER {line}\n")).collect();
     Ok(Json(OllamaModelInfo {
-        modelfile: format!("FROM {}\n{lines}", model.file.path),
+        modelfile: format!("FROM {}\n{lines}", info.file.path),
         parameters,
-        template: model.file.chat_template.clone(),
-        license: model.file.license.clone(),
-        details: OllamaDetails::of(&model.file),
-        model_info: model.file.metadata.clone(),
-        capabilities: capabilities(&model),
-        modified_at: modified_at(&model),
+        template: info.file.chat_template.clone(),
+        license: info.file.license.clone(),
+        details: OllamaDetails::of(&info.file),
+        model_info: info.file.metadata.clone(),
+        capabilities: capabilities(&info),
+        modified_at: modified_at(&info),
     }))
 }

@@ -143,7 +143,7 @@ impl ChatCompletionRequest {
         let Self { chat, sampling } = self;
         let logprobs = chat.num_logprobs()?;
         let max_tokens = chat.max_tokens()?;
-        let params = sampling.params(&model.sampling, max_tokens, logprobs)?;
+        let params = sampling.params(&model.info.sampling, max_tokens, logprobs)?;
         let (format, format_field) = chat.format(&sampling)?;
         let variables = chat.variables()?;
         let (add_generation_prompt, continue_final_message) =

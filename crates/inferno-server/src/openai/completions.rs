@@ -116,7 +116,7 @@ impl CompletionRequest {
         let max_answer = max_tokens.filter(|_| !only_scores);
         // best_of needs them, even if they are not returned.
         let logprobs = logprobs.or((num_choices > num_returned).then_some(0));
-        let mut params = self.sampling.params(&model.sampling, max_answer, logprobs)?;
+        let mut params = self.sampling.params(&model.info.sampling, max_answer, logprobs)?;
         params.stop.max_tokens = max_tokens;
         let prompts = self.text.prompt.read(
             suffix.as_deref(),

@@ -153,7 +153,7 @@ pub(crate) async fn create(
     let reader = Arc::clone(&model);
     let texts = preparation.run(move || request.inputs(&reader)).await?;
     drop(preparation);
-    let name = model.name().to_owned();
+    let name = model.info.name().to_owned();
     let texts = texts.into_iter().map(EmbeddingInput::from).collect();
     let embeddings = embed_all(&app, &model, started, texts, settings).await?;
     let usage = Usage::of(embeddings.iter().map(|embedding| &embedding.counts));

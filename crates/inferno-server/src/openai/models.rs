@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::ServedModel;
+use crate::ModelInfo;
 use crate::errors::{ApiError, OpenAiError};
 use crate::request::Segment;
 use crate::state::App;
@@ -41,9 +41,9 @@ pub(crate) struct ModelCard {
     kind: &'static str,
     /// The same name.
     display_name: String,
-    /// Time of loading, in seconds since 1970.
+    /// Time of loading, or of the server's start if it is not loaded, in seconds since 1970.
     created: u64,
-    /// Time of loading, in RFC 3339.
+    /// The same time, in RFC 3339.
     created_at: String,
     owned_by: &'static str,
     /// Context length: the maximum number of tokens of a prompt and its answer.
@@ -67,28 +67,28 @@ pub(crate) struct DefaultSampling {
     min_p: f32,
 }
 
-fn card(model: &ServedModel, name: &str) -> ModelCard {
-    let sampling = &model.sampling;
-    let template = model.template.as_ref();
-    let created_at = Timestamp::from_second(i64::try_from(model.created).unwrap_or_default());
+fn card(info: &ModelInfo, name: &str) -> ModelCard {
+    let sampling = &info.sampling;
+    let template = info.template.as_ref();
+    let created_at = Timestamp::from_second(i64::try_from(info.created).unwrap_or_default());
     ModelCard {
         id: name.to_owned(),
         object: "model",
         kind: "model",
         display_name: name.to_owned(),
-        created: model.created,
+        created: info.created,
         created_at: created_at.unwrap_or_default().to_string(),
         owned_by: "inferno",
-        max_model_len: model.handle.context_length(),
+        max_model_len: info.context_length,
         default_sampling_params: DefaultSampling {
             temperature: sampling.temperature,
             top_p: sampling.top_p,
             top_k: sampling.top_k,
             min_p: sampling.min_p,
         },
-        takes_messages: template.is_some() && model.handle.generates_text(),
+        takes_messages: info.takes_messages(),
         takes_enable_thinking: template.is_some_and(|it| it.switches_thinking()),
-        enable_thinking_default: model
+        enable_thinking_default: info
             .reasoning
             .unwrap_or_else(|| template.is_some_and(thinks_by_default)),
     }
@@ -105,10 +105,11 @@ fn thinks_by_default(template: &ChatTemplate) -> bool {
 /// Lists the models of this server.
 #[utoipa::path(get, path = "/v1/models", tag = "openai", responses((status = 200, body = ModelList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>, ApiError> {
-    let model = app.model()?;
-    let data: Vec<_> = model.names.iter().map(|name| card(&model, name)).collect();
-    let first_id = model.names.first().cloned();
-    let last_id = model.names.last().cloned();
+    let listed = app.listed().await?;
+    let named = listed.iter().flat_map(|info| info.names.iter().map(move |name| (info, name)));
+    let data: Vec<_> = named.map(|(info, name)| card(info, name)).collect();
+    let id = |card: Option<&ModelCard>| card.map(|card| card.id.clone());
+    let (first_id, last_id) = (id(data.first()), id(data.last()));
     Ok(Json(ModelList { object: "list", data, has_more: false, first_id, last_id }))
 }
 
@@ -120,6 +121,6 @@ pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Segment(name): Segment,
 ) -> Result<Json<ModelCard>, ApiError> {
-    let model = app.listed_model(&name)?;
-    Ok(Json(card(&model, &name)))
+    let info = app.listed_model(&name).await?;
+    Ok(Json(card(&info, &name)))
 }

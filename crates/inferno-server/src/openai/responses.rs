@@ -218,7 +218,7 @@ impl ResponsesRequest {
             format_field,
             reasoning_effort: fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
             add_generation_prompt: true,
-            params: sampling.params(&model.sampling, max_output_tokens, None)?,
+            params: sampling.params(&model.info.sampling, max_output_tokens, None)?,
             reports_progress: sampling.reports_progress(),
             num_choices: 1,
             priority: sampling.priority(),

@@ -8,6 +8,8 @@ mod open_metrics;
 mod process;
 mod registry;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::Finished;
+use prometheus::TextEncoder;
+use prometheus::proto::MetricFamily;
 
 use crate::ServedModel;
 use crate::errors::ApiError;
@@ -34,7 +38,7 @@ impl Metrics {
 
     /// Registers the metrics of this model.
     pub fn begin(&self, model: &ServedModel) {
-        match ServerMetrics::new(model.name(), &model.handle) {
+        match ServerMetrics::new(model.info.name(), &model.handle) {
             Ok(registered) => {
                 // Only one model is served.
                 let _ = self.registered.set(registered);
@@ -114,6 +118,25 @@ impl Metrics {
     }
 }
 
+/// The metrics of several models, in families.
+fn of_all(apps: &[Arc<App>]) -> Vec<MetricFamily> {
+    let mut all = BTreeMap::<String, MetricFamily>::new();
+    for app in apps {
+        let (Some(registered), Some(model)) = (app.metrics.registered.get(), app.loaded()) else {
+            continue;
+        };
+        for mut family in registered.families(&model.handle.snapshot(), app.num_in_flight()) {
+            match all.entry(family.name().to_owned()) {
+                Entry::Vacant(entry) => drop(entry.insert(family)),
+                Entry::Occupied(mut entry) => {
+                    entry.get_mut().mut_metric().extend(family.take_metric());
+                }
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
 /// Counts responses by route.
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
@@ -136,12 +159,14 @@ pub(crate) async fn page(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let text = match (app.metrics.registered.get(), app.loaded()) {
-        (Some(registered), Some(model)) => registered
-            .text(&model.handle.snapshot(), app.num_in_flight())
-            .map_err(|error| ApiError::internal(error.to_string()))?,
-        _ => String::new(),
+    let text = match (app.metrics.registered.get(), app.loaded(), app.pool()) {
+        (Some(registered), Some(model), _) => {
+            registered.text(&model.handle.snapshot(), app.num_in_flight())
+        }
+        (_, _, Some(pool)) => TextEncoder::new().encode_to_string(&of_all(&pool.apps())),
+        _ => Ok(String::new()),
     };
+    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let (content_type, text) = match accepted.is_some_and(open_metrics::is_accepted) {
         true => (open_metrics::CONTENT_TYPE, open_metrics::of_prometheus(&text)),
@@ -151,7 +176,7 @@ pub(crate) async fn page(
     if let Some(model) = app.loaded() {
         // llama-server's header, by which scrapers notice a restart.
         let name = HeaderName::from_static("process-start-time-unix");
-        response.headers_mut().insert(name, HeaderValue::from(model.created));
+        response.headers_mut().insert(name, HeaderValue::from(model.info.created));
     }
     Ok(response)
 }

@@ -45,8 +45,8 @@ pub(crate) async fn server_info(State(app): State<Arc<App>>) -> Result<Json<Serv
     let now = model.handle.snapshot();
     Ok(Json(ServerInfo {
         version: env!("CARGO_PKG_VERSION"),
-        served_model_name: model.name().to_owned(),
-        model_path: model.name().to_owned(),
+        served_model_name: model.info.name().to_owned(),
+        model_path: model.info.name().to_owned(),
         max_model_len: model.handle.context_length(),
         max_total_num_tokens: now.blocks.num_blocks * now.block_tokens,
         devices: model.handle.devices().to_vec(),

@@ -134,6 +134,13 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
     }
 }
 
+/// Receives a body that is read again by the endpoint.
+///
+/// **Errors**: as those of [`Body`], before it is parsed.
+pub(crate) async fn receive_whole(body: axum::body::Body, app: &App) -> Result<Vec<u8>, ApiError> {
+    receive(body, app.options.limits, &mut app.preparation.begin()).await
+}
+
 /// Receives a body. Beyond the bytes that need no reservation, it reserves memory before it continues.
 ///
 /// **Errors**: 413 for more than the limit, 408 for a client that is too slow, 503 without memory.
@@ -180,7 +187,7 @@ async fn receive_until(
     })
 }
 
-fn not_json(error: serde_json::Error) -> ApiError {
+pub(crate) fn not_json(error: serde_json::Error) -> ApiError {
     ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
         .with_code("invalid_json")
 }

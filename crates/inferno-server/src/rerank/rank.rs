@@ -143,6 +143,6 @@ pub(crate) async fn create(
     results.sort_by(|a, b| b.relevance_score.total_cmp(&a.relevance_score));
     results.truncate(request.top_n.unwrap_or(usize::MAX));
     let id = fresh_id("rerank-");
-    let name = model.name().to_owned();
+    let name = model.info.name().to_owned();
     Ok(Json(Ranking { id, object: "list", model: name, results, usage }))
 }

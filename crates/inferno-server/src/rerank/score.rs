@@ -128,7 +128,7 @@ pub(crate) async fn create(
         id: fresh_id("score-"),
         object: "list",
         created: unix_seconds(),
-        model: model.name().to_owned(),
+        model: model.info.name().to_owned(),
         data: data.collect(),
         usage,
     }))

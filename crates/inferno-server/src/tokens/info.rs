@@ -37,7 +37,11 @@ impl TokenizerInfo {
             eos_token: model.token_text(special.eos),
             pad_token: model.token_text(special.padding),
             unk_token: model.token_text(special.unknown),
-            chat_template: model.template.as_ref().map(|template| template.source().to_owned()),
+            chat_template: model
+                .info
+                .template
+                .as_ref()
+                .map(|template| template.source().to_owned()),
             model_max_length: model.handle.context_length(),
             vocab_size: model.handle.vocab_size(),
         }

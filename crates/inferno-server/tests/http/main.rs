@@ -19,6 +19,7 @@ mod lifecycle;
 mod llama_server;
 mod load;
 mod ollama;
+mod on_demand;
 mod operation;
 mod page;
 mod prefix_cache_file;

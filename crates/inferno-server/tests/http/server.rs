@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -16,7 +17,10 @@ use inferno_engine::{
 };
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
-use inferno_server::{ModelFile, ServedModel, Server, ServerError, ServerOptions};
+use inferno_server::{
+    ModelCatalog, ModelFile, ModelInfo, OnDemandOptions, ServedModel, Server, ServerError,
+    ServerOptions,
+};
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::Notify;
 
@@ -124,6 +128,9 @@ pub fn start_with_cache(
 
 /// Changes to a server's model.
 struct Setup {
+    names: Vec<String>,
+    /// Names that are not listed.
+    aliases: Vec<String>,
     model: PathBuf,
     cache_tokens: usize,
     /// Modifies the file's metadata before the tokenizer is built from it.
@@ -139,6 +146,8 @@ struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
+            names: vec!["ember".to_owned(), "alias".to_owned()],
+            aliases: Vec::new(),
             model: PathBuf::from(EMBER),
             cache_tokens: 8192,
             change: |_| (),
@@ -152,19 +161,43 @@ impl Default for Setup {
 }
 
 fn launch(options: ServerOptions, engine: EngineOptions, setup: Setup) -> TestServer {
+    spawn(options, move |server, stop| server.run_until(move || load(engine, setup), stop))
+}
+
+/// Starts a server that loads models on demand.
+pub fn start_on_demand(
+    options: ServerOptions,
+    catalog: Arc<dyn ModelCatalog>,
+    on_demand: OnDemandOptions,
+) -> TestServer {
+    spawn(options, move |server, stop| server.run_on_demand_until(catalog, on_demand, stop))
+}
+
+/// Loads the embedded model under other names, of which the first is listed.
+pub fn load_named(mut names: Vec<String>) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
+    let aliases = names.split_off(1);
+    let setup = Setup { names, aliases, ..Setup::default() };
+    load(EngineOptions::default(), setup)
+}
+
+type Stopped = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Binds a free port, and runs a server on a thread of its own.
+fn spawn(
+    options: ServerOptions,
+    run: impl FnOnce(Server, Box<dyn Fn() -> Stopped>) -> Result<(), ServerError> + Send + 'static,
+) -> TestServer {
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
     let server = Server::bind(ServerOptions { address, ..options }).expect("a port is free");
     let address = server.address();
     let stop = Arc::new(Notify::new());
     let stopped = Arc::clone(&stop);
     let thread = std::thread::spawn(move || {
-        server.run_until(
-            move || load(engine, setup),
-            || {
-                let stop = Arc::clone(&stopped);
-                async move { stop.notified().await }
-            },
-        )
+        let stop = move || -> Stopped {
+            let stop = Arc::clone(&stopped);
+            Box::pin(async move { stop.notified().await })
+        };
+        run(server, Box::new(stop))
     });
     TestServer { address, stop, thread }
 }
@@ -220,11 +253,14 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
     let core_options =
         CoreOptions { max_num_sequences: setup.max_num_sequences, ..CoreOptions::default() };
     let engine = Engine::start(&GenerationCore::new(runner, tokenizer, core_options)?, options)?;
-    let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
-        .with_chat_template(template.expect("the model has a template"))
+    assert!(template.is_some(), "the model has a template");
+    let info = ModelInfo::new(setup.names)
+        .with_aliases(setup.aliases)
+        .with_chat_template(template)
         .with_sampling(sampling)
         .with_reasoning(setup.reasoning)
-        .with_file(ModelFile::of(&checkpoint))
+        .with_file(ModelFile::of(&checkpoint));
+    let served = ServedModel::new(engine, info)
         .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default());
     Ok(match setup.prefix_cache_file {
         Some(path) => served.with_prefix_cache_file(path)?,

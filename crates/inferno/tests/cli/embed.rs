@@ -119,7 +119,8 @@ pub fn server(model: &str) -> LocalServer {
     let options = LoadOptions { kv_dtype: Some(KvDType::F32), ..LoadOptions::default() };
     let model = Model::open(encoder(model)).map(|model| model.with_options(options));
     let model = model.and_then(|model| model.load()).expect("a model");
-    let served = model.served(EngineOptions::default(), vec!["m".to_owned()]).expect("an engine");
+    let info = model.info(vec!["m".to_owned()]).expect("valid metadata");
+    let served = model.served(EngineOptions::default(), info).expect("an engine");
     LocalServer::start(ServerOptions::default(), served).expect("a server")
 }
 

@@ -94,7 +94,7 @@ impl Message {
             id,
             kind: "message",
             role: "assistant",
-            model: model.name().to_owned(),
+            model: model.info.name().to_owned(),
             content,
             stop_reason: Some(stop_reason(end)),
             stop_sequence: stop_sequence(end),

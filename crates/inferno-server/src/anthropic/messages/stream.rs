@@ -86,7 +86,7 @@ impl PartEvents for MessageEvents {
             id: self.id.clone(),
             kind: "message",
             role: "assistant",
-            model: run.model().name().to_owned(),
+            model: run.model().info.name().to_owned(),
             content: Vec::new(),
             stop_reason: None,
             stop_sequence: None,

@@ -164,7 +164,7 @@ impl AnswerFormat {
             StopCause::Length => ("limit", ""),
         };
         LlamaCompletionEnd {
-            model: self.model.name().to_owned(),
+            model: self.model.info.name().to_owned(),
             prompt: self.prompts.get(index).cloned().unwrap_or_default(),
             generation_settings: self.settings.clone(),
             has_new_line,

@@ -125,7 +125,7 @@ impl LlamaAnswerFields {
         sampling: &LlamaSampling,
         model: &ServedModel,
     ) -> Result<GenerationParams, ApiError> {
-        let mut params = sampling.params(&model.sampling)?;
+        let mut params = sampling.params(&model.info.sampling)?;
         if let Some(json) = &self.logit_bias {
             params.logit_bias = logit_bias(json, model.tokenizer())?;
             params.validate()?;

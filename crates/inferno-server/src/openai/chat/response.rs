@@ -103,7 +103,7 @@ impl ChatCompletion {
             id,
             object: "chat.completion",
             created: unix_seconds(),
-            model: model.name().to_owned(),
+            model: model.info.name().to_owned(),
             choices: choices.into_iter().enumerate().map(choice).collect(),
             usage: Usage::of_chat(counts),
             timings: has_timings.then(|| RequestTimings::of(counts)),

@@ -138,7 +138,7 @@ impl ChatStream {
             id: self.id.clone(),
             object: "chat.completion.chunk",
             created: self.created,
-            model: self.run.model().name().to_owned(),
+            model: self.run.model().info.name().to_owned(),
             system_fingerprint: BUILD_INFO,
             choices,
             usage,

@@ -84,7 +84,7 @@ impl TextCompletion {
         choices: Vec<TextChoice>,
         usage: Option<Usage>,
     ) -> Self {
-        let model = model.name().to_owned();
+        let model = model.info.name().to_owned();
         let system_fingerprint = BUILD_INFO;
         Self { id, object: "text_completion", created, model, system_fingerprint, choices, usage }
     }

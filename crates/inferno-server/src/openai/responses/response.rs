@@ -274,7 +274,7 @@ impl Outline {
             instructions: fields.instructions.clone(),
             max_output_tokens: fields.max_output_tokens.and_then(TokenLimit::get),
             metadata: fields.metadata.clone().unwrap_or_default(),
-            model: model.name().to_owned(),
+            model: model.info.name().to_owned(),
             parallel_tool_calls: fields.parallel_tool_calls.unwrap_or(true),
             previous_response_id: fields.previous_response_id.clone(),
             reasoning: ReasoningOptions {

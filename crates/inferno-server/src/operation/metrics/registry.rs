@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use inferno_engine::{EngineHandle, EngineSnapshot, Finished};
+use prometheus::proto::MetricFamily;
 use prometheus::{Error, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
 
 use super::builder::MetricBuilder;
@@ -76,12 +77,17 @@ impl ServerMetrics {
         self.max_sequence_tokens.fetch_max(num_tokens, Ordering::Relaxed);
     }
 
-    /// The text of all metrics, with the current state of the engine.
-    pub fn text(&self, now: &EngineSnapshot, in_flight: usize) -> Result<String, Error> {
+    /// All metrics that have the model's name as a label, with the current state of the engine.
+    pub fn families(&self, now: &EngineSnapshot, in_flight: usize) -> Vec<MetricFamily> {
         let engine = self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         engine.update(now, in_flight);
         self.process.update();
-        let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
+        self.registry.gather()
+    }
+
+    /// The text of all metrics, with the current state of the engine.
+    pub fn text(&self, now: &EngineSnapshot, in_flight: usize) -> Result<String, Error> {
+        let mut text = TextEncoder::new().encode_to_string(&self.families(now, in_flight))?;
         text += &llama_server::text(&Totals {
             engine: now,
             prompt_seconds: self.choices.prefill_time.get_sample_sum(),

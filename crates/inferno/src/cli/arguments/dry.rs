@@ -10,7 +10,7 @@ use crate::cli::arguments::values::{OrDefault, finite, or_default, unescape, who
 const NONE: &str = "none";
 
 /// Parameters of DRY, with llama.cpp's names. The recommendations of the model file are the defaults.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct DryArgs {
     /// Penalize tokens that would continue a repetition (DRY) by X, times the base for each further repeated token; 0

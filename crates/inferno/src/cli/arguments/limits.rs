@@ -33,7 +33,7 @@ impl StopArgs {
 }
 
 /// The context length.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct ContextArgs {
     /// Context length: maximum number of tokens of prompt and output; 0 for the model's maximum
     /// [default: the model's maximum, at most 4096]
@@ -58,6 +58,11 @@ impl ContextArgs {
             true => requested,
             false => within_limit(requested, limit),
         }))
+    }
+
+    /// Returns the context length for a model that supports `limit` tokens, without a warning; `None` for the default.
+    pub(crate) fn within(&self, limit: usize) -> Option<usize> {
+        self.context.map(|requested| requested_context(requested, limit).min(limit))
     }
 }
 

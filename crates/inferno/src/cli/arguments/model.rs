@@ -15,7 +15,7 @@ use crate::cli::terminal::progress::{DelayedBar, DownloadBars};
 use crate::{Error, HubError, HubReference, Model, ModelSource, checkpoint, embedded};
 
 /// The model to use.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct SourceArgs {
     /// Model to use: a GGUF file (any shard of a split model), a folder with a Hugging Face checkpoint,
     /// hf:OWNER/REPO[:QUANTIZATION] or a short name such as qwen3:0.6b (see inferno list --catalog)
@@ -24,9 +24,10 @@ pub(crate) struct SourceArgs {
     model: Option<ModelSource>,
 }
 
-impl From<ModelSource> for SourceArgs {
-    fn from(model: ModelSource) -> Self {
-        Self { model: Some(model) }
+impl From<Option<ModelSource>> for SourceArgs {
+    /// The options that choose this model, or the built-in one.
+    fn from(model: Option<ModelSource>) -> Self {
+        Self { model }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::terminal::printable::printable;
 
 /// Sampling parameters: of the output, or the defaults of requests to a server. The recommendations of the model file are
 /// the defaults.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {
     /// Always choose the most probable token; same as --temperature 0

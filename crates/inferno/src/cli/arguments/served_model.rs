@@ -10,7 +10,8 @@ use inferno_engine::EngineOptions;
 
 use super::pooling::{PoolingArg, check_pooling};
 use inferno_gguf::Gguf;
-use inferno_server::{ModelFile, ServedModel};
+use inferno_model::ModelSpec;
+use inferno_server::{ModelFile, ModelInfo, ServedModel};
 
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::limits::ContextArgs;
@@ -22,10 +23,11 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::template_of;
 use crate::cli::terminal::note::print_note;
+use crate::load::context_length;
 use crate::{BatchLimits, Error, LoadNote, LoadOptions, Model};
 
 /// The model that answers requests.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct ServedModelArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -70,6 +72,9 @@ pub(crate) struct ServedModelArgs {
     sampling: SamplingArgs,
     #[command(flatten)]
     compute: ComputeArgs,
+    /// Further names that are not listed.
+    #[arg(skip)]
+    aliases: Vec<String>,
 }
 
 /// The largest batch. Each sequence needs a row of logits.
@@ -105,12 +110,25 @@ impl ReasoningArg {
 }
 
 impl ServedModelArgs {
+    /// Returns the same options for another model. The first of `names` is listed, and requests may use all of them.
+    pub(crate) fn of_model(&self, source: SourceArgs, names: &[String]) -> Self {
+        let (listed, aliases) = names.split_at(1);
+        let (served_model_name, aliases) = (listed.to_vec(), aliases.to_vec());
+        Self { source, served_model_name, aliases, ..self.clone() }
+    }
+
+    /// Checks what does not depend on the model.
+    ///
+    /// **Errors**: invalid sampling options.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.sampling.check()
+    }
+
     /// Opens the model, with options for many sequences. With `target_itl`, prompts are split so that steps take about that
     /// long while sequences decode.
     ///
-    /// **Errors**: invalid sampling options; a model that cannot be opened.
-    pub(crate) fn open(&self, target_itl: Option<Duration>) -> Result<Model, Failure> {
-        self.sampling.check()?;
+    /// **Errors**: a model that cannot be opened.
+    pub(crate) fn open(&self, target_itl: Option<Duration>) -> Result<Model, Error> {
         // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
         let limits = BatchLimits {
             max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
@@ -193,7 +211,7 @@ impl ServedModelArgs {
     ) -> Result<ServedModel, Error> {
         let PreparedModel { model, template } = prepared;
         let checkpoint = model.checkpoint();
-        let sampling = self.sampling.params(checkpoint.metadata())?;
+        let info = self.info(checkpoint, template)?;
         let options =
             EngineOptions { num_speculative_tokens: self.speculate.num_drafts(), ..options };
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
@@ -202,23 +220,39 @@ impl ServedModelArgs {
             None => loaded.pooling()?,
         };
         check_pooling(pooling, &loaded)?;
-        let served = ServedModel::new(loaded.engine(options)?, self.names(checkpoint))
-            .with_sampling(sampling)
+        Ok(ServedModel::new(loaded.engine(options)?, info)
             .with_pooling(pooling)
             .with_rerank_template(RerankTemplate::from_metadata(checkpoint.metadata())?)
-            .with_reasoning(self.reasoning.switch())
             .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
-            .with_file(ModelFile::of(checkpoint))
-            .with_gpu_bytes(model.gpu_bytes() as u64);
-        let served = match template {
-            Some(template) => {
-                served.with_chat_template(template.with_parsed_contents(self.parse_special))
-            }
-            None => served,
-        };
+            .with_gpu_bytes(model.gpu_bytes() as u64))
+    }
+
+    /// Describes the model without loading it.
+    ///
+    /// **Errors**: a model that cannot be opened; an unknown architecture; invalid metadata; a chat template that cannot be
+    /// compiled.
+    pub(crate) fn describe(&self) -> Result<ModelInfo, Error> {
+        let checkpoint = self.source.open()?;
+        let spec = ModelSpec::from_checkpoint(&checkpoint)?;
+        let context = self.context.within(spec.context_length);
+        let options = LoadOptions { context_length: context, ..LoadOptions::default() };
+        let context_length = context_length(&spec, &options)?;
+        let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
+        let info = self.info(&checkpoint, template)?;
+        Ok(info.with_context_length(context_length).with_text_generation(spec.has_logits()))
+    }
+
+    fn info(&self, checkpoint: &Gguf, template: Option<ChatTemplate>) -> Result<ModelInfo, Error> {
+        let template = template.map(|it| it.with_parsed_contents(self.parse_special));
+        let info = ModelInfo::new(self.names(checkpoint))
+            .with_aliases(self.aliases.clone())
+            .with_chat_template(template)
+            .with_sampling(self.sampling.params(checkpoint.metadata())?)
+            .with_reasoning(self.reasoning.switch())
+            .with_file(ModelFile::of(checkpoint));
         Ok(match self.accepts_any_name() {
-            true => served.with_any_name(),
-            false => served,
+            true => info.with_any_name(),
+            false => info,
         })
     }
 

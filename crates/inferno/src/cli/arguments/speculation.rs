@@ -12,7 +12,7 @@ use crate::{BatchLimits, Error, LoadOptions, Model, ModelSource};
 const MAX_NUM_DRAFTS: usize = 64;
 
 /// Speculative decoding.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(group(ArgGroup::new("drafting").args(["draft_model", "draft_head"])))]
 pub(crate) struct SpeculateArgs {
     /// Draft up to N tokens from earlier text and verify them in one pass (speculative decoding). Faster for repetitive

@@ -84,6 +84,7 @@ impl BatchArgs {
         };
         let (input, output) = (stream(input), stream(output));
         let options = self.server_options();
+        self.model.check()?;
         let model = self.model.open(None)?;
         if self.model.is_dry_run() {
             return self.model.report_memory(&model);

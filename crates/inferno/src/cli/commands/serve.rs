@@ -2,21 +2,27 @@
 
 mod access;
 mod engine_watch;
+mod on_demand;
 mod server_args;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use inferno_engine::{EngineHandle, EngineOptions};
-use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs, print_line};
+use inferno_server::{
+    LogFormat, ModelCatalog, ServedModel, Server, ServerError, ServerOptions, init_logs, print_line,
+};
 
 use crate::Error;
 use crate::cli::arguments::served_model::{PreparedModel, ServedModelArgs};
 use crate::cli::arguments::values::{number_in, positive};
 use crate::cli::failure::Failure;
 use crate::output_file::ensure_creatable;
+use crate::plural::count;
+use on_demand::OnDemandArgs;
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP
@@ -32,6 +38,7 @@ Examples:
   inferno serve -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --context 8192 --port 8000
   inferno serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt
   inferno serve -m model.gguf --prefix-cache-file prefixes.bin --speculate 8
+  inferno serve --on-demand
 
 Send a request:
   curl http://127.0.0.1:8080/v1/chat/completions \\
@@ -58,6 +65,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
     #[command(flatten)]
+    on_demand: OnDemandArgs,
+    #[command(flatten)]
     server: ServerArgs,
 }
 
@@ -72,11 +81,28 @@ enum LogFormatArg {
     Json,
 }
 
+/// How clients reach the server.
+#[derive(Clone, Copy)]
+struct Access {
+    scheme: &'static str,
+    has_keys: bool,
+}
+
+impl Access {
+    fn of(options: &ServerOptions) -> Self {
+        let scheme = if options.tls.is_some() { "https" } else { "http" };
+        Self { scheme, has_keys: !options.api_keys.is_empty() }
+    }
+}
+
 impl ServeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let options = self.server.options()?;
-        let target_itl = Duration::from_millis(self.target_itl as u64);
-        let model = self.model.open((!target_itl.is_zero()).then_some(target_itl))?;
+        self.model.check()?;
+        if self.on_demand.is_enabled() {
+            return self.serve_on_demand(options);
+        }
+        let model = self.model.open(self.target_itl())?;
         if self.model.is_dry_run() {
             return self.model.report_memory(&model);
         }
@@ -86,13 +112,8 @@ impl ServeArgs {
         }
         // What cannot be served is reported before the address is.
         let model = self.model.prepare(model)?;
-        let logs = init_logs(match self.log_format {
-            LogFormatArg::Text => LogFormat::Text,
-            LogFormatArg::Json => LogFormat::Json,
-        });
-        logs.map_err(|error| Error::from(ServerError::Runtime(error)))?;
-        let has_keys = !options.api_keys.is_empty();
-        let scheme = if options.tls.is_some() { "https" } else { "http" };
+        self.init_logs()?;
+        let access = Access::of(&options);
         let server = Server::bind(options).map_err(Error::from)?;
         let can_chat = model.generates_text() && model.has_chat_template();
         if model.generates_text() && !can_chat {
@@ -100,7 +121,7 @@ impl ServeArgs {
                 "warning: the model has no chat template: it continues text, but cannot chat; set one with --chat-template",
             );
         }
-        self.print_address(scheme, server.address(), has_keys, can_chat);
+        self.print_address(access, server.address(), can_chat);
         server.run(move || self.load(model)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {
@@ -111,8 +132,43 @@ impl ServeArgs {
         })
     }
 
+    fn serve_on_demand(self, options: ServerOptions) -> Result<(), Failure> {
+        self.init_logs()?;
+        let access = Access::of(&options);
+        let (target_itl, engine) = (self.target_itl(), self.engine_options());
+        let server = Server::bind(options).map_err(Error::from)?;
+        let address = server.address();
+        let catalog = self.on_demand.catalog(&self.model, target_itl, engine)?;
+        let models = catalog.models().map_err(ServerError::Load).map_err(Error::from)?;
+        print_line(&format!("{} can be loaded on demand", count(models.len(), "model")));
+        self.print_address(access, address, true);
+        let loading = self.on_demand.options();
+        Ok(server.run_on_demand(Arc::new(catalog), loading).map_err(Error::from)?)
+    }
+
+    fn init_logs(&self) -> Result<(), Failure> {
+        let logs = init_logs(match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        });
+        Ok(logs.map_err(|error| Error::from(ServerError::Runtime(error)))?)
+    }
+
+    fn target_itl(&self) -> Option<Duration> {
+        Some(Duration::from_millis(self.target_itl as u64)).filter(|target| !target.is_zero())
+    }
+
+    fn engine_options(&self) -> EngineOptions {
+        EngineOptions {
+            max_num_waiting: self.max_num_waiting,
+            honor_priority: self.allow_priority,
+            ..EngineOptions::default()
+        }
+    }
+
     /// Prints the address of the server and, for people, how to use it, with a model that `can_chat` or not.
-    fn print_address(&self, scheme: &str, address: SocketAddr, has_keys: bool, can_chat: bool) {
+    fn print_address(&self, access: Access, address: SocketAddr, can_chat: bool) {
+        let Access { scheme, has_keys } = access;
         print_line(&format!("listening on {scheme}://{address}"));
         if let LogFormatArg::Json = self.log_format {
             return;
@@ -133,14 +189,7 @@ impl ServeArgs {
 
     /// Loads the model, and the prefix cache from its file, and watches the engine.
     fn load(&self, model: PreparedModel) -> Result<ServedModel, Error> {
-        let served = self.model.load(
-            model,
-            EngineOptions {
-                max_num_waiting: self.max_num_waiting,
-                honor_priority: self.allow_priority,
-                ..EngineOptions::default()
-            },
-        )?;
+        let served = self.model.load(model, self.engine_options())?;
         let served = match &self.prefix_cache_file {
             Some(path) => served.with_prefix_cache_file(path.clone()).map_err(|error| *error)?,
             None => served,

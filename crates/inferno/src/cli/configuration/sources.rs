@@ -37,7 +37,7 @@ const OTHER_VARIABLES: [&str; 5] = [
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
 /// Options that exclude each other: one that comes from a higher source overrides the other.
-const EXCLUSIVE: [(&str, &str); 9] = [
+const EXCLUSIVE: [(&str, &str); 11] = [
     ("chat", "load_session"),
     ("think", "no_think"),
     ("concurrency", "rate"),
@@ -47,6 +47,8 @@ const EXCLUSIVE: [(&str, &str); 9] = [
     ("prompt", "prompt_option"),
     ("prompt_option", "prompt_file"),
     ("model", "model_option"),
+    ("model", "on_demand"),
+    ("model", "models_dir"),
 ];
 
 /// Commands and their options that an empty variable sets as well: without the keys of a server, everybody could use it.

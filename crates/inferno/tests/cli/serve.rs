@@ -21,6 +21,17 @@ fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
+/// Sends a request, whose answer can be read from the stream.
+fn post(address: SocketAddr, path: &str, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close");
+    let kind = "content-type: application/json";
+    let request = format!("{head}\r\n{kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).expect("it can be sent");
+    stream
+}
+
 fn wait(child: &mut Child) -> bool {
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
@@ -93,14 +104,8 @@ fn requests_are_logged_with_method_path_and_tokens() {
     assert!(line.contains(&format!("open http://{} in", server.address)), "{line}");
     let address = server.address;
     let post = |fields: &str| {
-        let mut stream = TcpStream::connect(address).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
         let body = format!("{{\"prompt\": \"Once\", \"ignore_eos\": true, {fields}}}");
-        let head = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close";
-        let kind = "content-type: application/json";
-        let request = format!("{head}\r\n{kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        stream.write_all(request.as_bytes()).expect("it can be sent");
-        stream
+        post(address, "/v1/completions", &body)
     };
     let mut answer = String::new();
     post("\"max_tokens\": 3").read_to_string(&mut answer).expect("an answer comes");
@@ -196,4 +201,41 @@ fn hosts_and_origins_that_match_nothing_are_errors() {
         let failed = Run::inferno().args(["serve", option, value]).failure(2);
         assert!(failed.stderr.contains(message), "{}", failed.stderr);
     }
+}
+
+#[test]
+fn the_models_of_a_folder_are_loaded_when_requests_name_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(model(), folder.path().join("small.gguf")).expect("a link");
+    std::fs::write(folder.path().join("broken.gguf"), "GGUF").expect("a file");
+    let folder = folder.path().to_str().expect("it is text");
+    let mut server = Server::start_with(&["--models-dir", folder, "--unload-after", "1"]);
+    let listed = get(server.address, "/v1/models");
+    assert!(listed.contains("\"id\":\"small\"") && !listed.contains("broken"), "{listed}");
+    let mut answer = String::new();
+    let body = "{\"model\": \"small\", \"prompt\": \"Once\", \"max_tokens\": 3}";
+    let mut stream = post(server.address, "/v1/completions", body);
+    stream.read_to_string(&mut answer).expect("an answer comes");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("\"model\":\"small\""),
+        "{answer}"
+    );
+    for event in ["loaded", "unloaded"] {
+        assert!(server.logged(event).contains("small"), "{event}");
+    }
+    server.stop();
+}
+
+#[test]
+fn options_of_one_model_exclude_models_on_demand() {
+    let run = Run::inferno().args(["serve", "--on-demand", "-m", "model.gguf"]);
+    let error = run.failure(2).stderr;
+    assert!(error.contains("--model serves one model"), "{error}");
+    let missing = ["serve", "--models-dir", "no such folder", "--port", "0"];
+    let error = Run::inferno().args(missing).failure(1).stderr;
+    assert!(error.contains("no such folder"), "{error}");
+    // The variable is of lower rank than the command line.
+    let run = Run::inferno().args(["serve", "--models-dir", "no such folder", "--port", "0"]);
+    let error = run.env("INFERNO_MODEL", "model.gguf").failure(1).stderr;
+    assert!(error.contains("no such folder"), "{error}");
 }

@@ -117,6 +117,11 @@ impl ServedModelArgs {
         Self { source, served_model_name, aliases, ..self.clone() }
     }
 
+    /// Returns whether a model is specified.
+    pub(crate) fn is_specified(&self) -> bool {
+        self.source.is_given()
+    }
+
     /// Checks what does not depend on the model.
     ///
     /// **Errors**: invalid sampling options.

@@ -99,7 +99,7 @@ impl ServeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let options = self.server.options()?;
         self.model.check()?;
-        if self.on_demand.is_enabled() {
+        if self.on_demand.is_enabled(&self.model)? {
             return self.serve_on_demand(options);
         }
         let model = self.model.open(self.target_itl())?;

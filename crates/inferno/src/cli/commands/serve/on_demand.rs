@@ -14,6 +14,7 @@ use inferno_server::{ModelCatalog, ModelInfo, OnDemandOptions, ServedModel, prin
 use crate::cli::arguments::model::SourceArgs;
 use crate::cli::arguments::served_model::ServedModelArgs;
 use crate::cli::arguments::values::{number_in, positive};
+use crate::cli::failure::Failure;
 use crate::free_memory::free_bytes;
 use crate::hub::catalog::short_name;
 use crate::{Error, Hub, HubReference, ModelSource, checkpoint, embedded};
@@ -38,9 +39,8 @@ pub(super) struct OnDemandArgs {
     unload_after: usize,
 }
 
-/// Options that are about one model.
-const OF_ONE_MODEL: [&str; 8] = [
-    "model",
+/// Options that are about one model, in addition to the model itself.
+const OF_ONE_MODEL: [&str; 7] = [
     "served_model_name",
     "chat_template",
     "draft_model",
@@ -57,8 +57,16 @@ const DEFAULT_SECONDS: usize = 300;
 
 impl OnDemandArgs {
     /// Whether models are loaded on demand.
-    pub(super) fn is_enabled(&self) -> bool {
-        self.on_demand || self.models_dir.is_some()
+    ///
+    /// **Errors**: if a model is specified, too.
+    pub(super) fn is_enabled(&self, model: &ServedModelArgs) -> Result<bool, Failure> {
+        let is_enabled = self.on_demand || self.models_dir.is_some();
+        match is_enabled && model.is_specified() {
+            true => Err(Failure::Usage(
+                "--model serves one model, and --on-demand and --models-dir several; use one of them".to_owned(),
+            )),
+            false => Ok(is_enabled),
+        }
     }
 
     /// Which models stay loaded.

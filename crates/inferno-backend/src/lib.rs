@@ -61,13 +61,14 @@ pub use observed::{
     WeightTensor,
 };
 pub use params::{
-    AttentionMask, AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex,
-    ExpertGroups, ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput,
+    AttentionMask, AttentionParams, AttentionWindow, ColumnBlocks, CopySize, DistanceBias,
+    EmbeddingIndex, ExpertGroups, ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput,
     MIN_PROBABILITY_SUM, Norm, NormKind, QkNorm, QkvLayout, Rope, RopePairing, Rotation,
+    SPARSE_MIXER_TOLERANCE, distance_column,
 };
 pub use pass::Pass;
 pub use recurrent::{
-    ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,
+    ConvParams, ConvWeights, DecaySteps, GatedNorm, LinearAttentionParams, LinearAttentionRows,
     LinearAttentionWeights, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
     SequenceState, StateCheckpoint, StateLayout, StateMatrices, StateSlot, WriteRule,
 };

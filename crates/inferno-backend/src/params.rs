@@ -4,8 +4,12 @@ mod attention;
 mod experts;
 mod functions;
 
-pub use attention::{AttentionMask, AttentionParams, AttentionWindow};
-pub use experts::{ExpertGroups, ExpertInput, ExpertParams, Gating, MIN_PROBABILITY_SUM};
+pub use attention::{
+    AttentionMask, AttentionParams, AttentionWindow, DistanceBias, distance_column,
+};
+pub use experts::{
+    ExpertGroups, ExpertInput, ExpertParams, Gating, MIN_PROBABILITY_SUM, SPARSE_MIXER_TOLERANCE,
+};
 pub use functions::{Function, Gate};
 
 use crate::{KvLayer, KvValues};

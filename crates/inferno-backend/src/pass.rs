@@ -257,7 +257,7 @@ pub trait Pass<M: DeviceMemory> {
         out: &mut M::Buffer,
     );
 
-    /// Normalizes rows in parts of `extent` values and multiplies them by the SiLU of their gates, in either
+    /// Normalizes rows in parts of `extent` values and multiplies them by a function of their gates, in either
     /// order.
     fn gated_norm(&mut self, rows: usize, norm: GatedNorm<'_, M::Buffer>, x: &mut M::Buffer);
 

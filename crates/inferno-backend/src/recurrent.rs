@@ -3,6 +3,8 @@
 //! The state of a sequence has a fixed size: for each recurrent layer, the inputs of its convolution that later
 //! tokens still need, and the matrices of its linear attention.
 
+use crate::Function;
+
 /// Dimensions of the recurrent state of a model. All recurrent layers of a model have the same shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StateLayout {
@@ -151,10 +153,26 @@ pub enum WriteRule {
     },
 }
 
+/// The steps that determine how far the matrices of linear attention decay at a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecaySteps {
+    /// One per head.
+    PerHead {
+        /// The first column of the steps in the projection's rows, before the softplus.
+        column: usize,
+    },
+    /// One per component of a head's key, each for a row of the matrix, in [rows of their own](LinearAttentionRows::steps).
+    /// The write rule is [`WriteRule::Delta`].
+    ///
+    /// **Source**: Kimi Team, Kimi Linear: An Expressive, Efficient Attention Architecture, section 3.
+    PerComponent,
+}
+
 /// Gated linear attention: each head reads and writes a matrix that decays from token to token.
 ///
-/// With `step = max(softplus(step + bias), min_step)`, a token computes `S *= exp(rate * step)`, then writes to the
-/// matrix `S` of `key_dim` x `value_dim` by its [`WriteRule`], and returns `S^T query + skip * value`.
+/// With `step = max(softplus(step + bias), min_step)`, a token computes `S *= exp(rate * step)`, for the whole matrix or for
+/// each row of it, then writes to the matrix `S` of `key_dim` x `value_dim` by its [`WriteRule`], and returns
+/// `S^T query + skip * value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearAttentionParams {
     /// Index of the layer in the recurrent state.
@@ -176,8 +194,8 @@ pub struct LinearAttentionParams {
     /// Whether neighboring heads share a key head (`head / group`) rather than distant ones
     /// (`head % num_key_heads`).
     pub are_grouped: bool,
-    /// The first column of the steps in the projection's rows, one per head, before the softplus.
-    pub steps: usize,
+    /// Where the steps are.
+    pub steps: DecaySteps,
     /// The smallest step.
     pub min_step: f32,
     /// How values are written.
@@ -191,6 +209,14 @@ impl LinearAttentionParams {
         StateMatrices { count: self.num_heads, rows: self.key_dim, cols: self.value_dim }
     }
 
+    /// Number of steps of a token.
+    pub fn num_steps(&self) -> usize {
+        match self.steps {
+            DecaySteps::PerHead { .. } => self.num_heads,
+            DecaySteps::PerComponent => self.num_heads * self.key_dim,
+        }
+    }
+
     /// The key head of head `head`.
     pub fn key_head(&self, head: usize) -> usize {
         match self.are_grouped {
@@ -200,14 +226,14 @@ impl LinearAttentionParams {
     }
 }
 
-/// The weights of a [`LinearAttentionParams`], one value per head each.
+/// The weights of a [`LinearAttentionParams`].
 #[derive(Debug)]
 pub struct LinearAttentionWeights<'a, Buffer> {
-    /// The negative rates of decay.
+    /// The negative rates of decay, one per head.
     pub rates: &'a Buffer,
-    /// Added to the steps before the softplus.
+    /// Added to the steps before the softplus, one value per step.
     pub step_bias: &'a Buffer,
-    /// Factors on the values that are added to the output.
+    /// Factors on the values that are added to the output, one per head.
     pub skip: Option<&'a Buffer>,
 }
 
@@ -218,6 +244,9 @@ pub struct LinearAttentionRows<'a, Buffer> {
     pub projected: &'a mut Buffer,
     /// The convolution's rows. The delta rule normalizes queries and keys in place.
     pub convolved: &'a mut Buffer,
+    /// For [`DecaySteps::PerComponent`], the steps of the heads one after the other, before the softplus. They are
+    /// overwritten.
+    pub steps: Option<&'a mut Buffer>,
 }
 
 /// A state space with inputs and outputs that depend on the token: each channel has `state_size` states.
@@ -263,13 +292,15 @@ pub struct SelectiveScanRows<'a, Buffer> {
     pub selection: &'a Buffer,
 }
 
-/// An RMS norm and a SiLU gate of rows.
+/// An RMS norm and a gate of rows.
 #[derive(Debug)]
 pub struct GatedNorm<'a, Buffer> {
     /// The rows that hold the gates.
     pub gates: &'a Buffer,
     /// The first column of the gates, one per value.
     pub gate_column: usize,
+    /// The function of the gates that the values are multiplied by.
+    pub function: Function,
     /// The norm's weight: its size is that of a row or divides it, and it is then shared.
     pub weight: Option<&'a Buffer>,
     /// Number of values that are normalized together.

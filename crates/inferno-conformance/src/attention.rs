@@ -7,7 +7,7 @@ use inferno_backend::{
 };
 
 use crate::cases::{Random, matrix, read, run};
-use crate::heads::{SHAPE, Shape, attend, inputs};
+use crate::heads::{Distances, SHAPE, Shape, attend, inputs};
 
 /// Values with rows of their own.
 pub const fn separate(dim: usize) -> Option<KvValues> {
@@ -29,7 +29,7 @@ pub const fn bidirectional(reach: Option<usize>) -> AttentionMask {
     AttentionMask::Bidirectional { reach }
 }
 
-/// Shapes with masks without a direction, which are computed in one chunk, with and without slopes.
+/// Shapes with masks without a direction, which are computed in one chunk, with and without effects of distances.
 pub fn bidirectional_shapes() -> Vec<Shape> {
     let mut shapes = Vec::new();
     for dtype in KvDType::ALL {
@@ -37,14 +37,45 @@ pub fn bidirectional_shapes() -> Vec<Shape> {
         shapes.extend([
             shape,
             Shape { tokens: 1, ..shape },
-            Shape { tokens: 600, num_heads: 3, num_kv_heads: 1, has_slopes: true, ..shape },
-            Shape { tokens: 33, head_dim: 64, num_heads: 6, has_slopes: true, ..shape },
+            Shape {
+                tokens: 600,
+                num_heads: 3,
+                num_kv_heads: 1,
+                distances: Distances::Slopes,
+                ..shape
+            },
+            Shape { tokens: 33, head_dim: 64, num_heads: 6, distances: Distances::Slopes, ..shape },
+            Shape {
+                tokens: 600,
+                num_heads: 3,
+                num_kv_heads: 1,
+                distances: Distances::Table(128),
+                ..shape
+            },
+            Shape {
+                tokens: 33,
+                head_dim: 64,
+                num_heads: 6,
+                distances: Distances::Table(9),
+                ..shape
+            },
             Shape { tokens: 300, mask: bidirectional(Some(8)), ..shape },
-            Shape { tokens: 520, mask: bidirectional(Some(140)), has_slopes: true, ..shape },
+            Shape {
+                tokens: 520,
+                mask: bidirectional(Some(140)),
+                distances: Distances::Slopes,
+                ..shape
+            },
             Shape { tokens: 270, mask: bidirectional(Some(0)), block_tokens: 40, ..shape },
             Shape { tokens: 40, mask: bidirectional(Some(17)), block_tokens: 5, ..shape },
             Shape { tokens: 290, mask: bidirectional(Some(1)), num_kv_heads: 1, ..shape },
-            Shape { tokens: 70, softcap: Some(2.0), sinks: Some(1.5), has_slopes: true, ..shape },
+            Shape {
+                tokens: 70,
+                softcap: Some(2.0),
+                sinks: Some(1.5),
+                distances: Distances::Slopes,
+                ..shape
+            },
         ]);
     }
     shapes
@@ -107,7 +138,8 @@ pub fn shapes() -> Vec<Shape> {
             Shape { dtype, tokens: 300, mask: window(AttentionWindow::Chunked(37)), ..SHAPE },
             Shape { dtype, tokens: 290, mask: window(AttentionWindow::Chunked(257)), ..SHAPE },
             Shape { dtype, tokens: 1, ..SHAPE },
-            Shape { dtype, tokens: 300, has_slopes: true, softcap: Some(2.0), ..SHAPE },
+            Shape { dtype, tokens: 300, distances: Distances::Slopes, softcap: Some(2.0), ..SHAPE },
+            Shape { dtype, tokens: 300, distances: Distances::Table(30), ..SHAPE },
             Shape {
                 dtype,
                 tokens: 300,

@@ -1,8 +1,8 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
 use inferno_backend::{
-    AttentionMask, AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
-    KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
+    AttentionMask, AttentionParams, Backend, BatchBuilder, BlockId, DistanceBias, KvDType, KvLayer,
+    KvLayout, KvValues, LogitRows, Pass, QkvLayout, SequenceChunk,
 };
 
 use crate::cases::{Random, matrix, read, run};
@@ -24,14 +24,25 @@ pub struct Shape {
     pub tokens: usize,
     /// See [`AttentionParams::mask`].
     pub mask: AttentionMask,
-    /// Whether scores depend on distances, with a slope for each head.
-    pub has_slopes: bool,
+    /// What distances add to scores.
+    pub distances: Distances,
     /// See [`AttentionParams::softcap`].
     pub softcap: Option<f32>,
     /// One sink for all heads.
     pub sinks: Option<f32>,
     /// The format of the cache.
     pub dtype: KvDType,
+}
+
+/// What distances add to scores; see [`AttentionParams::distance_bias`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distances {
+    /// Nothing.
+    None,
+    /// A slope for each head.
+    Slopes,
+    /// A table for each head, up to this distance.
+    Table(usize),
 }
 
 /// Two heads per key head and a cache in half precision.
@@ -43,7 +54,7 @@ pub const SHAPE: Shape = Shape {
     block_tokens: 16,
     tokens: 70,
     mask: AttentionMask::Causal(None),
-    has_slopes: false,
+    distances: Distances::None,
     softcap: None,
     sinks: None,
     dtype: KvDType::F16,
@@ -96,10 +107,18 @@ pub fn attend<B: Backend>(
     // Of both signs, and none the same.
     let slope = |head: usize| 0.25 / (head + 1) as f32 - 0.07;
     let slopes: Vec<f32> = (0..shape.num_heads).map(slope).collect();
-    let slopes = shape.has_slopes.then(|| matrix(backend, 1, shape.num_heads, &slopes));
+    let slopes = matrix(backend, 1, shape.num_heads, &slopes);
+    let reach = if let Distances::Table(reach) = shape.distances { reach } else { 0 };
+    let columns = 2 * reach + 1;
+    let values = Random::new(5).values(shape.num_heads * columns);
+    let table = matrix(backend, shape.num_heads, columns, &values);
     let params = AttentionParams {
         mask: shape.mask,
-        distance_slopes: slopes.as_ref(),
+        distance_bias: match shape.distances {
+            Distances::None => None,
+            Distances::Slopes => Some(DistanceBias::Slopes(&slopes)),
+            Distances::Table(_) => Some(DistanceBias::Table(&table)),
+        },
         softcap: shape.softcap,
         sinks: sinks.as_ref(),
         ..AttentionParams::new(1, 1.0 / (shape.head_dim as f32).sqrt())

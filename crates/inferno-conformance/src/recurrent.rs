@@ -1,8 +1,8 @@
 //! Convolutions, linear attention and gated norms of recurrent layers.
 
 use inferno_backend::{
-    Backend, Batch, BatchBuilder, BlockId, ConvParams, ConvWeights, GatedNorm,
-    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LogitRows, Pass,
+    Backend, Batch, BatchBuilder, BlockId, ConvParams, ConvWeights, DecaySteps, Function,
+    GatedNorm, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LogitRows, Pass,
     SequenceChunk, SequenceState, StateCheckpoint, StateLayout, StateSlot, WriteRule,
 };
 
@@ -56,8 +56,11 @@ pub struct Layer {
     pub attention: LinearAttentionParams,
     has_skip: bool,
     x: Vec<f32>,
+    /// The steps of components, if there are any.
+    steps: Option<Vec<f32>>,
     taps: Vec<f32>,
-    heads: [Vec<f32>; 3],
+    /// The rates, biases of steps and factors on values.
+    vectors: [Vec<f32>; 3],
 }
 
 impl Layer {
@@ -73,15 +76,18 @@ impl Layer {
             output_gate: (taps == 3).then_some(14),
             silu: taps != 3,
         };
-        let [mut rates, bias, skip] = [(); 3].map(|()| random.values(attention.num_heads));
+        let lens = [attention.num_heads, attention.num_steps(), attention.num_heads];
+        let [mut rates, bias, skip] = lens.map(|len| random.values(len));
+        let has_steps = attention.steps == DecaySteps::PerComponent;
         rates.iter_mut().for_each(|rate| *rate = -0.2 - rate.abs());
         Self {
             conv,
             attention,
             has_skip,
             x: random.values(num_rows * COLS),
+            steps: has_steps.then(|| random.values(num_rows * attention.num_steps())),
             taps: random.values((taps + 1) * channels),
-            heads: [rates, bias, skip],
+            vectors: [rates, bias, skip],
         }
     }
 
@@ -120,14 +126,23 @@ impl Layer {
         });
         let mut result = read(backend, &convolved, rows.len() * channels);
 
-        let heads =
-            self.heads.each_ref().map(|values| matrix(backend, 1, attention.num_heads, values));
-        let [rates, step_bias, skip] = heads.each_ref();
+        let vectors =
+            self.vectors.each_ref().map(|values| matrix(backend, 1, values.len(), values));
+        let [rates, step_bias, skip] = vectors.each_ref();
         let skip = self.has_skip.then_some(skip);
         let weights = LinearAttentionWeights { rates, step_bias, skip };
         let out_cols = attention.num_heads * attention.value_dim;
         let mut out = backend.alloc(rows.len() + 1, out_cols).expect("memory");
-        let inputs = LinearAttentionRows { projected: &mut x, convolved: &mut convolved };
+        let mut steps = self.steps.as_ref().map(|steps| {
+            let cols = attention.num_steps();
+            let steps = rows.iter().flat_map(|row| &steps[row * cols..][..cols]).copied();
+            matrix(backend, rows.len(), cols, &steps.collect::<Vec<f32>>())
+        });
+        let inputs = LinearAttentionRows {
+            projected: &mut x,
+            convolved: &mut convolved,
+            steps: steps.as_mut(),
+        };
         run(backend, |pass| {
             pass.linear_attention(&device_batch, attention, weights, inputs, state, &mut out)
         });
@@ -152,7 +167,8 @@ impl Layer {
     }
 }
 
-/// Delta rules with shared key heads in both orders, and the additive rule; widths of all kinds of blocks.
+/// Delta rules with shared key heads in both orders and with steps of components, and the additive rule; widths of all kinds
+/// of blocks.
 pub fn layers(num_rows: usize) -> Vec<Layer> {
     let params = |num_heads, num_key_heads, key_dim, value_dim, rule| {
         let keys = num_key_heads * key_dim;
@@ -166,19 +182,25 @@ pub fn layers(num_rows: usize) -> Vec<Layer> {
             keys,
             values: 2 * keys,
             are_grouped: rule == WriteRule::Additive,
-            steps: 940,
+            steps: DecaySteps::PerHead { column: 940 },
             // More than the steps of some heads.
             min_step: if rule == WriteRule::Additive { 0.6 } else { 0.0 },
             rule,
         }
     };
     let delta = WriteRule::Delta { eps: 1e-6, strengths: 971 };
+    let by_components = |num_heads, key_dim, value_dim| LinearAttentionParams {
+        steps: DecaySteps::PerComponent,
+        ..params(num_heads, num_heads, key_dim, value_dim, delta)
+    };
     vec![
         Layer::new(params(4, 2, 16, 16, delta), false, 4, num_rows),
         Layer::new(params(6, 2, 24, 24, delta), false, 3, num_rows),
         Layer::new(params(3, 1, 5, 71, delta), false, 2, num_rows),
         Layer::new(params(6, 3, 16, 24, WriteRule::Additive), true, 4, num_rows),
         Layer::new(params(17, 1, 9, 32, WriteRule::Additive), true, 1, num_rows),
+        Layer::new(by_components(3, 32, 32), false, 4, num_rows),
+        Layer::new(by_components(2, 9, 71), false, 2, num_rows),
     ]
 }
 
@@ -234,6 +256,7 @@ pub fn gated_norm<B: Backend>(
     x: &[f32],
     weight: Option<&[f32]>,
     extent: usize,
+    function: Function,
     is_gate_first: bool,
 ) -> Vec<f32> {
     let (rows, cols) = (5, x.len() / 5);
@@ -244,6 +267,7 @@ pub fn gated_norm<B: Backend>(
     let norm = GatedNorm {
         gates: &gates,
         gate_column: 2,
+        function,
         weight: weight.as_ref(),
         extent,
         eps: 1e-5,

@@ -9,7 +9,7 @@ use inferno_convert::{Conversion, ConvertOptions, WeightType};
 use inferno_gguf::GgufWriter;
 
 /// Bytes written at a time; a multiple of the sizes of all blocks.
-const PART: usize = 17 << 18;
+const PART: usize = (17 * 11 * 9 * 4) << 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

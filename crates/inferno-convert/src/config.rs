@@ -19,8 +19,18 @@ pub(crate) struct Config {
     text_class: Option<String>,
     /// The `model_type` of the text model, if it is a part of a larger one.
     text_type: Option<String>,
-    /// Whether the model is the base of its class, without a head.
-    is_base: bool,
+    head: Head,
+}
+
+/// What follows the hidden states of a decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// Logits, or what the class has instead.
+    Own,
+    /// Nothing: the model is the base of its class.
+    Nothing,
+    /// A score of the last token.
+    Score,
 }
 
 /// The largest number of layers, so that lists with a value for each of them need little memory.
@@ -38,7 +48,7 @@ impl Config {
         if !folder.is_dir() {
             return Err(ConvertError::NotFolder { path: folder.to_owned() });
         }
-        let Some(whole) = json::read_object(&folder.join("config.json"))? else {
+        let Some(mut whole) = json::read_object(&folder.join("config.json"))? else {
             if folder.join("adapter_config.json").exists() {
                 return Err(ConvertError::Adapter { folder: folder.to_owned() });
             }
@@ -47,10 +57,20 @@ impl Config {
                 gguf_files: files_named(folder, "", ".gguf")?,
             });
         };
+        if !whole.contains_key("quantization_config")
+            && let Some(options) = modelopt_options(folder)?
+        {
+            whole.insert("quantization_config".to_owned(), options);
+        }
         Ok(Self::new(whole))
     }
 
-    fn new(whole: Map<String, Value>) -> Self {
+    fn new(mut whole: Map<String, Value>) -> Self {
+        // The part of Qwen3-Omni that understands, whose keys are those of other composite models.
+        if let Some(thinker) = whole.get("thinker_config").and_then(Value::as_object).cloned() {
+            let own = |key: &String| key != "architectures" && key != "model_type";
+            whole.extend(thinker.into_iter().filter(|(key, _)| own(key)));
+        }
         let mut keys = whole.clone();
         for part in TEXT_PARTS.iter().filter_map(|part| whole.get(*part)?.as_object()) {
             // The name of the architecture is that of the whole model.
@@ -61,7 +81,7 @@ impl Config {
         let text_class = TEXT_PARTS.iter().find_map(class).map(str::to_owned);
         let model_type = |part: &&str| whole.get(*part)?.get("model_type")?.as_str();
         let text_type = TEXT_PARTS.iter().find_map(model_type).map(str::to_owned);
-        let mut config = Self { keys, rope: Map::new(), text_class, text_type, is_base: false };
+        let mut config = Self { keys, rope: Map::new(), text_class, text_type, head: Head::Own };
         config.rope = config.rotary_parameters();
         config
     }
@@ -85,15 +105,15 @@ impl Config {
         self.keys.insert(key.to_owned(), value.into());
     }
 
-    /// States that the model is the base of a class, without its head.
-    pub(crate) fn set_base_of(&mut self, class: &str) {
+    /// Sets the class of the decoder that the model has another head than.
+    pub(crate) fn set_decoder(&mut self, class: &str, head: Head) {
         self.set("architectures", vec![class.to_owned()]);
-        self.is_base = true;
+        self.head = head;
     }
 
-    /// Whether the model is the base of its class, without a head.
-    pub(crate) fn is_base(&self) -> bool {
-        self.is_base
+    /// What follows the hidden states.
+    pub(crate) fn head(&self) -> Head {
+        self.head
     }
 
     /// The first name in `architectures`.
@@ -164,6 +184,18 @@ impl Config {
     /// Like [`optional_float`](Self::optional_float), of a key that must exist.
     pub(crate) fn float(&self, keys: &[&str]) -> Result<f64, ConvertError> {
         self.optional_float(keys)?.ok_or_else(|| missing(keys, "a number"))
+    }
+
+    /// A number, or `default` if the key is absent; none if it is `null`, for classes that distinguish these.
+    pub(crate) fn float_unless_null(
+        &self,
+        key: &str,
+        default: f64,
+    ) -> Result<Option<f64>, ConvertError> {
+        match self.is_null(key) {
+            true => Ok(None),
+            false => Ok(Some(self.optional_float(&[key])?.unwrap_or(default))),
+        }
     }
 
     /// A boolean under the first of several keys that exists.
@@ -347,6 +379,18 @@ impl Config {
         add("original_max_position_embeddings", from(&["original_max_position_embeddings"]));
         rope
     }
+}
+
+/// The quantization of a checkpoint of ModelOpt, if it has a file of its own.
+fn modelopt_options(folder: &Path) -> Result<Option<Value>, ConvertError> {
+    let Some(mut file) = json::read_object(&folder.join("hf_quant_config.json"))? else {
+        return Ok(None);
+    };
+    let mut options = file.remove("quantization").unwrap_or_default();
+    if let Some(options) = options.as_object_mut() {
+        options.insert("quant_method".to_owned(), "modelopt".into());
+    }
+    Ok(options.is_object().then_some(options))
 }
 
 /// The size of a head that has the key `key`, unless it is larger than any model's.

@@ -3,10 +3,10 @@
 use inferno_gguf::{Metadata, MetadataValue};
 
 use crate::ConvertError;
-use crate::config::{Config, invalid};
+use crate::config::{Config, Head, invalid};
 use crate::family::{Constant, Context, Fact, Family, Kind, count, float};
-use crate::pooling;
 use crate::rope::{ContextExtension, YarnAmplitude};
+use crate::{families, pooling};
 
 /// Metadata under construction; keys are named without their architecture.
 pub(crate) struct Keys {
@@ -55,6 +55,9 @@ impl Keys {
         }
         pooling::embeddings(context, &mut keys)?;
         (family.keys)(context, &mut keys)?;
+        if context.config.head() == Head::Score {
+            families::classifier(context, &mut keys)?;
+        }
         let mut constants = keys.finish_rotary(context.config)?;
         constants.extend((family.constants)(context)?);
         Ok((keys.metadata, constants))

@@ -68,9 +68,41 @@ impl Part {
         self.view(&elements).ok().filter(TensorView::is_contiguous).map(|_| self.offset)
     }
 
-    /// The positions in the source of the elements with these numbers, in row-major order.
-    pub(crate) fn positions(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        let mut index = vec![0; self.dims.len()];
+    /// Number of elements at the end of the dimensions that follow each other in the source, and the number of dimensions before
+    /// them.
+    fn inner_run(&self) -> (usize, usize) {
+        let (mut len, mut outer) = (1, self.dims.len());
+        while outer > 0 && (self.strides[outer - 1] == len || self.dims[outer - 1] == 1) {
+            outer -= 1;
+            len *= self.dims[outer];
+        }
+        (len, outer)
+    }
+
+    /// Whether the part consists of runs of `len` elements in their order, each at a multiple of `len` in the source.
+    pub(crate) fn is_in_runs_of(&self, len: usize) -> bool {
+        let (inner, outer) = self.inner_run();
+        let multiples = self.strides[..outer].iter().chain([&inner, &self.offset]);
+        multiples.into_iter().all(|position| position.is_multiple_of(len))
+    }
+
+    /// The elements with these numbers, in row-major order, as runs of neighbors: the position in the source of the first one,
+    /// and their number.
+    pub(crate) fn runs(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let (len, outer) = self.inner_run();
+        let len = len.max(1);
+        let mut run = range.start / len;
+        self.positions(outer, run..range.end.div_ceil(len)).map(move |position| {
+            let first = run * len;
+            run += 1;
+            let start = range.start.max(first) - first;
+            (position + start, range.end.min(first + len) - first - start)
+        })
+    }
+
+    /// The positions in the source of the elements with these numbers in the first `rank` dimensions, in row-major order.
+    fn positions(&self, rank: usize, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let mut index = vec![0; rank];
         let mut rest = range.start;
         for (index, &size) in index.iter_mut().zip(&self.dims).rev() {
             (*index, rest) = (rest % size, rest / size);

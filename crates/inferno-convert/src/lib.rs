@@ -29,9 +29,9 @@ mod dense;
 mod error;
 mod families;
 mod family;
-mod float8;
 mod general;
 mod json;
+mod kept_codes;
 mod keys;
 mod lazy;
 mod names;
@@ -39,9 +39,9 @@ mod payloads;
 mod plan;
 mod pooling;
 mod quantization;
+mod quantized;
 mod read;
 mod rope;
-mod scaled;
 mod sources;
 mod tokenizer;
 mod transforms;
@@ -126,7 +126,7 @@ impl Conversion {
         for (key, value) in keys.iter() {
             metadata.insert(key, value.clone());
         }
-        metadata.insert("general.file_type", file_type(&config, &plan.tensors));
+        metadata.insert("general.file_type", file_type(&plan.tensors));
         metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
         let pre_tokenizer = options.pre_tokenizer.as_deref();
         let mut notes = tokenizer::convert(&context, family, pre_tokenizer, &mut metadata)?;
@@ -182,14 +182,21 @@ impl Conversion {
 }
 
 /// The value of `general.file_type`: the type of most weights.
-fn file_type(config: &Config, tensors: &[plan::PlannedTensor]) -> u32 {
-    let quantization =
-        config.get("quantization_config").and_then(|options| options.get("quant_method"));
-    let has = |dtype| tensors.iter().any(|tensor| tensor.dtype == dtype);
-    match () {
-        () if quantization.is_some_and(|method| method == "mxfp4") => 38,
-        () if has(DType::BF16) => 32,
-        () if has(DType::F16) => 1,
-        () => 0,
-    }
+fn file_type(tensors: &[plan::PlannedTensor]) -> u32 {
+    let len = |dtype| {
+        let tensors = tensors.iter().filter(|tensor| tensor.dtype == dtype);
+        tensors.map(|tensor| tensor.shape.iter().product::<usize>()).sum::<usize>()
+    };
+    let most = |types: &[(DType, u32)]| {
+        let present = types.iter().filter(|(dtype, _)| len(*dtype) > 0);
+        present.max_by_key(|(dtype, _)| len(*dtype)).map(|(_, file_type)| *file_type)
+    };
+    most(&BLOCK_TYPES).or_else(|| most(&HALF_TYPES)).unwrap_or(0)
 }
+
+/// Formats of weights that are codes in the checkpoint, with their values of `general.file_type`.
+const BLOCK_TYPES: [(DType, u32); 5] =
+    [(DType::Q4_0, 2), (DType::Q8_0, 7), (DType::Q5_0, 8), (DType::Mxfp4, 38), (DType::Nvfp4, 39)];
+
+/// The same for formats of 16 bits.
+const HALF_TYPES: [(DType, u32); 2] = [(DType::F16, 1), (DType::BF16, 32)];

@@ -1,7 +1,7 @@
 //! The names of tensors that most families share.
 
-use crate::family::{Action, Rule, rename, skip, split};
-use crate::transforms::{first_half, same, second_half};
+use crate::family::{Action, Rule, map, rename, skip, split};
+use crate::transforms::{first_half, same, second_half, single_row};
 
 /// Looked up after the rules of the family.
 pub(crate) const SHARED: &[Rule] = &[
@@ -9,6 +9,7 @@ pub(crate) const SHARED: &[Rule] = &[
     rename("lm_head", "output"),
     rename("model.lm_head", "output"),
     rename("model.norm", "output_norm"),
+    map("score", "cls.output", single_row),
     rename("model.layers.{}.input_layernorm", "blk.{}.attn_norm"),
     rename("model.layers.{}.self_attn.q_proj", "blk.{}.attn_q"),
     rename("model.layers.{}.self_attn.k_proj", "blk.{}.attn_k"),
@@ -79,6 +80,7 @@ const OTHER_PARTS: &[&str] = &[
     "image_newline",
     "view_seperator",
     "patch_embed",
+    "visual_embeddings_table",
     "model.connector.",
 ];
 
@@ -96,8 +98,12 @@ fn is_projector(part: &str) -> bool {
 }
 
 /// Beginnings of names with the same meaning.
-const BEGINNINGS: [(&str, &str); 3] =
-    [("backbone.", "model."), ("ernie.", "model."), ("model.backbone.", "model.")];
+const BEGINNINGS: [(&str, &str); 4] = [
+    ("backbone.", "model."),
+    ("ernie.", "model."),
+    ("model.backbone.", "model."),
+    ("thinker.", ""),
+];
 
 /// A name as the rules have it.
 pub(crate) fn canonical(name: &str) -> String {
@@ -139,6 +145,7 @@ mod tests {
             "model.image_newline",
             "model.view_seperator",
             "model.visual.blocks.0.attn.qkv.weight",
+            "model.visual_embeddings_table.weight",
             "model.vision_tower.encoder.layers.0.mlp.fc1.weight",
             "model.multi_modal_projector.linear_1.weight",
             "model.connector.modality_projection.proj.weight",
@@ -169,6 +176,7 @@ mod tests {
             "model.layers.0.mlp.gate_proj.weight",
             "model.language_model.layers.0.self_attn.q_proj.weight",
             "language_model.model.norm.weight",
+            "thinker.model.layers.0.mlp.experts.0.up_proj.weight",
             "vocab_projector.bias",
             "lm_head.weight",
         ] {

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::lazy::Lazy;
 use crate::plan::{Content, PlannedTensor};
+use crate::quantized::halves;
 use crate::read;
 use crate::sources::Sources;
 
@@ -30,7 +31,7 @@ impl ConvertedPayloads {
     /// The tensors in the files that a tensor consists of, with the number of their elements for each block of it.
     fn lazy_parts(&self, tensor: usize) -> Vec<(&Lazy, usize)> {
         match &self.tensors[tensor].content {
-            Content::Values(values) => vec![(values, 1)],
+            Content::Values(values) => vec![(values, self.tensors[tensor].dtype.block_len())],
             Content::Mxfp4 { codes, exponents } => vec![(codes, CODE_BYTES), (exponents, 1)],
             Content::Constant(_) => Vec::new(),
         }
@@ -71,8 +72,8 @@ impl Payloads for ConvertedPayloads {
         let PlannedTensor { dtype, content, .. } = &self.tensors[tensor];
         match content {
             Content::Values(values) => {
-                let size = dtype.block_bytes();
-                let elements = part.start / size..part.end / size;
+                let (size, len) = (dtype.block_bytes(), dtype.block_len());
+                let elements = part.start / size * len..part.end / size * len;
                 let (bytes, too_large) = read::read(&self.sources, values, *dtype, elements);
                 if let Some(value) = too_large {
                     self.too_large.get_or_init(|| (tensor, value));
@@ -133,11 +134,10 @@ fn mxfp4(sources: &Sources, codes: &Lazy, exponents: &Lazy, blocks: Range<usize>
     let mut out = vec![0; blocks.len() * BLOCK];
     let inputs = codes.par_chunks_exact(CODE_BYTES).zip(&exponents);
     out.par_chunks_exact_mut(BLOCK).zip(inputs).for_each(|(out, (codes, &exponent))| {
-        let code = |index: usize| codes[index / 2] >> (4 * (index % 2)) & 0x0f;
         out[0] = exponent;
-        for (index, out) in out[1..].iter_mut().enumerate() {
-            *out = code(index) | code(index + 16) << 4;
-        }
+        let codes: [u8; 2 * CODE_BYTES] =
+            std::array::from_fn(|index| codes[index / 2] >> (4 * (index % 2)) & 0x0f);
+        halves(codes, &mut out[1..]);
     });
     out.into()
 }

@@ -7,7 +7,9 @@ use inferno_tensor::{DType, TensorError};
 use safetensors::Dtype;
 
 use crate::ConvertError;
+use crate::config::Head;
 use crate::family::{Action, Constant, Context, Family, Transform, ViewError};
+use crate::kept_codes::{KeptBlocks, KeptCodes};
 use crate::lazy::Lazy;
 use crate::names;
 
@@ -20,9 +22,11 @@ pub enum WeightType {
     F16,
     /// The upper half of single precision.
     Bf16,
-    /// The type of the first weight that is a 16-bit float; otherwise single precision.
+    /// A block format that holds the codes of quantized weights, if there is one; for others the type of the first weight that is
+    /// a 16-bit float, or else single precision.
     Auto,
-    /// The type of each weight in the checkpoint, or single precision if it is computed: loses nothing.
+    /// The type of each weight in the checkpoint, a block format that holds its codes and scales, or single precision if it is
+    /// computed: loses nothing.
     Exact,
 }
 
@@ -69,6 +73,7 @@ type Experts = BTreeMap<String, BTreeMap<usize, Lazy>>;
 struct Planner<'a> {
     context: &'a Context<'a>,
     weight_type: WeightType,
+    kept_codes: KeptCodes,
     tensors: Vec<PlannedTensor>,
     names: HashSet<String>,
     experts: Experts,
@@ -81,13 +86,18 @@ pub(crate) fn plan(
     weight_type: WeightType,
     constants: Vec<Constant>,
 ) -> Result<Plan, ConvertError> {
-    let weight_type = match weight_type {
-        WeightType::Auto => detect(context),
-        other => other,
+    let (weight_type, kept_codes) = match weight_type {
+        WeightType::Auto => match detect(context) {
+            WeightType::F32 => (WeightType::F32, KeptCodes::Exact),
+            other => (other, KeptCodes::All),
+        },
+        WeightType::Exact => (WeightType::Exact, KeptCodes::Exact),
+        other => (other, KeptCodes::None),
     };
     let mut planner = Planner {
         context,
         weight_type,
+        kept_codes,
         tensors: Vec::new(),
         names: HashSet::new(),
         experts: Experts::new(),
@@ -103,7 +113,7 @@ pub(crate) fn plan(
             num_other_modalities += 1;
             continue;
         }
-        let name = match context.config.is_base() && !name.starts_with("model.") {
+        let name = match context.config.head() == Head::Nothing && !name.starts_with("model.") {
             true => (family.rename)(context.config, format!("model.{name}"))?,
             false => (family.rename)(context.config, name)?,
         };
@@ -178,7 +188,11 @@ const SINGLE_PRECISION: &[&str] = &[
     "ffn_gate_inp_shexp.weight",
     "position_embd.weight",
     "token_types.weight",
+    "attn_rel_b.weight",
     "ssm_conv1d.weight",
+    "ssm_conv1d_q.weight",
+    "ssm_conv1d_k.weight",
+    "ssm_conv1d_v.weight",
     "shortconv.conv.weight",
     "altup_correct_coef.weight",
     "altup_predict_coef.weight",
@@ -254,14 +268,24 @@ impl Planner<'_> {
     /// Adds a tensor of values.
     fn values(&mut self, name: String, tensor: Lazy) -> Result<(), ConvertError> {
         let shape = tensor.shape.clone();
-        let dtype = match is_single_precision(&name, shape.len()) {
-            true => DType::F32,
-            false => self.weight_type.dtype().unwrap_or_else(|| self.exact(&tensor)),
-        };
+        if is_single_precision(&name, shape.len()) {
+            return self.add(name, shape, DType::F32, Content::Values(tensor));
+        }
+        if let Some(KeptBlocks { dtype, scales }) =
+            self.kept_codes.blocks(self.context.sources, &tensor)
+        {
+            if let Some(scales) = scales {
+                let name = format!("{}.scale", name.strip_suffix(".weight").unwrap_or(&name));
+                let (shape, content) = (vec![scales.len()], Content::Constant(scales));
+                self.add(name, shape, DType::F32, content)?;
+            }
+            return self.add(name, shape, dtype, Content::Values(tensor));
+        }
+        let dtype = self.weight_type.dtype().unwrap_or_else(|| self.exact(&tensor));
         self.add(name, shape, dtype, Content::Values(tensor))
     }
 
-    /// The format that loses nothing.
+    /// The float format that loses nothing.
     fn exact(&self, tensor: &Lazy) -> DType {
         let format = |source| self.context.sources.format(source);
         let first = tensor.parts.first().and_then(|part| format(part.source));

@@ -8,30 +8,32 @@ use inferno_tensor::{DType, TensorError, TensorView, quant};
 use rayon::prelude::*;
 use safetensors::Dtype;
 
-use crate::float8;
 use crate::lazy::{Lazy, Part};
-use crate::scaled::Scaled;
+use crate::quantized::{Float8, QuantizedData};
 use crate::sources::Sources;
 
 /// Number of elements that one thread reads at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Reads elements of `tensor` in format `dtype`, which is a float; without copying if the file has the same bytes. The second
-/// result is the first value that is finite in the file but not in this format.
+/// Reads elements of `tensor` in format `dtype`, which is a float or the format of blocks of all its parts; without copying if the
+/// file has the same bytes. The second result is the first value that is finite in the file but not in this format.
 pub(crate) fn read(
     sources: &Sources,
     tensor: &Lazy,
     dtype: DType,
     range: Range<usize>,
 ) -> (Bytes, Option<f64>) {
-    let size = dtype.block_bytes();
+    let (size, len) = (dtype.block_bytes(), dtype.block_len());
     if let Some(bytes) = slice(sources, tensor, dtype, &range) {
         return (bytes, None);
     }
-    let (mut out, mut too_large) = (vec![0; range.len() * size], None);
+    let (mut out, mut too_large) = (vec![0; range.len() / len * size], None);
     for (part, within, at) in parts_in(tensor, &range) {
-        let out = &mut out[at * size..(at + within.len()) * size];
-        let found = read_part(sources, part, dtype, within, out);
+        let out = &mut out[at / len * size..(at + within.len()) / len * size];
+        let found = match dtype.is_float() {
+            true => read_part(sources, part, dtype, within, out),
+            false => read_blocks(sources, part, dtype, within, out),
+        };
         too_large = too_large.or(found);
     }
     (out.into(), too_large)
@@ -98,29 +100,53 @@ fn read_part(
     chunks.reduce(|| None, Option::or)
 }
 
-/// A tensor of the files.
-struct Source {
-    dtype: Dtype,
-    bytes: Bytes,
-    scaled: Option<Scaled>,
+/// Reads blocks of a part, whose elements are codes, and returns the first scale that is too large.
+fn read_blocks(
+    sources: &Sources,
+    part: &Part,
+    dtype: DType,
+    range: Range<usize>,
+    out: &mut [u8],
+) -> Option<f64> {
+    let (size, len) = (dtype.block_bytes(), dtype.block_len());
+    let data = sources.quantized_data(part.source).expect("floats have no blocks");
+    let chunks = out.par_chunks_mut(CHUNK / len * size).enumerate().map(|(index, out)| {
+        let start = range.start + index * CHUNK;
+        let runs = part.runs(start..start + out.len() / size * len);
+        let positions = runs.flat_map(|(first, run)| (first..first + run).step_by(len));
+        let mut too_large = None;
+        for (position, out) in positions.zip(out.chunks_exact_mut(size)) {
+            too_large = too_large.or(data.block(dtype, position, out));
+        }
+        too_large
+    });
+    chunks.reduce(|| None, Option::or)
 }
 
-impl Source {
-    fn new(sources: &Sources, number: usize) -> Self {
+/// A tensor of the files.
+struct Source<'a> {
+    dtype: Dtype,
+    bytes: Bytes,
+    quantized: Option<QuantizedData<'a>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(sources: &'a Sources, number: usize) -> Self {
         let dtype = sources.tensor(number).dtype;
-        Self { dtype, bytes: sources.data(number), scaled: sources.scaled(number) }
+        Self { dtype, bytes: sources.data(number), quantized: sources.quantized_data(number) }
     }
 
     /// The elements of a part with these numbers, after its operations.
     fn values(&self, part: &Part, range: Range<usize>) -> Vec<f32> {
         let mut values = vec![0.0; range.len()];
-        match &self.scaled {
-            Some(scaled) => {
-                let positions = part.positions(range);
-                values
-                    .iter_mut()
-                    .zip(positions)
-                    .for_each(|(value, position)| *value = scaled.value(position));
+        match &self.quantized {
+            Some(data) => {
+                let mut rest = &mut values[..];
+                for (position, len) in part.runs(range) {
+                    let (run, later) = rest.split_at_mut(len);
+                    data.read(position, run);
+                    rest = later;
+                }
             }
             None => read_values(part, self.dtype, &self.bytes, range, &mut values),
         }
@@ -173,8 +199,8 @@ fn read_values(part: &Part, dtype: Dtype, bytes: &[u8], range: Range<usize>, out
         other => {
             let mut copied = vec![0; out.len()];
             gather(part, bytes, range, &mut copied);
-            let decode = float8::decoder(other).expect("checked when the checkpoint was opened");
-            out.iter_mut().zip(copied).for_each(|(out, code)| *out = decode(code));
+            let float = Float8::new(other).expect("checked when the checkpoint was opened");
+            out.iter_mut().zip(copied).for_each(|(out, code)| *out = float.decode(code));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Views that several families need.
 
+use crate::config::invalid;
 use crate::family::{Context, ViewError};
 use crate::lazy::{Lazy, Operation};
 
@@ -106,4 +107,15 @@ pub(crate) fn second_half_transposed(context: &Context<'_>, tensor: Lazy) -> Res
 /// The rows of `range`.
 pub(crate) fn rows(tensor: &Lazy, range: std::ops::Range<usize>) -> Result {
     Ok(tensor.clone().view(|view| view.slice(0, range.clone()))?)
+}
+
+/// The row of the only output.
+pub(crate) fn single_row(_: &Context<'_>, tensor: Lazy) -> Result {
+    match tensor.shape[0] {
+        1 => Ok(tensor),
+        outputs => {
+            let found = format!("{outputs} outputs of the classifier");
+            Err(invalid("id2label", "one label, that of a score", found).into())
+        }
+    }
 }

@@ -28,6 +28,12 @@ impl SourceTensor {
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()
     }
+
+    /// The error of a tensor whose elements cannot be read as weights; `detail` follows the type.
+    pub(crate) fn unexpected_type(&self, detail: &str) -> ConvertError {
+        let found = format!("{:?} {detail}", self.dtype).trim_end().to_owned();
+        ConvertError::ElementType { name: self.name.clone(), found }
+    }
 }
 
 /// All tensors of a checkpoint, in the order of their names.
@@ -130,7 +136,7 @@ impl Weights {
         (tensor.name, tensor.shape) = (name, shape);
     }
 
-    /// The elements of a small tensor of sizes; none if they are of another type or too large.
+    /// The elements of a small tensor of numbers of 32 or 64 bits; none if they are of another type, negative or too large.
     pub(crate) fn sizes(&self, number: usize) -> Vec<usize> {
         let bytes = self.data(number);
         // Little-endian numbers of 32 or 64 bits, whose upper half is zero.
@@ -144,6 +150,18 @@ impl Weights {
             u32::try_from(size).ok().map(|size| size as usize)
         });
         sizes.collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The elements of a tensor of integers of 32 bits; none if they are of another type.
+    pub(crate) fn integers(&self, number: usize) -> Vec<i32> {
+        let bytes = self.data(number);
+        match self.tensor(number).dtype {
+            Dtype::I32 => bytes
+                .chunks_exact(4)
+                .map(|it| i32::from_le_bytes([it[0], it[1], it[2], it[3]]))
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// The bytes of a tensor, without copying.
@@ -188,7 +206,20 @@ fn read_header(path: &Path, bytes: &[u8], file: usize) -> Result<Vec<SourceTenso
         let range = offset..offset + view.data().len();
         SourceTensor { name, dtype: view.dtype(), shape: view.shape().to_vec(), file, range }
     });
-    Ok(tensors.collect())
+    let tensors: Vec<_> = tensors.collect();
+    match tensors.iter().find(|tensor| !is_addressable(&tensor.shape)) {
+        None => Ok(tensors),
+        Some(SourceTensor { name, shape, .. }) => {
+            let reason = format!("tensor {name} has sizes that are too large: {shape:?}");
+            Err(ConvertError::invalid(path, reason))
+        }
+    }
+}
+
+/// Whether products of sizes, and numbers of bits of words, do not overflow. A tensor without elements can have any other sizes.
+pub(crate) fn is_addressable(shape: &[usize]) -> bool {
+    let mut sizes = shape.iter();
+    sizes.try_fold(256_usize, |bits, size| bits.checked_mul((*size).max(1))).is_some()
 }
 
 /// The files of a folder with this beginning and ending, sorted.

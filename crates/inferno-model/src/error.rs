@@ -28,15 +28,6 @@ pub enum ModelError {
         /// What the file contains.
         kind: &'static str,
     },
-    /// Latent attention in the form of older files.
-    #[error(
-        "the file predates llama.cpp's tensors for latent attention: it has {name:?} instead of attn_k_b and attn_v_b; use a \
-         newer conversion of the model"
-    )]
-    UnsplitLatentTensors {
-        /// The tensor that newer files have split.
-        name: String,
-    },
     /// A prediction head of a kind that is not implemented.
     #[error(
         "prediction heads of {architecture:?} models are not supported; load the model without its head"

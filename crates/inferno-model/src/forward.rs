@@ -183,7 +183,8 @@ impl<B: Backend> Model<B> {
             backend.upload(residual, &mut workspace.x);
         }
         let (pass, rows) = (backend.begin(), batch.num_tokens());
-        let mut context = ForwardContext::<B> { pass, backend, rotaries, rows };
+        let mut context =
+            ForwardContext::<B> { pass, backend, rotaries, first_cache_layer: 0, rows };
         match (&self.input, &self.fusion, residual) {
             (Some(input), None, None) => input.embed(&mut context, workspace),
             (Some(input), Some(fusion), Some(_)) => {
@@ -198,8 +199,16 @@ impl<B: Backend> Model<B> {
         if let Some(streams) = &self.streams {
             streams.expand(&mut context, workspace)?;
         }
-        for layer in &self.layers {
-            layer.forward(&mut context, cache, workspace)?;
+        for index in 0..self.spec.loops.count {
+            if index > 0 {
+                context.first_cache_layer += self.spec.cached_attentions().count();
+                if self.spec.loops.is_normed {
+                    self.output().normalize(&mut context, workspace);
+                }
+            }
+            for layer in &self.layers {
+                layer.forward(&mut context, cache, workspace)?;
+            }
         }
         if let Some(streams) = &self.streams {
             streams.merge(&mut context, workspace)?;

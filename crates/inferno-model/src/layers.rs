@@ -2,12 +2,16 @@
 
 mod attention;
 mod context;
+mod distance_bias;
 mod embedding;
 mod experts;
 mod fusion;
+mod head_gate;
 mod input;
 mod latent;
 mod linear;
+mod linear_mixer;
+mod low_rank_gates;
 mod mlp;
 mod norm;
 mod output;
@@ -34,6 +38,7 @@ pub(crate) use embedding::LayerEmbeddings;
 use experts::MixtureOfExperts;
 pub(crate) use fusion::Fusion;
 pub(crate) use input::Input;
+use linear_mixer::LinearMixer;
 use mlp::Mlp;
 use norm::NormWeights;
 use norm::input_rows;
@@ -67,6 +72,7 @@ struct Block<B: Backend, T> {
 enum Mixer<B: Backend> {
     Attention(SelfAttention<B>),
     Recurrent(RecurrentMixer<B>),
+    Linear(LinearMixer<B>),
 }
 
 enum FeedForward<B: Backend> {
@@ -81,7 +87,7 @@ impl<B: Backend, T> Block<B, T> {
         load: impl FnOnce(&mut Loader<'a, B>, &S) -> Result<T, ModelError>,
     ) -> Result<Self, ModelError> {
         Ok(Self {
-            norm: spec.norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
+            norm: NormWeights::load_optional(loader, spec.norm.as_ref())?,
             block: load(loader, &spec.block)?,
             residual: Residual::load(
                 loader,
@@ -143,6 +149,9 @@ impl<B: Backend> DecoderLayer<B> {
         if let Some(low_rank) = &self.low_rank {
             low_rank.compute(context, workspace)?;
         }
+        if let Some(Block { block: FeedForward::Experts(experts), .. }) = feed_forward {
+            experts.begin(context, workspace)?;
+        }
         for mixer in &mixers.block {
             mixer.mix(context, mixers.norm.as_ref(), cache, workspace)?;
         }
@@ -183,6 +192,7 @@ impl<B: Backend> Mixer<B> {
             MixerSpec::Recurrent(recurrent) => {
                 RecurrentMixer::load(loader, recurrent).map(Self::Recurrent)
             }
+            MixerSpec::Linear(linear) => LinearMixer::load(loader, linear).map(Self::Linear),
         }
     }
 
@@ -200,6 +210,10 @@ impl<B: Backend> Mixer<B> {
                 let state = cache.state.as_mut().expect("the cache was created for this model");
                 recurrent.mix(context, norm, state, workspace)
             }
+            Self::Linear(linear) => {
+                linear.prepare(context, norm, workspace);
+                Ok(())
+            }
         }
     }
 
@@ -213,6 +227,7 @@ impl<B: Backend> Mixer<B> {
         match self {
             Self::Attention(attention) => attention.project(context, residual, workspace),
             Self::Recurrent(recurrent) => recurrent.project(context, residual, workspace),
+            Self::Linear(linear) => linear.project(context, residual, workspace),
         }
     }
 }

@@ -12,7 +12,7 @@ use inferno_tensor::quant::Int8Row;
 use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
-use crate::spec::scales::TensorScales;
+use crate::spec::scales::{TensorScales, matrix_dtype};
 use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
 use crate::spec::unused::UnusedTensors;
 use crate::tensor_names::layer_tensor;
@@ -141,15 +141,26 @@ impl<'a, B: Backend> Loader<'a, B> {
         self.buffer(values, 1, values.len())
     }
 
-    fn buffer(&self, values: &[f32], rows: usize, cols: usize) -> Result<B::Buffer, ModelError> {
+    /// A matrix of `values`.
+    pub(crate) fn buffer(
+        &self,
+        values: &[f32],
+        rows: usize,
+        cols: usize,
+    ) -> Result<B::Buffer, ModelError> {
         let mut buffer = self.backend.alloc(rows, cols)?;
         self.backend.upload(values, &mut buffer);
         Ok(buffer)
     }
 
-    /// Loads the rows of a vector as the columns of a buffer.
-    pub(crate) fn transposed(&mut self, vector: &VectorSpec) -> Result<B::Buffer, ModelError> {
-        let (values, rows, cols) = (self.values(vector)?, vector.rows, vector.cols());
+    /// Loads a vector of `rows` rows, whatever the shapes of its tensors, as the columns of a buffer.
+    pub(crate) fn transposed(
+        &mut self,
+        vector: &VectorSpec,
+        rows: usize,
+    ) -> Result<B::Buffer, ModelError> {
+        let values = self.values(vector)?;
+        let cols = values.len() / rows;
         let transposed: Vec<f32> =
             (0..cols).flat_map(|col| values.iter().skip(col).step_by(cols).copied()).collect();
         let mut buffer = self.backend.alloc(cols, rows)?;
@@ -206,22 +217,27 @@ impl<'a, B: Backend> Loader<'a, B> {
         num_experts: usize,
         cols: usize,
     ) -> Result<WeightPart, ModelError> {
-        let loaded = self.part(part, num_experts, cols)?;
+        let loaded = match part.transposed_cols {
+            Some(tensor_cols) => transposed(&self.part(part, num_experts, tensor_cols)?)?,
+            None => self.part(part, num_experts, cols)?,
+        };
         match requantize {
             Some(requantize) if part.is_convertible => Ok(requantize.apply(loaded)?),
             _ => Ok(loaded),
         }
     }
 
-    /// The rows of a part, of each of its matrices.
+    /// The tensor's rows of a part, of each of its matrices.
     fn part(
         &self,
         part: &MatrixPart,
         num_experts: usize,
         cols: usize,
     ) -> Result<WeightPart, ModelError> {
-        let MatrixPart { ref name, dtype, ref rows, tensor_rows, ref scales, .. } = *part;
-        let bytes = self.checkpoint.data(self.info(name));
+        let MatrixPart { ref name, ref rows, tensor_rows, ref scales, .. } = *part;
+        let info = self.info(name);
+        let dtype = if part.transposed_cols.is_some() { matrix_dtype(info)? } else { part.dtype };
+        let (num_rows, bytes) = (part.num_selected(), self.checkpoint.data(info));
         let firsts = (0..num_experts).map(|expert| expert * tensor_rows);
         let ranges = firsts
             .flat_map(|first| rows.iter().map(move |rows| first + rows.start..first + rows.end));
@@ -233,15 +249,14 @@ impl<'a, B: Backend> Loader<'a, B> {
             None => None,
         };
         self.checkpoint.check_payloads()?;
-        let stack =
-            |bytes| WeightPart::experts(name, dtype, num_experts, part.num_rows(), cols, bytes);
+        let stack = |bytes| WeightPart::experts(name, dtype, num_experts, num_rows, cols, bytes);
         if let (DType::Int8, Some(scales)) = (dtype, &scales) {
             let rows: Vec<usize> = ranges.flatten().collect();
             return Ok(stack(int8_rows(&bytes, &rows, scales, cols))?);
         }
         let row_bytes = bytes.len() / (num_experts * tensor_rows).max(1);
         let bytes = match (num_experts, &rows[..]) {
-            _ if part.num_rows() == tensor_rows => bytes,
+            _ if num_rows == tensor_rows => bytes,
             (1, [rows]) => bytes.slice(rows.start * row_bytes..rows.end * row_bytes),
             _ => {
                 let ranges = ranges.map(|rows| rows.start * row_bytes..rows.end * row_bytes);
@@ -282,6 +297,26 @@ impl<'a, B: Backend> Loader<'a, B> {
             (self.on_progress)(self.progress);
         }
     }
+}
+
+/// The matrices of a part with rows and columns exchanged, in single precision.
+fn transposed(part: &WeightPart) -> Result<WeightPart, BackendError> {
+    let (num_rows, cols) = (part.rows(), part.cols());
+    let mut transposed = vec![0.0_f32; part.num_experts() * num_rows * cols];
+    let matrices = transposed.par_chunks_mut((num_rows * cols).max(1)).enumerate();
+    matrices.try_for_each_init(
+        || vec![0.0; cols],
+        |values, (expert, matrix)| {
+            (0..num_rows).try_for_each(|row| {
+                part.decode_row(expert, row, values)?;
+                let column = matrix.iter_mut().skip(row).step_by(num_rows);
+                column.zip(&*values).for_each(|(out, value)| *out = *value);
+                Ok::<_, BackendError>(())
+            })
+        },
+    )?;
+    let bytes = transposed.iter().flat_map(|value| value.to_le_bytes()).collect();
+    WeightPart::experts(part.name(), DType::F32, part.num_experts(), cols, num_rows, bytes)
 }
 
 /// Rows of a matrix of bytes with their scales, in the layout of [`DType::Int8`].

@@ -157,6 +157,7 @@ impl Classifier {
 fn activate(activation: ClassifierActivation, x: f64) -> f64 {
     match activation {
         ClassifierActivation::Tanh => libm::tanh(x),
+        ClassifierActivation::Relu => x.max(0.0),
         ClassifierActivation::Gelu => {
             0.5 * x * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))
         }
@@ -189,7 +190,10 @@ impl HostNorm {
         Ok(Self {
             kind: spec.kind,
             eps: spec.eps.into(),
-            weight: loader.values(&spec.weight)?,
+            weight: match &spec.weight {
+                Some(weight) => loader.values(weight)?,
+                None => vec![1.0; spec.len],
+            },
             bias,
         })
     }

@@ -14,6 +14,7 @@ mod separate;
 mod stage;
 pub(crate) mod streams;
 pub(crate) mod tensors;
+mod transposed;
 pub(crate) mod unused;
 
 use std::collections::HashSet;
@@ -62,6 +63,8 @@ pub struct ModelSpec {
     /// Embeddings that each layer reads by itself.
     pub(crate) layer_embeddings: Option<LayerEmbeddingsSpec>,
     pub(crate) layers: Vec<LayerSpec>,
+    /// How often the layers are computed.
+    pub(crate) loops: LoopsSpec,
     /// The number of the first of `layers` in the file.
     pub(crate) first_layer: usize,
     /// Factors on queries that grow with their position.
@@ -71,6 +74,14 @@ pub struct ModelSpec {
     /// What follows the pooling of hidden states.
     pub(crate) pooled: PooledSpec,
     pub(crate) unused_tensors: UnusedTensors,
+}
+
+/// Layers that are computed several times, each time with keys and values of their own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoopsSpec {
+    pub(crate) count: usize,
+    /// Whether the final norm is between one time and the next.
+    pub(crate) is_normed: bool,
 }
 
 /// The residual stream before the first layer.
@@ -146,7 +157,7 @@ impl ModelSpec {
     ///
     /// **Errors**: [`ModelError::NotAModel`], [`ModelError::UnknownArchitecture`]; metadata keys that are missing, of
     /// another type, inconsistent or not supported; tensors that are missing, of the wrong shape or in an unsupported
-    /// format; [`ModelError::UnsplitLatentTensors`], [`ModelError::NoWeights`].
+    /// format; [`ModelError::NoWeights`].
     pub fn from_checkpoint(checkpoint: &Gguf) -> Result<Self, ModelError> {
         let metadata = checkpoint.metadata();
         let architecture = architecture_of(metadata)?;
@@ -171,12 +182,12 @@ impl ModelSpec {
     /// A cache layout for `num_tokens` positions of this model.
     pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
-        let own = self.attentions().filter(|attention| attention.heads.has_kv);
         let kv_layer = |attention: &AttentionSpec| KvLayer {
             is_windowed: attention.mask.window().is_some(),
             ..attention.heads.kv_layer()
         };
-        let layers: Vec<_> = own.map(kv_layer).collect();
+        let layers: Vec<_> = self.cached_attentions().map(kv_layer).collect();
+        let layers = layers.repeat(self.loops.count);
         let num_blocks = num_tokens.div_ceil(block_tokens);
         KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
     }
@@ -194,6 +205,11 @@ impl ModelSpec {
     /// The attention of each layer.
     pub(crate) fn attentions(&self) -> impl Iterator<Item = &AttentionSpec> {
         self.layers.iter().filter_map(LayerSpec::attention)
+    }
+
+    /// The attention of each layer with keys and values of its own.
+    pub(crate) fn cached_attentions(&self) -> impl Iterator<Item = &AttentionSpec> {
+        self.attentions().filter(|attention| attention.heads.has_kv)
     }
 
     /// The layout of `num_slots` states of the recurrent layers; `None` if the model has none.

@@ -7,6 +7,8 @@ pub(crate) const LAYER_EMBEDDINGS: &str = "per_layer_token_embd.weight";
 pub(crate) const POSITION_EMBEDDINGS: &str = "position_embd.weight";
 /// The embeddings of token types.
 pub(crate) const TOKEN_TYPES: &str = "token_types.weight";
+/// What distances add to scores: a row for each bucket of distances, a value for each head.
+pub(crate) const DISTANCE_BUCKETS: &str = "attn_rel_b.weight";
 /// Absent when the output head is tied to the embeddings.
 pub(crate) const OUTPUT_HEAD: &str = "output.weight";
 /// Optional divisors of the rotary frequencies (Llama 3's scaling).

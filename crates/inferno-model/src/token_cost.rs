@@ -7,6 +7,8 @@ use crate::{ModelError, ModelSpec, Requantize};
 /// What the forward pass of one token reads and computes. Of a mixture of experts, only the experts
 /// that the token uses count; [`step_weight_bytes`](TokenCost::step_weight_bytes) counts those of several tokens.
 ///
+/// Layers that are computed several times count as often.
+///
 /// Norms, rotary embedding, activation functions and the row of the embedding table are neglected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenCost {
@@ -111,6 +113,14 @@ impl TokenCost {
             }
         }
         let layout = spec.kv_layout(0, kv_dtype);
+        let loops = spec.loops.count;
+        layers.weight_bytes = layers.weight_bytes.saturating_mul(loops);
+        for ops in [&mut layers.int8_ops, &mut layers.f32_ops] {
+            *ops = ops.saturating_mul(loops as u64);
+        }
+        for experts in &mut experts {
+            experts.expert_bytes = experts.expert_bytes.saturating_mul(loops);
+        }
         let attention = spec.attentions().map(|attention| {
             let heads = attention.heads;
             // Each component of a query is multiplied with one of a key, and each weight with a value.
@@ -125,7 +135,7 @@ impl TokenCost {
             layers,
             head,
             experts,
-            attention: attention.collect::<Result<_, BackendError>>()?,
+            attention: attention.collect::<Result<Vec<_>, BackendError>>()?.repeat(loops),
             state_bytes: spec.state_layout(2).map_or(0, |layout| layout.total_bytes()),
             state_ops: spec.state_ops(),
         })

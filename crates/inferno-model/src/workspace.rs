@@ -1,6 +1,7 @@
 //! The buffers of a forward pass, allocated once.
 
 mod experts;
+mod head_gates;
 mod latent;
 mod recurrent;
 mod streams;
@@ -16,10 +17,12 @@ use crate::spec::layer::LayerSpec;
 use crate::{ModelError, ModelSpec};
 use experts::ExpertBufferShapes;
 pub(crate) use experts::{ExpertBuffers, RoutedBuffers, SeparateBuffers};
+use head_gates::HeadGateBufferShapes;
+pub(crate) use head_gates::HeadGateBuffers;
 use latent::LatentBufferShapes;
 pub(crate) use latent::LatentBuffers;
 use recurrent::RecurrentBufferShapes;
-pub(crate) use recurrent::RecurrentBuffers;
+pub(crate) use recurrent::{LowRankGateBuffers, RecurrentBuffers};
 use streams::{LowRankBufferShapes, StreamBufferShapes};
 pub(crate) use streams::{LowRankBuffers, StreamBuffers};
 
@@ -55,8 +58,9 @@ pub struct Workspace<B: Backend> {
     pub(crate) qkv: BuffersByWidth<B>,
     /// Outputs of the heads.
     pub(crate) attended: BuffersByWidth<B>,
-    /// Gates of the heads, or of a dense block with a sparse gate.
+    /// Gates of the heads, or of a dense block with a sparse gate; what norms within blocks read.
     pub(crate) gates: BuffersByWidth<B>,
+    pub(crate) head_gates: Option<HeadGateBuffers<B>>,
     pub(crate) recurrent: Option<RecurrentBuffers<B>>,
     pub(crate) latent: Option<LatentBuffers<B>>,
     pub(crate) layer_embeddings: Option<LayerEmbeddingBuffers<B>>,
@@ -136,6 +140,7 @@ impl<B: Backend> Workspace<B> {
             None => None,
         };
         let recurrent = shapes.recurrent.map(|shapes| shapes.alloc(backend)).transpose()?;
+        let head_gates = shapes.head_gates.map(|shapes| shapes.alloc(backend)).transpose()?;
         let streams = shapes.streams.map(|shapes| shapes.alloc(backend)).transpose()?;
         let low_rank = shapes.low_rank.map(|shapes| shapes.alloc(backend)).transpose()?;
         Ok(Self {
@@ -152,6 +157,7 @@ impl<B: Backend> Workspace<B> {
             qkv: BuffersByWidth::new(backend, shapes.qkv)?,
             attended: BuffersByWidth::new(backend, shapes.attended)?,
             gates: BuffersByWidth::new(backend, shapes.gates)?,
+            head_gates,
             recurrent,
             latent,
             layer_embeddings,
@@ -197,6 +203,7 @@ impl<B: Backend> Workspace<B> {
             .chain(shapes.angles)
             .chain(shapes.experts.iter().flat_map(ExpertBufferShapes::all))
             .chain(shapes.recurrent.iter().flat_map(RecurrentBufferShapes::all))
+            .chain(shapes.head_gates.iter().flat_map(HeadGateBufferShapes::all))
             .chain(shapes.streams.iter().flat_map(StreamBufferShapes::all))
             .chain(shapes.low_rank.iter().flat_map(LowRankBufferShapes::all))
             .map(|BufferShape { rows, cols }| rows.saturating_mul(cols))
@@ -220,6 +227,7 @@ struct BufferShapes {
     qkv: Vec<BufferShape>,
     attended: Vec<BufferShape>,
     gates: Vec<BufferShape>,
+    head_gates: Option<HeadGateBufferShapes>,
     recurrent: Option<RecurrentBufferShapes>,
     latent: Option<LatentBufferShapes>,
     /// Of all layers and of one.
@@ -250,10 +258,12 @@ impl BufferShapes {
             angles: spec.rotaries.iter().map(|rotary| tokens(rotary.rotary_dim)).collect(),
             query_factors: spec.temperature.map(|_| tokens(1)),
             qkv: by_width(|layer| layer.attention().map(|attention| attention.heads.row_len())),
-            attended: by_width(|layer| {
-                layer.attention().map(|attention| attention.heads.out_len())
-            }),
-            gates: by_widths([LayerSpec::head_gates_width, LayerSpec::sparse_gate_width]),
+            attended: by_widths([
+                |layer| layer.attention().map(|attention| attention.heads.out_len()),
+                LayerSpec::linear_mixer_width,
+            ]),
+            gates: by_widths([LayerSpec::gated_heads_width, LayerSpec::gated_mlp_width]),
+            head_gates: HeadGateBufferShapes::new(spec, limits),
             recurrent: RecurrentBufferShapes::new(spec, limits),
             latent: LatentBufferShapes::new(spec, limits),
             layer_embeddings: layer_embeddings

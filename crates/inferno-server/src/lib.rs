@@ -54,7 +54,7 @@ pub use model::ServedModel;
 pub use model_file::ModelFile;
 pub use model_info::ModelInfo;
 pub use model_watch::ModelWatch;
-pub use on_demand::{ModelCatalog, OnDemandOptions};
+pub use on_demand::{ModelCatalog, ModelLoadError, OnDemandOptions};
 pub use operation::logs::{LogFormat, init_logs, print_line};
 pub use options::{Limits, ServerOptions, TlsFiles};
 pub use scripted::ScriptedAnswers;

@@ -24,11 +24,23 @@ pub trait ModelCatalog: Send + Sync + 'static {
     /// **Errors**: models that cannot be listed.
     fn models(&self) -> Result<Vec<Arc<ModelInfo>>, Box<dyn Error + Send + Sync>>;
 
-    /// Loads a model under the same names, and starts its engine.
+    /// Loads a model under the same names, and starts its engine. `is_alone` says that no other model is loaded, so that there
+    /// will not be more memory later.
     ///
-    /// **Errors**: a model that cannot be loaded, also for lack of memory: others that are idle are unloaded then, and it is
+    /// **Errors**: a model that cannot be loaded. After [`ModelLoadError::NoMemory`], models that are idle are unloaded, and it is
     /// called again.
-    fn load(&self, model: &ModelInfo) -> Result<ServedModel, Box<dyn Error + Send + Sync>>;
+    fn load(&self, model: &ModelInfo, is_alone: bool) -> Result<ServedModel, ModelLoadError>;
+}
+
+/// Why a model cannot be loaded on demand.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelLoadError {
+    /// Memory is missing, which other models may occupy.
+    #[error("{0}")]
+    NoMemory(#[source] Box<dyn Error + Send + Sync>),
+    /// Anything else.
+    #[error("{0}")]
+    Other(#[source] Box<dyn Error + Send + Sync>),
 }
 
 /// Which models stay loaded.

@@ -11,7 +11,9 @@ mod query;
 mod segment;
 
 pub(crate) use api_key::require_api_key;
-pub(crate) use body::{Body, Reader, RequestBody, not_json, receive_whole, to_integer};
+pub(crate) use body::{
+    Body, Reader, RequestBody, check_content_type, not_json, receive_whole, to_integer,
+};
 pub(crate) use host::{is_loopback, require_allowed_host};
 pub(crate) use id::with_request_id;
 pub(crate) use ignored_fields::{IGNORED_FIELDS, UNENFORCED_SCHEMA, report_ignored_fields};

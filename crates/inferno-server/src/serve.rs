@@ -206,7 +206,7 @@ impl Server {
         }
 
         stopped.await;
-        drain(app, self.options.drain_timeout, stop()).await;
+        drain(app, self.options.drain_timeout, &stop).await;
         let _ = closing.send(true);
         connections.closed(CLOSING_TIMEOUT).await;
         accepting.abort();
@@ -251,8 +251,9 @@ where
     Ok(loaded)
 }
 
-/// Lets running requests finish, until the timeout or until `stop` is ready; then stops the model.
-async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>) {
+/// Lets running requests finish, until the timeout or until a future of `stop` is ready; then stops all models, for which
+/// another future of `stop` does not wait.
+async fn drain<F: Future<Output = ()>>(app: &Arc<App>, timeout: Duration, stop: impl Fn() -> F) {
     tracing::info!(running = app.num_in_flight(), ?timeout, "draining");
     app.drain();
     tokio::select! {
@@ -260,7 +261,10 @@ async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>
         () = tokio::time::sleep(timeout) => {
             tracing::warn!(running = app.num_in_flight(), "drain timeout reached");
         }
-        () = stop => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
+        () = stop() => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
     }
-    app.stop().await;
+    tokio::select! {
+        () = app.stop() => {}
+        () = stop() => tracing::warn!("stopped while a model was loaded or unloaded"),
+    }
 }

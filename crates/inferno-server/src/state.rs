@@ -107,7 +107,7 @@ impl App {
     /// **Errors**: 404 for a name that it does not accept, 503 before the model is loaded.
     pub fn model_named(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let model = self.model()?;
-        match name {
+        match name.filter(|name| !name.is_empty()) {
             Some(name) if !model.info.accepts_name(name) => {
                 Err(model_not_found(&[Arc::clone(&model.info)], name))
             }
@@ -193,6 +193,9 @@ impl App {
         self.is_draining.store(true, Ordering::Relaxed);
         for model in self.running().unwrap_or_default() {
             model.handle.drain();
+        }
+        if let Some(pool) = &self.pool {
+            pool.notice_drain();
         }
     }
 

@@ -107,6 +107,12 @@ pub enum Error {
         /// Memory of the GPU, in bytes.
         memory_bytes: u64,
     },
+    /// The model would run on another device than planned.
+    #[error("{reason}")]
+    OtherDevice {
+        /// Why.
+        reason: String,
+    },
     /// The model does not fit in the free memory of the machine.
     #[error(
         "the model needs {} of memory, but only {} is free; use a smaller model or quantization, or reduce the context or the KV cache",
@@ -250,6 +256,31 @@ impl Error {
             }
             _ => self,
         }
+    }
+
+    /// The error of the backend that is the cause, if one is.
+    pub(crate) fn backend_cause(&self) -> Option<&BackendError> {
+        match self {
+            Self::Backend(cause) => Some(cause),
+            Self::Model(error) => match &**error {
+                ModelError::Backend(cause) => Some(cause),
+                _ => None,
+            },
+            Self::Engine(error) => match &**error {
+                EngineError::Backend(cause) | EngineError::Model(ModelError::Backend(cause)) => {
+                    Some(cause)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether the model could be loaded, or on the planned device, if there were more free memory.
+    pub(crate) fn is_lack_of_memory(&self) -> bool {
+        let is_lack = |cause: &BackendError| matches!(cause, BackendError::OutOfMemory { .. });
+        matches!(self, Self::MemoryTooSmall { .. } | Self::OtherDevice { .. })
+            || self.backend_cause().is_some_and(is_lack)
     }
 
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {

@@ -81,8 +81,8 @@ pub use inferno_model::{
     TokenCost,
 };
 pub use inferno_server::{
-    CompleteResponse, LocalRequest, LocalResponse, LocalServer, ModelInfo, ResponsePart, ServedModel,
-    ServerOptions,
+    CompleteResponse, LocalRequest, LocalResponse, LocalServer, ModelInfo, ResponsePart,
+    ServedModel, ServerOptions,
 };
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{DEFAULT_CONTEXT_LENGTH, GpuEstimate, LoadEstimate, LoadNote, LoadOptions};

@@ -324,7 +324,10 @@ fn metadata(gguf: &Gguf, options: QuantizeOptions<'_>) -> Metadata {
     // The type of most weights is that of the quantized ones.
     let keeps_type = quantized == QuantizedWeights::Keep
         && recipe.base().is_float()
-        && gguf.tensors().iter().any(|info| info.ggml_type() == GgmlType::MXFP4);
+        && gguf
+            .tensors()
+            .iter()
+            .any(|info| weight_dtype(gguf, info).is_some_and(|dtype| !dtype.is_float()));
     if !keeps_type {
         metadata.insert("general.file_type", recipe.file_type());
     }

@@ -13,11 +13,8 @@ pub struct AttentionParams<'a, Buffer> {
     pub mask: AttentionMask,
     /// Replaces each score `s` by `cap * tanh(s / cap)`.
     pub softcap: Option<f32>,
-    /// One slope for each query head: `slope * distance` is subtracted from the score of a position at a distance, after
-    /// `softcap`.
-    ///
-    /// **Source**: Press et al., Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation.
-    pub distance_slopes: Option<&'a Buffer>,
+    /// What the distance of a position adds to its score, after `softcap`.
+    pub distance_bias: Option<DistanceBias<'a, Buffer>>,
     /// One more score for each query head, of a position without a value.
     pub sinks: Option<&'a Buffer>,
 }
@@ -26,8 +23,38 @@ impl<Buffer> AttentionParams<'_, Buffer> {
     /// Causal attention of `layer` over all positions, with scores that are only scaled.
     pub fn new(layer: usize, scale: f32) -> Self {
         let mask = AttentionMask::Causal(None);
-        Self { layer, scale, mask, softcap: None, distance_slopes: None, sinks: None }
+        Self { layer, scale, mask, softcap: None, distance_bias: None, sinks: None }
     }
+}
+
+/// What the distance between two positions adds to a score.
+#[derive(Debug)]
+pub enum DistanceBias<'a, Buffer> {
+    /// A row with one slope for each query head: `slope * distance` is subtracted.
+    ///
+    /// **Source**: Press et al., Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation.
+    Slopes(&'a Buffer),
+    /// A row for each query head, with an odd number of values that are added: that of the position itself in the middle, those
+    /// of earlier positions before it. Positions beyond the ends of the row have its first or last value.
+    ///
+    /// **Source**: Shaw et al., Self-Attention with Relative Position Representations, section 3.2; Raffel et al., Exploring
+    /// the Limits of Transfer Learning with a Unified Text-to-Text Transformer, section 2.1.
+    Table(&'a Buffer),
+}
+
+impl<'a, Buffer> DistanceBias<'a, Buffer> {
+    /// The slopes or the table.
+    pub fn buffer(&self) -> &'a Buffer {
+        match self {
+            Self::Slopes(buffer) | Self::Table(buffer) => buffer,
+        }
+    }
+}
+
+/// The column of `position` in a row of a [`DistanceBias::Table`] with `num_columns` values, for a query at position `own`.
+pub fn distance_column(num_columns: usize, own: usize, position: usize) -> usize {
+    let reach = num_columns / 2;
+    (position + reach).saturating_sub(own).min(2 * reach)
 }
 
 /// The positions that a position attends to: a range, of which neither the start nor the end lies before that of an earlier

@@ -38,7 +38,17 @@ pub enum Gating {
     Softmax,
     /// A sigmoid for each expert.
     Sigmoid,
+    /// Experts are chosen by their logits, one after the other. The probability of each is that of a softmax over the experts
+    /// that were not chosen before it and whose logits are within [`SPARSE_MIXER_TOLERANCE`] of the largest of these,
+    /// relative to the larger of the two.
+    ///
+    /// **Source**: Liu et al., GRIN: GRadient-INformed MoE, section 2, and the reference code of Phi-3.5-MoE.
+    SparseMixer,
 }
+
+/// The largest relative difference from the largest logit with which an expert is in the softmax of
+/// [`Gating::SparseMixer`]: twice the noise that the router of Phi-3.5-MoE was trained with.
+pub const SPARSE_MIXER_TOLERANCE: f32 = 0.02;
 
 /// The rows that a product with experts reads. A *slot* is one token's use of one expert: slot
 /// `t * num_experts_used + j` is token `t`'s `j`-th expert.

@@ -13,6 +13,11 @@ pub enum Function {
         /// The bound of the result.
         cap: f32,
     },
+    /// `x` within `-limit..=limit`.
+    Clamp {
+        /// The bound of the magnitude.
+        limit: f32,
+    },
     /// `x / (1 + exp(-x))`.
     Silu,
     /// `1 / (1 + exp(-x))`.
@@ -23,6 +28,10 @@ pub enum Function {
     Gelu,
     /// The approximation of [`Gelu`](Self::Gelu) by a hyperbolic tangent.
     GeluTanh,
+    /// `max(x, 0)`.
+    Relu,
+    /// `ln(1 + exp(x))`.
+    Softplus,
     /// `max(x, 0)^2`.
     ///
     /// **Source**: So et al., Primer: Searching for Efficient Transformers for Language Modeling.
@@ -57,6 +66,13 @@ pub enum Gate {
         /// Factor on the gate in the exponent.
         alpha: f32,
         /// Bound of both halves.
+        limit: f32,
+    },
+    /// SiLU of the gate up to `limit`, times up within `-limit..=limit`.
+    ///
+    /// **Source**: StepFun, Step 3.5 Flash Technical Report, section 2, and its reference code.
+    Bounded {
+        /// Bound of both factors.
         limit: f32,
     },
 }

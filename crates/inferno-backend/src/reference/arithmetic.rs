@@ -50,6 +50,11 @@ pub(super) fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + (-x).exp())
 }
 
+pub(super) fn softplus(x: f32) -> f32 {
+    let x = f64::from(x);
+    (x.max(0.0) + (-x.abs()).exp().ln_1p()) as f32
+}
+
 pub(super) fn soft_cap(x: f64, cap: f64) -> f64 {
     cap * (x / cap).tanh()
 }
@@ -59,6 +64,7 @@ pub(super) fn evaluate(function: Function, x: f32) -> f32 {
     match function {
         Function::Scale { factor } => factor * x,
         Function::SoftCap { cap } => soft_cap(x.into(), cap.into()) as f32,
+        Function::Clamp { limit } => x.clamp(-limit, limit),
         Function::Silu => x * sigmoid(x),
         Function::Sigmoid => sigmoid(x),
         Function::Gelu => {
@@ -68,6 +74,9 @@ pub(super) fn evaluate(function: Function, x: f32) -> f32 {
             let (x, root) = (f64::from(x), (2.0 / std::f64::consts::PI).sqrt());
             (0.5 * x * (1.0 + (root * (x + 0.044715 * x * x * x)).tanh())) as f32
         }
+        Function::Relu if x < 0.0 => 0.0,
+        Function::Relu => x,
+        Function::Softplus => softplus(x),
         Function::ReluSquared if x < 0.0 => 0.0,
         Function::ReluSquared => x * x,
         Function::Xielu { positive, beta, .. } if x > 0.0 => positive * x * x + beta * x,
@@ -85,6 +94,7 @@ pub(super) fn combine(gate: Gate, x: f32, up: f32) -> f32 {
             let (x, up) = (x.min(limit), up.clamp(-limit, limit));
             x * sigmoid(alpha * x) * (up + 1.0)
         }
+        Gate::Bounded { limit } => evaluate(Function::Silu, x).min(limit) * up.clamp(-limit, limit),
     }
 }
 

@@ -6,8 +6,8 @@ use inferno_tensor::Tensor;
 
 use super::arithmetic::{dot, soft_cap, softmax, zeros};
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, KvBlockPart, KvLayer, KvLayout, KvValues,
-    KvWindowMap, QkvLayout,
+    AttentionParams, BackendError, Batch, BlockId, DistanceBias, KvBlockPart, KvLayer, KvLayout,
+    KvValues, KvWindowMap, QkvLayout, distance_column,
 };
 
 /// The encoded rows of each layer, by block, [`KEYS`] or [`VALUES`], head and position: the order of
@@ -182,13 +182,21 @@ pub(super) fn attend(
                     }
                     KvValues::InKeys { start } => (&keys, start),
                 };
-                let slope =
-                    params.distance_slopes.map_or(0.0, |slopes| f64::from(slopes[[0]][head]));
+                let distance_bias = |position: usize| match params.distance_bias {
+                    None => 0.0,
+                    Some(DistanceBias::Slopes(slopes)) => {
+                        -f64::from(slopes[[0]][head]) * position.abs_diff(own) as f64
+                    }
+                    Some(DistanceBias::Table(table)) => {
+                        let row = &table[[head]];
+                        f64::from(row[distance_column(row.len(), own, position)])
+                    }
+                };
                 let scores = (0..positions.len())
                     .map(|i| dot(queries[head], &keys[[i]]) * f64::from(params.scale))
                     .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())))
                     .zip(positions.clone())
-                    .map(|(score, position)| score - slope * position.abs_diff(own) as f64);
+                    .map(|(score, position)| score + distance_bias(position));
                 // A sink takes a part of the probability, but has no value.
                 let sink = params.sinks.map(|sinks| f64::from(sinks[[0]][head]));
                 let probabilities = softmax(&scores.chain(sink).collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use inferno_tensor::Tensor;
 
 use super::arithmetic::softmax;
-use crate::{ExpertGroups, ExpertParams, Gating, MIN_PROBABILITY_SUM};
+use crate::{ExpertGroups, ExpertParams, Gating, MIN_PROBABILITY_SUM, SPARSE_MIXER_TOLERANCE};
 
 /// One token's use of one expert.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +61,7 @@ impl ReferenceRouting {
                 Gating::Sigmoid => {
                     logits.iter().map(|logit| 1.0 / (1.0 + (-logit).exp())).collect()
                 }
+                Gating::SparseMixer => logits.clone(),
             };
             let mut scores = probabilities.clone();
             if let Some(bias) = selection_bias {
@@ -76,6 +77,10 @@ impl ReferenceRouting {
             // The sort is stable, so among equal scores the lower index comes first.
             experts.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
             experts.truncate(params.num_experts_used);
+            if params.gating == Gating::SparseMixer {
+                self.choices.extend(mixed_sparsely(&logits, &experts, params.scale));
+                continue;
+            }
             let sum = match params.normalize {
                 true => {
                     let sum: f64 = experts.iter().map(|&expert| probabilities[expert]).sum();
@@ -89,6 +94,23 @@ impl ReferenceRouting {
             }));
         }
     }
+}
+
+/// The weights of the `experts` that [`Gating::SparseMixer`] chose.
+fn mixed_sparsely(logits: &[f64], experts: &[usize], scale: f32) -> Vec<ExpertChoice> {
+    let choices = experts.iter().enumerate().map(|(number, &expert)| {
+        let largest = logits[expert];
+        let is_far = |logit: f64| {
+            (largest - logit) / logit.abs().max(largest) > f64::from(SPARSE_MIXER_TOLERANCE)
+        };
+        let others = logits
+            .iter()
+            .enumerate()
+            .filter(|(other, logit)| !experts[..number].contains(other) && !is_far(**logit));
+        let sum: f64 = others.map(|(_, logit)| (logit - largest).exp()).sum();
+        ExpertChoice { expert, weight: (1.0 / sum) as f32 * scale }
+    });
+    choices.collect()
 }
 
 /// Sets the scores of all experts outside the best groups to minus infinity.

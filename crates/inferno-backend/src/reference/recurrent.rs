@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use inferno_tensor::Tensor;
 
-use super::arithmetic::{dot, normalize, sigmoid, zeros};
+use super::arithmetic::{dot, evaluate, normalize, sigmoid, softplus, zeros};
 use crate::{
-    BackendError, Batch, ConvParams, ConvWeights, GatedNorm, LinearAttentionParams,
+    BackendError, Batch, ConvParams, ConvWeights, DecaySteps, GatedNorm, LinearAttentionParams,
     LinearAttentionRows, LinearAttentionWeights, NormKind, SelectiveScanParams, SelectiveScanRows,
     SelectiveScanWeights, SequenceState, StateLayout, StateSlot, WriteRule,
 };
@@ -123,9 +123,17 @@ pub(super) fn linear_attention(
     state: &mut ReferenceState,
     out: &mut Matrix,
 ) {
-    let LinearAttentionRows { projected, convolved } = rows;
+    let LinearAttentionRows { projected, convolved, mut steps } = rows;
     for row in 0..batch.num_tokens() {
-        activate(params, &weights, &mut projected[[row]], &mut convolved[[row]]);
+        activate(params, &mut projected[[row]], &mut convolved[[row]]);
+        let steps = match (params.steps, &mut steps) {
+            (DecaySteps::PerHead { column }, _) => {
+                &mut projected[[row]][column..column + params.num_heads]
+            }
+            (DecaySteps::PerComponent, Some(steps)) => &mut steps[[row]],
+            (DecaySteps::PerComponent, None) => panic!("steps of components have their own rows"),
+        };
+        activate_steps(params, &weights.step_bias[[0]], steps);
     }
     let &LinearAttentionParams { key_dim, value_dim, rule, .. } = params;
     state.advance(batch, params.layer, StatePart::Matrices, |row, matrices| {
@@ -137,9 +145,16 @@ pub(super) fn linear_attention(
             let query = &convolved[params.queries + key_head..][..key_dim];
             let key = &convolved[params.keys + key_head..][..key_dim];
             let value = &convolved[params.values + head * value_dim..][..value_dim];
-            let step = projected[params.steps + head];
-            let decay = (f64::from(weights.rates[[0]][head]) * f64::from(step)).exp() as f32;
-            matrix.iter_mut().for_each(|x| *x *= decay);
+            let rate = f64::from(weights.rates[[0]][head]);
+            let step = |component| match (params.steps, &steps) {
+                (DecaySteps::PerComponent, Some(steps)) => steps[[row]][head * key_dim + component],
+                (DecaySteps::PerHead { column }, _) => projected[column + head],
+                (DecaySteps::PerComponent, None) => unreachable!("activated above"),
+            };
+            for (component, x) in matrix.chunks_exact_mut(value_dim).enumerate() {
+                let decay = (rate * f64::from(step(component))).exp() as f32;
+                x.iter_mut().for_each(|x| *x *= decay);
+            }
             for (column, out) in out.iter_mut().enumerate() {
                 let cells = || (0..key_dim).map(|i| i * value_dim + column);
                 let read = |matrix: &[f32], row: &[f32]| {
@@ -147,7 +162,7 @@ pub(super) fn linear_attention(
                     dot(&column, row)
                 };
                 let written = match rule {
-                    WriteRule::Additive => f64::from(step) * f64::from(value[column]),
+                    WriteRule::Additive => f64::from(step(0)) * f64::from(value[column]),
                     WriteRule::Delta { strengths, .. } => {
                         let old = read(matrix, key);
                         f64::from(projected[strengths + head]) * (f64::from(value[column]) - old)
@@ -163,19 +178,17 @@ pub(super) fn linear_attention(
     });
 }
 
-/// Activates the steps and strengths of a row, and normalizes its queries and keys for the delta rule.
-fn activate(
-    params: &LinearAttentionParams,
-    weights: &LinearAttentionWeights<'_, Matrix>,
-    projected: &mut [f32],
-    convolved: &mut [f32],
-) {
-    let &LinearAttentionParams { num_heads, num_key_heads, key_dim, queries, keys, .. } = params;
-    let steps = projected[params.steps..][..num_heads].iter_mut();
-    for (step, bias) in steps.zip(&weights.step_bias[[0]]) {
+/// Activates the steps of a row.
+fn activate_steps(params: &LinearAttentionParams, bias: &[f32], steps: &mut [f32]) {
+    for (step, bias) in steps.iter_mut().zip(bias) {
         let activated = softplus(*step + bias);
         *step = if activated < params.min_step { params.min_step } else { activated };
     }
+}
+
+/// Activates the strengths of a row, and normalizes its queries and keys for the delta rule.
+fn activate(params: &LinearAttentionParams, projected: &mut [f32], convolved: &mut [f32]) {
+    let &LinearAttentionParams { num_heads, num_key_heads, key_dim, queries, keys, .. } = params;
     let WriteRule::Delta { eps, strengths } = params.rule else { return };
     for strength in &mut projected[strengths..][..num_heads] {
         *strength = sigmoid(*strength);
@@ -216,18 +229,13 @@ pub(super) fn selective_scan(
     });
 }
 
-fn softplus(x: f32) -> f32 {
-    let x = f64::from(x);
-    (x.max(0.0) + (-x.abs()).exp().ln_1p()) as f32
-}
-
 pub(super) fn gated_norm(rows: usize, norm: GatedNorm<'_, Matrix>, x: &mut Matrix) {
-    let GatedNorm { gates, gate_column, weight, extent, eps, is_gate_first } = norm;
+    let GatedNorm { gates, gate_column, function, weight, extent, eps, is_gate_first } = norm;
     for row in 0..rows {
         let x = &mut x[[row]];
         let gates = &gates[[row]][gate_column..][..x.len()];
         let gate = |x: &mut [f32]| {
-            x.iter_mut().zip(gates).for_each(|(x, gate)| *x *= gate * sigmoid(*gate));
+            x.iter_mut().zip(gates).for_each(|(x, gate)| *x *= evaluate(function, *gate));
         };
         if is_gate_first {
             gate(x);

@@ -2,8 +2,9 @@
 
 use inferno_backend::{
     AttentionMask, AttentionParams, AttentionWindow, Backend, BackendError, Batch, BatchBuilder,
-    BlockId, DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, Pass,
-    QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk, WeightPart,
+    BlockId, DeviceMemory, DistanceBias, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout,
+    LogitRows, Pass, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
+    WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -195,7 +196,7 @@ fn distances_lower_the_scores_by_the_slope_of_the_head() {
     let slopes = matrix(1, &[3f32.ln(), 0.0]);
     let params = AttentionParams {
         mask: AttentionMask::Bidirectional { reach: None },
-        distance_slopes: Some(&slopes),
+        distance_bias: Some(DistanceBias::Slopes(&slopes)),
         ..AttentionParams::new(0, 1.0)
     };
     let mut out = matrix(2, &[0.0; 4]);
@@ -204,6 +205,14 @@ fn distances_lower_the_scores_by_the_slope_of_the_head() {
         .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
         .expect("memory");
     assert_close(&values(&out, 4), &[7.5, 9.0, 10.5, 9.0]);
+    // Weights 1 and 2 after the own position of the first head, 3 and 1 before that of the second.
+    let table = matrix(2, &[0.0, 0.0, 2f32.ln(), 3f32.ln(), 0.0, 0.0]);
+    let params = AttentionParams { distance_bias: Some(DistanceBias::Table(&table)), ..params };
+    BACKEND
+        .begin()
+        .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+        .expect("memory");
+    assert_close(&values(&out, 4), &[10.0, 9.0, 9.0, 7.5]);
 }
 
 #[test]

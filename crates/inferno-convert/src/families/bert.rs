@@ -1,9 +1,10 @@
-//! BERT and the encoders with its layers: DistilBERT, RoBERTa, XLM-RoBERTa, Nomic Embed, Jina Embeddings 2 and 3.
+//! BERT and the encoders with its layers: DistilBERT, ELECTRA, ERNIE, MPNet, RoBERTa, XLM-RoBERTa, Jina Embeddings 2.
 
 use inferno_gguf::StringArray;
 
+use super::rotary_encoders;
 use crate::ConvertError;
-use crate::config::{Config, invalid};
+use crate::config::Config;
 use crate::family::{Context, Family, GELU, Rule, TokenizerFacts, ViewError, map, rename, skip};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -67,7 +68,12 @@ pub(super) const BERT: Family = Family {
 };
 
 pub(super) const DISTILBERT: Family = Family {
-    classes: &["DistilBertModel", "DistilBertForMaskedLM"],
+    classes: &["DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification"],
+    keys: |context, keys| {
+        encoder(context, keys)?;
+        classifier_activation(context.config, keys, "relu");
+        Ok(())
+    },
     defaults: &[("layer_norm_eps", "1e-12"), ("max_position_embeddings", "512")],
     rules: &[
         &[
@@ -79,6 +85,7 @@ pub(super) const DISTILBERT: Family = Family {
             rename("transformer.layer.{}.ffn.lin1", "blk.{}.ffn_up"),
             rename("transformer.layer.{}.ffn.lin2", "blk.{}.ffn_down"),
             rename("transformer.layer.{}.output_layer_norm", "blk.{}.layer_output_norm"),
+            rename("pre_classifier", "cls"),
             skip("vocab_transform"),
             skip("vocab_layer_norm"),
             skip("vocab_projector"),
@@ -87,6 +94,68 @@ pub(super) const DISTILBERT: Family = Family {
         EMBEDDINGS,
     ],
     ..BERT
+};
+
+/// The discriminators and generators whose embeddings have the width of the layers.
+pub(super) const ELECTRA: Family = Family {
+    classes: &[
+        "ElectraModel",
+        "ElectraForMaskedLM",
+        "ElectraForPreTraining",
+        "ElectraForSequenceClassification",
+    ],
+    keys: |context, keys| {
+        encoder(context, keys)?;
+        classifier_activation(context.config, keys, "gelu");
+        Ok(())
+    },
+    rules: &[
+        &[
+            skip("discriminator_predictions.dense"),
+            skip("discriminator_predictions.dense_prediction"),
+            skip("generator_predictions.dense"),
+            skip("generator_predictions.LayerNorm"),
+            skip("generator_lm_head"),
+        ],
+        LAYERS,
+        EMBEDDINGS,
+    ],
+    ..BERT
+};
+
+/// The models without embeddings of tasks.
+pub(super) const ERNIE: Family = Family {
+    classes: &["ErnieModel", "ErnieForMaskedLM", "ErnieForSequenceClassification"],
+    expected: &[("use_task_id", "false")],
+    ..BERT
+};
+
+pub(super) const MPNET: Family = Family {
+    classes: &["MPNetModel", "MPNetForMaskedLM", "MPNetForSequenceClassification"],
+    architecture: "mpnet",
+    defaults: &[
+        ("pad_token_id", "1"),
+        ("type_vocab_size", "1"),
+        ("layer_norm_eps", "1e-12"),
+        ("max_position_embeddings", "512"),
+    ],
+    // The implementation of transformers has no other number.
+    expected: &[("relative_attention_num_buckets", "32")],
+    rules: &[
+        &[
+            map("embeddings.position_embeddings", "position_embd", used_positions),
+            rename("encoder.relative_attention_bias", "attn_rel_b"),
+            rename("encoder.layer.{}.attention.attn.q", "blk.{}.attn_q"),
+            rename("encoder.layer.{}.attention.attn.k", "blk.{}.attn_k"),
+            rename("encoder.layer.{}.attention.attn.v", "blk.{}.attn_v"),
+            rename("encoder.layer.{}.attention.attn.o", "blk.{}.attn_output"),
+            rename("encoder.layer.{}.attention.LayerNorm", "blk.{}.attn_output_norm"),
+        ],
+        LAYERS,
+        EMBEDDINGS,
+    ],
+    tokenizer: TokenizerFacts::DEFAULT,
+    ..ROBERTA
 };
 
 pub(super) const ROBERTA: Family = Family {
@@ -117,7 +186,7 @@ pub(super) const XLM_ROBERTA: Family = Family {
     select: Some(|config, _| {
         let is_rotary = config.text("position_embedding_type")? == Some("rotary");
         match is_rotary || config.get("lora_adaptations").is_some() {
-            true => Ok(&JINA_BERT_V3),
+            true => Ok(&rotary_encoders::JINA_BERT_V3),
             false => Ok(&XLM_ROBERTA),
         }
     }),
@@ -125,102 +194,8 @@ pub(super) const XLM_ROBERTA: Family = Family {
     ..ROBERTA
 };
 
-const MULTILINGUAL: TokenizerFacts =
+pub(super) const MULTILINGUAL: TokenizerFacts =
     TokenizerFacts { unigram_pieces: Some(false), ..TokenizerFacts::DEFAULT };
-
-/// Layers as the implementation with flash attention names them, and as transformers does.
-const FUSED_LAYERS: &[Rule] = &[
-    rename("encoder.layers.{}.attn.Wqkv", "blk.{}.attn_qkv"),
-    rename("encoder.layers.{}.mixer.Wqkv", "blk.{}.attn_qkv"),
-    rename("encoder.layers.{}.attn.out_proj", "blk.{}.attn_output"),
-    rename("encoder.layers.{}.mixer.out_proj", "blk.{}.attn_output"),
-    rename("encoder.layers.{}.norm1", "blk.{}.attn_output_norm"),
-    rename("encoder.layers.{}.norm2", "blk.{}.layer_output_norm"),
-    rename("encoder.layers.{}.mlp.fc1", "blk.{}.ffn_up"),
-    rename("encoder.layers.{}.mlp.fc11", "blk.{}.ffn_up"),
-    rename("encoder.layers.{}.mlp.fc12", "blk.{}.ffn_gate"),
-    rename("encoder.layers.{}.mlp.fc2", "blk.{}.ffn_down"),
-    rename("layers.{}.self_attn.q_proj", "blk.{}.attn_q"),
-    rename("layers.{}.self_attn.k_proj", "blk.{}.attn_k"),
-    rename("layers.{}.self_attn.v_proj", "blk.{}.attn_v"),
-    rename("layers.{}.self_attn.o_proj", "blk.{}.attn_output"),
-    rename("layers.{}.post_attention_layernorm", "blk.{}.attn_output_norm"),
-    rename("layers.{}.post_mlp_layernorm", "blk.{}.layer_output_norm"),
-    rename("layers.{}.mlp.fc1", "blk.{}.ffn_up"),
-    rename("layers.{}.mlp.fc2", "blk.{}.ffn_down"),
-    rename("layers.{}.mlp.up_proj", "blk.{}.ffn_up"),
-    rename("layers.{}.mlp.gate_proj", "blk.{}.ffn_gate"),
-    rename("layers.{}.mlp.down_proj", "blk.{}.ffn_down"),
-];
-
-pub(super) const JINA_BERT_V3: Family = Family {
-    classes: &["JinaEmbeddingsV3Model", "JinaEmbeddingsV3ForMaskedLM"],
-    architecture: "jina-bert-v3",
-    select: None,
-    defaults: &[
-        ("pad_token_id", "1"),
-        ("type_vocab_size", "1"),
-        ("layer_norm_eps", "1e-5"),
-        ("rotary_emb_base", "20000.0"),
-    ],
-    rules: &[FUSED_LAYERS, EMBEDDINGS, &[skip(ADAPTERS)]],
-    ..XLM_ROBERTA
-};
-
-/// A name for all tensors of adapters, which are not a part of the model.
-const ADAPTERS: &str = "adapters";
-
-pub(super) const NOMIC_BERT: Family = Family {
-    classes: &["NomicBertModel", "NomicBertForMaskedLM"],
-    activations: &[],
-    architecture: "nomic-bert",
-    select: Some(|config, _| {
-        let interval = config.count_or(&["moe_every_n_layers"], 0)?;
-        Ok(if interval > 0 { &NOMIC_BERT_MOE } else { &NOMIC_BERT })
-    }),
-    // The names that are looked up last, so that those of published files and of transformers have priority.
-    defaults: &[("type_vocab_size", "2"), ("norm_epsilon", "1e-12"), ("rotary_emb_base", "1000.0")],
-    expected: &[("hidden_act", r#""silu""#)],
-    prepare: nomic,
-    rules: &[FUSED_LAYERS, EMBEDDINGS],
-    ..BERT
-};
-
-pub(super) const NOMIC_BERT_MOE: Family = Family {
-    classes: &[],
-    architecture: "nomic-bert-moe",
-    select: None,
-    expected: &[],
-    prepare: |config| {
-        shift_positions(config)?;
-        nomic(config)
-    },
-    keys: |context, keys| {
-        encoder(context, keys)?;
-        keys.count("moe_every_n_layers", context.config.count(&["moe_every_n_layers"])?);
-        keys.count("expert_used_count", context.config.count(&["moe_top_k"])?);
-        Ok(())
-    },
-    rules: &[
-        &[
-            rename("encoder.layers.{}.mlp.router.layer", "blk.{}.ffn_gate_inp"),
-            map("encoder.layers.{}.mlp.experts.mlp.w1", "blk.{}.ffn_up_exps.weight", expert_rows),
-            map(
-                "encoder.layers.{}.mlp.experts.mlp.w2",
-                "blk.{}.ffn_down_exps.weight",
-                |context, tensor| {
-                    Ok(expert_rows(context, tensor)?.view(|view| view.transpose(1, 2))?)
-                },
-            ),
-            // Not used by the model.
-            skip("encoder.layers.{}.mlp.experts.bias"),
-        ],
-        FUSED_LAYERS,
-        EMBEDDINGS,
-    ],
-    tokenizer: TokenizerFacts { unigram_pieces: Some(true), ..TokenizerFacts::DEFAULT },
-    ..NOMIC_BERT
-};
 
 pub(super) const JINA_BERT_V2: Family = Family {
     classes: &["JinaBertModel", "JinaBertForMaskedLM", "JinaBertForSequenceClassification"],
@@ -247,9 +222,23 @@ pub(super) const JINA_BERT_V2: Family = Family {
     ..BERT
 };
 
+/// A name for all tensors of adapters, which are not a part of the model.
+pub(super) const ADAPTERS: &str = "adapters";
+
 /// The name of a tensor without the prefixes and endings that depend on the class.
 fn names(config: &Config, name: String) -> String {
-    let prefixes = ["bert.", "roberta.", "distilbert.", "nomic_bert."];
+    // Those of ERNIE are a decoder's by now.
+    let prefixes = [
+        "bert.",
+        "roberta.",
+        "distilbert.",
+        "electra.",
+        "mpnet.",
+        "model.",
+        "gte.",
+        "new.",
+        "nomic_bert.",
+    ];
     let own = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
     // Weights to which adapters are added.
     let mut own = own.replace(".parametrizations.", ".");
@@ -267,6 +256,13 @@ fn names(config: &Config, name: String) -> String {
         (Some(ending), _) if is_classifier(config) => format!("classifier.dense.{ending}"),
         (_, Some(ending)) => format!("classifier.out_proj.{ending}"),
         _ => own,
+    }
+}
+
+/// Sets what follows the first product of a classifier, if that is not a hyperbolic tangent.
+fn classifier_activation(config: &Config, keys: &mut Keys, function: &str) {
+    if is_classifier(config) {
+        keys.set("classifier.activation", function);
     }
 }
 
@@ -317,7 +313,7 @@ fn first_position(config: &Config) -> Result<usize, ConvertError> {
 }
 
 /// Subtracts the positions that are not used.
-fn shift_positions(config: &mut Config) -> Result<(), ConvertError> {
+pub(super) fn shift_positions(config: &mut Config) -> Result<(), ConvertError> {
     let first = first_position(config)?;
     if let Some(positions) = config.optional_count(&["max_position_embeddings"])? {
         config.set("max_position_embeddings", (positions as usize).saturating_sub(first));
@@ -329,37 +325,4 @@ fn shift_positions(config: &mut Config) -> Result<(), ConvertError> {
 fn used_positions(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
     let (first, len) = (first_position(context.config)?, tensor.shape[0]);
     rows(&tensor, first.min(len)..len)
-}
-
-/// Rows of matrices of all experts, one below the other, as `[experts, hidden, embedding]`.
-fn expert_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
-    let Context { config, .. } = context;
-    let shape = [
-        config.count(&["num_local_experts", "num_experts"])?,
-        config.count(&["n_inner", "intermediate_size"])?,
-        config.count(&["n_embd", "hidden_size"])?,
-    ];
-    Ok(tensor.view(|view| view.reshape(&shape))?)
-}
-
-/// The context that Nomic's models are trained for, and the options of which one value can be converted.
-fn nomic(config: &mut Config) -> Result<(), ConvertError> {
-    if let Some(positions) = config.optional_count(&["n_positions"])? {
-        match (positions, config.count_or(&["max_trained_positions"], 2048)?) {
-            (8192, 2048) => config.set("n_positions", 2048),
-            (2048, 2048) => config.set("n_positions", 512),
-            _ => {}
-        }
-    }
-    for key in ["prenorm", "causal", "rotary_emb_interleaved"] {
-        if config.is_set(key)? {
-            return Err(invalid(key, "false", true));
-        }
-    }
-    let share = config.optional_float(&["rotary_emb_fraction"])?.unwrap_or(1.0);
-    if share != 1.0 {
-        return Err(invalid("rotary_emb_fraction", "1", share));
-    }
-    let is_mixture = config.count_or(&["moe_every_n_layers"], 0)? > 0;
-    config.expect_text("activation_function", if is_mixture { &["gelu"] } else { &["swiglu"] })
 }

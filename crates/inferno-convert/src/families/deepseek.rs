@@ -1,15 +1,15 @@
 //! DeepSeek V2 and V3, and others with its latent attention: Kimi K2, Youtu-LLM, Mistral 4.
 
-use super::{llama, prediction, tied_head};
+use super::{glm, llama, prediction, tied_head};
 use crate::ConvertError;
 use crate::config::Config;
-use crate::family::{Context, Family, Rule, ViewError, count, float, rename, skip, split};
+use crate::family::{Context, Family, Rule, ViewError, count, float, rename, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::transforms::same;
 
 /// Latent attention.
-const LATENT: &[Rule] = &[
+pub(super) const LATENT: &[Rule] = &[
     rename("model.layers.{}.self_attn.q_a_proj", "blk.{}.attn_q_a"),
     rename("model.layers.{}.self_attn.q_a_layernorm", "blk.{}.attn_q_a_norm"),
     rename("model.layers.{}.self_attn.q_b_proj", "blk.{}.attn_q_b"),
@@ -55,12 +55,12 @@ pub(super) const DEEPSEEK2: Family = Family {
         let number = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
         match number.and_then(|number| number.parse::<usize>().ok()) {
             Some(number) if number >= config.num_layers()? + prediction::stated(config)? => {
-                Ok(UNUSED.to_owned())
+                Ok(prediction::LEFT_OUT.to_owned())
             }
             _ => tied_head::rename(config, name),
         }
     },
-    rules: &[LATENT, &[skip(UNUSED)], tied_head::RULES],
+    rules: &[LATENT, prediction::LEFT_OUT_RULES, tied_head::RULES],
     ..Family::DEFAULT
 };
 
@@ -95,9 +95,6 @@ pub(super) fn sigmoid_by_default(config: &mut Config) {
         config.set(SCORING, "sigmoid");
     }
 }
-
-/// A name for tensors without a place in the result.
-const UNUSED: &str = "unused";
 
 pub(super) const MISTRAL4: Family = Family {
     classes: &[],
@@ -135,7 +132,7 @@ pub(super) const MISTRAL4: Family = Family {
 /// The metadata of latent attention and its mixtures.
 pub(super) fn latent(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
-    let dense = match config.optional_count(&["first_k_dense_replace"])? {
+    let dense = match config.optional_count(&[glm::LEADING_DENSE])? {
         Some(layers) => layers as usize,
         None if config.get("n_routed_experts").is_some() => 0,
         None => config.num_layers()?,

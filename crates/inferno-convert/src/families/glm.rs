@@ -1,17 +1,74 @@
-//! GLM 4 and 4.5 to 4.7.
+//! ChatGLM 3, GLM 4 and 4.5 to 4.7.
 
 use super::{deepseek, prediction};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{
-    Context, Family, Rule, TokenizerFacts, ViewError, count, flag, float, map, rename,
+    Context, Family, Rule, TokenizerFacts, ViewError, count, flag, float, map, rename, skip,
 };
 use crate::keys::Keys;
 use crate::lazy::Lazy;
 use crate::transforms::{halved_rows, rows};
 
+/// ChatGLM 3, the first GLM 4 and CodeGeeX 4, in the form of their own code or of transformers.
+pub(super) const CHATGLM: Family = Family {
+    classes: &["GlmForCausalLM", "ChatGLMModel", "ChatGLMForConditionalGeneration"],
+    architecture: "chatglm",
+    prepare: |config| {
+        for (own, key) in [
+            ("seq_length", "max_position_embeddings"),
+            ("ffn_hidden_size", "intermediate_size"),
+            ("layernorm_epsilon", "rms_norm_eps"),
+            ("multi_query_group_num", "num_key_value_heads"),
+            ("padded_vocab_size", "vocab_size"),
+        ] {
+            if let Some(value) = config.get(own).cloned() {
+                config.set(key, value);
+            }
+        }
+        Ok(())
+    },
+    // By `GlmConfig` of transformers.
+    defaults: &[("rope_theta", "10000.0"), ("rms_norm_eps", "1.5625e-7")],
+    expected: &[
+        ("rmsnorm", "true"),
+        ("multi_query_attention", "true"),
+        ("apply_residual_connection_post_layernorm", "false"),
+        ("post_layer_norm", "true"),
+    ],
+    keys: |context, keys| {
+        if let Some(ratio) = context.config.optional_float(&["rope_ratio"])? {
+            keys.float("rope.freq_base", 10_000.0 * ratio);
+        }
+        rotary_dimensions(context, keys)
+    },
+    rules: &[&[
+        rename("transformer.embedding.word_embeddings", "token_embd"),
+        rename("transformer.encoder.final_layernorm", "output_norm"),
+        rename("transformer.output_layer", "output"),
+        rename("transformer.encoder.layers.{}.input_layernorm", "blk.{}.attn_norm"),
+        rename("transformer.encoder.layers.{}.self_attention.query_key_value", "blk.{}.attn_qkv"),
+        rename("transformer.encoder.layers.{}.self_attention.dense", "blk.{}.attn_output"),
+        rename("transformer.encoder.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"),
+        rename("transformer.encoder.layers.{}.mlp.dense_h_to_4h", "blk.{}.ffn_up"),
+        rename("transformer.encoder.layers.{}.mlp.dense_4h_to_h", "blk.{}.ffn_down"),
+        skip("transformer.rotary_pos_emb.inv_freq"),
+    ]],
+    tokenizer: TokenizerFacts {
+        add_bos: Some(false),
+        pre_tokenizer: Some("chatglm-bpe"),
+        tokens: &[("eos", "<|endoftext|>"), ("eot", "<|user|>"), ("unk", "<|endoftext|>")],
+        ..TokenizerFacts::DEFAULT
+    },
+    ..Family::DEFAULT
+};
+
 pub(super) const GLM4: Family = Family {
-    classes: &["Glm4ForCausalLM", "Glm4vForConditionalGeneration"],
+    classes: &[
+        "Glm4ForCausalLM",
+        "Glm4vForConditionalGeneration",
+        "Glm46VForConditionalGeneration",
+    ],
     architecture: "glm4",
     keys: |context, keys| {
         // Runtimes rotate halves if there are two sections at least.
@@ -103,7 +160,7 @@ pub(super) const GLM4_MOE: Family = Family {
         count("expert_count", &["n_routed_experts"]),
         count("expert_feed_forward_length", &["moe_intermediate_size"]),
         count("expert_shared_count", &["n_shared_experts"]),
-        count("leading_dense_block_count", &["first_k_dense_replace"]),
+        count("leading_dense_block_count", &[LEADING_DENSE]),
         float("expert_weights_scale", &["routed_scaling_factor"]),
         flag("expert_weights_norm", &["norm_topk_prob"]),
         count("nextn_predict_layers", &["num_nextn_predict_layers"]),
@@ -116,6 +173,21 @@ pub(super) const GLM4_MOE: Family = Family {
     rules: &[NORMS],
     tokenizer: MOE_TOKENIZER,
     ..Family::DEFAULT
+};
+
+/// Solar Open, which has the layers of GLM's mixtures.
+pub(super) const SOLAR_OPEN: Family = Family {
+    classes: &["SolarOpenForCausalLM"],
+    // By `SolarOpenConfig` of transformers.
+    defaults: &[
+        ("rms_norm_eps", "1e-5"),
+        ("norm_topk_prob", "true"),
+        ("routed_scaling_factor", "1.0"),
+        ("rope_theta", "1000000.0"),
+        ("partial_rotary_factor", "1.0"),
+    ],
+    tokenizer: TokenizerFacts::DEFAULT,
+    ..GLM4_MOE
 };
 
 pub(super) const GLM4_MOE_LITE: Family = Family {
@@ -143,10 +215,12 @@ pub(super) const GLM4_MOE_LITE: Family = Family {
     ..deepseek::DEEPSEEK2
 };
 
+/// The key of the number of layers without experts at the beginning.
+pub(super) const LEADING_DENSE: &str = "first_k_dense_replace";
+
 /// Counts the layers without experts at the beginning, for files that list the kinds of layers instead.
-fn leading_dense_layers(config: &mut Config) -> Result<(), ConvertError> {
-    const COUNT: &str = "first_k_dense_replace";
-    if config.get(COUNT).is_some() {
+pub(super) fn leading_dense_layers(config: &mut Config) -> Result<(), ConvertError> {
+    if config.get(LEADING_DENSE).is_some() {
         return Ok(());
     }
     let kinds = config.texts("mlp_layer_types")?.unwrap_or_else(|| vec!["dense"]);
@@ -155,7 +229,7 @@ fn leading_dense_layers(config: &mut Config) -> Result<(), ConvertError> {
         let expected = "\"dense\" for the first layers only";
         return Err(invalid("mlp_layer_types", expected, "another order"));
     }
-    config.set(COUNT, dense);
+    config.set(LEADING_DENSE, dense);
     Ok(())
 }
 

@@ -1,9 +1,9 @@
-//! Granite 3 and 4, dense, mixtures of experts, and hybrids with Mamba 2; Bamba, which is such a hybrid.
+//! Granite 3 and 4, dense, with sliding windows, mixtures of experts, and hybrids with Mamba 2; Bamba, which is such a hybrid.
 
 use super::llama::{PAIRED, TOKENIZER};
 use super::mamba;
 use crate::ConvertError;
-use crate::config::Config;
+use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, map, rename, split};
 use crate::keys::Keys;
 use crate::transforms::{first_half, paired_rows, second_half};
@@ -25,6 +25,47 @@ pub(super) const GRANITE: Family = Family {
     tokenizer: TOKENIZER,
     ..Family::DEFAULT
 };
+
+pub(super) const GRANITE_SWA: Family = Family {
+    classes: &["GraniteSWAForCausalLM"],
+    architecture: "granite_swa",
+    // By `GraniteSWAConfig` of transformers.
+    defaults: &[("sliding_window", "128"), ("attention_multiplier", "1.0")],
+    keys: |context, keys| {
+        let config = context.config;
+        granite(context, keys)?;
+        let windows = match config.layers_of_type(&["sliding_attention"])? {
+            Some(windows) => windows,
+            None => (0..config.num_layers()?).map(|layer| layer % 4 != 0).collect(),
+        };
+        keys.count("attention.sliding_window", config.count(&["sliding_window"])?);
+        keys.set("attention.sliding_window_pattern", windows);
+        rotary_bases(config, keys)
+    },
+    rules: &[&[rename("model.layers.{}.self_attn.sinks", "blk.{}.attn_sinks.weight")], PAIRED],
+    ..GRANITE
+};
+
+/// The rotary base, and which layers have rotary embedding: those whose base is not 0.
+fn rotary_bases(config: &Config, keys: &mut Keys) -> Result<(), ConvertError> {
+    const KEY: &str = "layer_rope_theta";
+    let Some(bases) = config.floats(KEY)? else { return Ok(()) };
+    let num_layers = config.num_layers()?;
+    if bases.len() != num_layers {
+        let expected = format!("a number for each of {num_layers} layers");
+        return Err(invalid(KEY, &expected, bases.len()));
+    }
+    let mut rotated = bases.iter().filter(|base| **base != 0.0);
+    if let Some(base) = rotated.next() {
+        if let Some(other) = rotated.find(|other| *other != base) {
+            return Err(invalid(KEY, &format!("{base} or 0 for all layers"), other));
+        }
+        keys.float("rope.freq_base", *base);
+    }
+    let is_rotated: Vec<bool> = bases.iter().map(|base| *base != 0.0).collect();
+    keys.set("attention.rope_pattern", is_rotated);
+    Ok(())
+}
 
 /// The metadata of all Granite models.
 pub(super) fn granite(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {

@@ -1,9 +1,9 @@
-//! Hunyuan, dense and mixtures of experts.
+//! Hunyuan, dense and mixtures of experts, and Hy3.
 
-use super::tied_head;
+use super::{prediction, tied_head};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
-use crate::family::{Context, Family, Rule, TokenizerFacts, count, rename};
+use crate::family::{Context, Family, Rule, TokenizerFacts, count, flag, float, rename};
 use crate::keys::Keys;
 use crate::rope::SCALING_TYPE;
 
@@ -94,3 +94,35 @@ fn same_in_all_layers(config: &Config, key: &str) -> Result<usize, ConvertError>
         _ => Err(invalid(key, "the same number for each layer", format!("{numbers:?}"))),
     }
 }
+
+/// Layers without a router have no experts.
+pub(super) const HY_V3: Family = Family {
+    classes: &["HYV3ForCausalLM"],
+    architecture: "hy_v3",
+    // By `HYV3Config` and `HYV3TopKRouter` of transformers.
+    defaults: &[
+        ("rms_norm_eps", "1e-5"),
+        ("route_norm", "true"),
+        ("router_scaling_factor", "2.826"),
+        ("rope_theta", "11158840.0"),
+        ("num_shared_experts", "1"),
+    ],
+    facts: &[
+        count("expert_feed_forward_length", &["moe_intermediate_size"]).required(),
+        count("expert_shared_count", &["num_shared_experts"]),
+        flag("expert_weights_norm", &["route_norm"]),
+        float("expert_weights_scale", &["router_scaling_factor"]),
+    ],
+    keys: |context, keys| {
+        keys.set("expert_gating_func", 2_u32);
+        prediction::state(keys, prediction::layers_in_files(context)?);
+        Ok(())
+    },
+    prediction_layers: prediction::layers_in_files,
+    rules: &[&[
+        rename("model.layers.{}.mlp.router.gate", "blk.{}.ffn_gate_inp"),
+        rename("model.layers.{}.mlp.expert_bias", "blk.{}.exp_probs_b"),
+        rename("model.layers.{}.final_layernorm", "blk.{}.nextn.shared_head_norm"),
+    ]],
+    ..Family::DEFAULT
+};

@@ -1,10 +1,13 @@
-//! Models with layer norms and biases: GPT-2, GPT-NeoX, Falcon, StarCoder 1 and 2, StableLM.
+//! Models with layer norms and biases: GPT-2, GPT-J, GPT-NeoX, BLOOM, MPT, Falcon, StarCoder 1 and 2, StableLM, Jais 2.
 
+use serde_json::Value;
+
+use super::llama::rotary_dimensions;
 use crate::ConvertError;
-use crate::config::Config;
+use crate::config::{Config, invalid};
 use crate::family::{Context, Family, GELU, Rule, ViewError, count, float, map, rename, skip};
 use crate::keys::Keys;
-use crate::lazy::Lazy;
+use crate::lazy::{Lazy, Part};
 use crate::transforms::transposed;
 
 const GPT2_NAMES: &[Rule] = &[
@@ -38,15 +41,26 @@ pub(super) const GPT2: Family = Family {
     keys: gpt2,
     rules: &[
         &[
-            map("transformer.h.{}.attn.c_attn.weight", "blk.{}.attn_qkv.weight", transposed),
-            map("transformer.h.{}.attn.c_proj.weight", "blk.{}.attn_output.weight", transposed),
-            map("transformer.h.{}.mlp.c_fc.weight", "blk.{}.ffn_up.weight", transposed),
-            map("transformer.h.{}.mlp.c_proj.weight", "blk.{}.ffn_down.weight", transposed),
+            map("transformer.h.{}.attn.c_attn.weight", "blk.{}.attn_qkv.weight", projection),
+            map("transformer.h.{}.attn.c_proj.weight", "blk.{}.attn_output.weight", projection),
+            map("transformer.h.{}.mlp.c_fc.weight", "blk.{}.ffn_up.weight", projection),
+            map("transformer.h.{}.mlp.c_proj.weight", "blk.{}.ffn_down.weight", projection),
         ],
         GPT2_NAMES,
     ],
     ..Family::DEFAULT
 };
+
+/// The matrix of a module `Conv1D`, whose rows are those of the inputs. Quantized ones are those of a linear module.
+///
+/// **Source**: `integrations/bitsandbytes.py` of transformers, `pack` of `QuantLinear` of AutoGPTQ, GPTQModel and AutoRound.
+fn projection(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let is_quantized = |part: &Part| context.sources.quantized(part.source).is_some();
+    match tensor.parts.iter().any(is_quantized) {
+        true => Ok(tensor),
+        false => transposed(context, tensor),
+    }
+}
 
 fn gpt2(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
     let Context { config, .. } = context;
@@ -104,17 +118,7 @@ pub(super) const GPT_NEOX: Family = Family {
         rename("gpt_neox.final_layer_norm", "output_norm"),
         rename("gpt_neox.layers.{}.input_layernorm", "blk.{}.attn_norm"),
         rename("gpt_neox.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"),
-        map(
-            "gpt_neox.layers.{}.attention.query_key_value",
-            "blk.{}.attn_qkv",
-            |context, tensor| {
-                let heads = context.config.num_heads()?;
-                let shape = tensor.shape.clone();
-                let size = shape[0] / heads.max(1) / 3;
-                let split = [&[heads, 3, size], shape.get(1..).unwrap_or_default()].concat();
-                Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
-            },
-        ),
+        map("gpt_neox.layers.{}.attention.query_key_value", "blk.{}.attn_qkv", rows_by_head),
         rename("gpt_neox.layers.{}.attention.dense", "blk.{}.attn_output"),
         rename("gpt_neox.layers.{}.mlp.dense_h_to_4h", "blk.{}.ffn_up"),
         rename("gpt_neox.layers.{}.mlp.dense_4h_to_h", "blk.{}.ffn_down"),
@@ -124,6 +128,142 @@ pub(super) const GPT_NEOX: Family = Family {
     ]],
     ..Family::DEFAULT
 };
+
+/// The queries, keys and values of each head, to those of all heads one after the other.
+fn rows_by_head(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
+    let heads = context.config.num_heads()?;
+    let shape = tensor.shape.clone();
+    let size = shape[0] / heads.max(1) / 3;
+    let split = [&[heads, 3, size], shape.get(1..).unwrap_or_default()].concat();
+    Ok(tensor.view(|view| view.reshape(&split)?.transpose(0, 1))?.reshaped(&shape)?)
+}
+
+pub(super) const GPTJ: Family = Family {
+    classes: &["GPTJForCausalLM"],
+    activations: GELU,
+    architecture: "gptj",
+    keys: |context, keys| {
+        let config = context.config;
+        keys.count("rope.dimension_count", config.count_or(&["rotary_dim"], config.head_dim()?)?);
+        gpt2(context, keys)
+    },
+    rules: &[&[
+        rename("transformer.wte", "token_embd"),
+        rename("transformer.ln_f", "output_norm"),
+        rename("transformer.h.{}.ln_1", "blk.{}.attn_norm"),
+        rename("transformer.h.{}.attn.q_proj", "blk.{}.attn_q"),
+        rename("transformer.h.{}.attn.k_proj", "blk.{}.attn_k"),
+        rename("transformer.h.{}.attn.v_proj", "blk.{}.attn_v"),
+        rename("transformer.h.{}.attn.out_proj", "blk.{}.attn_output"),
+        rename("transformer.h.{}.mlp.fc_in", "blk.{}.ffn_up"),
+        rename("transformer.h.{}.mlp.fc_out", "blk.{}.ffn_down"),
+        // The causal mask.
+        skip("transformer.h.{}.attn.bias"),
+        skip("transformer.h.{}.attn.masked_bias"),
+    ]],
+    ..Family::DEFAULT
+};
+
+/// The context that BLOOM is trained for, which most of its files do not contain.
+const BLOOM_CONTEXT: usize = 2048;
+
+pub(super) const BLOOM: Family = Family {
+    classes: &["BloomForCausalLM"],
+    architecture: "bloom",
+    has_common_keys: false,
+    expected: &[("apply_residual_connection_post_layernorm", "false")],
+    facts: &[
+        count("embedding_length", &["hidden_size", "n_embed"]).required(),
+        count("attention.head_count", &["n_head", "num_attention_heads"]).required(),
+        count("attention.head_count_kv", &["n_head", "num_attention_heads"]).required(),
+        float("attention.layer_norm_epsilon", &["layer_norm_epsilon"]).required(),
+    ],
+    keys: |context, keys| {
+        let config = context.config;
+        keys.count("context_length", config.count_or(&["seq_length"], BLOOM_CONTEXT)?);
+        keys.count("feed_forward_length", 4 * config.count(&["hidden_size", "n_embed"])?);
+        Ok(())
+    },
+    rules: &[&[
+        rename("transformer.word_embeddings", "token_embd"),
+        rename("transformer.word_embeddings_layernorm", "token_embd_norm"),
+        rename("transformer.ln_f", "output_norm"),
+        rename("transformer.h.{}.input_layernorm", "blk.{}.attn_norm"),
+        rename("transformer.h.{}.post_attention_layernorm", "blk.{}.ffn_norm"),
+        map("transformer.h.{}.self_attention.query_key_value", "blk.{}.attn_qkv", rows_by_head),
+        rename("transformer.h.{}.self_attention.dense", "blk.{}.attn_output"),
+        rename("transformer.h.{}.mlp.dense_h_to_4h", "blk.{}.ffn_up"),
+        rename("transformer.h.{}.mlp.dense_4h_to_h", "blk.{}.ffn_down"),
+    ]],
+    ..Family::DEFAULT
+};
+
+pub(super) const MPT: Family = Family {
+    classes: &["MptForCausalLM", "MPTForCausalLM"],
+    architecture: "mpt",
+    has_common_keys: false,
+    defaults: &[("layer_norm_epsilon", "1e-5"), ("expansion_ratio", "4")],
+    expected: &[("logit_scale", "null"), ("embedding_fraction", "1.0")],
+    facts: &[
+        count("context_length", &["max_seq_len"]).required(),
+        count("embedding_length", &["d_model"]).required(),
+        count("attention.head_count", &["n_heads"]).required(),
+        float("attention.layer_norm_epsilon", &["layer_norm_epsilon"]).required(),
+    ],
+    keys: |context, keys| {
+        let config = context.config;
+        config.expect_text("norm_type", &["low_precision_layernorm", "layernorm"])?;
+        let size = config.count(&["d_model"])?;
+        keys.count("feed_forward_length", config.count(&["expansion_ratio"])? * size);
+        mpt_attention(config.get("attn_config"), keys)
+    },
+    rules: &[&[
+        rename("transformer.wte", "token_embd"),
+        rename("transformer.wpe", "position_embd"),
+        rename("transformer.norm_f", "output_norm"),
+        rename("transformer.blocks.{}.norm_1", "blk.{}.attn_norm"),
+        rename("transformer.blocks.{}.norm_2", "blk.{}.ffn_norm"),
+        rename("transformer.blocks.{}.attn.Wqkv", "blk.{}.attn_qkv"),
+        rename("transformer.blocks.{}.attn.q_ln", "blk.{}.attn_q_norm"),
+        rename("transformer.blocks.{}.attn.k_ln", "blk.{}.attn_k_norm"),
+        rename("transformer.blocks.{}.attn.out_proj", "blk.{}.attn_output"),
+        rename("transformer.blocks.{}.ffn.up_proj", "blk.{}.ffn_up"),
+        rename("transformer.blocks.{}.ffn.down_proj", "blk.{}.ffn_down"),
+    ]],
+    ..Family::DEFAULT
+};
+
+/// The metadata of MPT's attention, from the object `attn_config` or from the defaults of its class in transformers.
+fn mpt_attention(options: Option<&Value>, keys: &mut Keys) -> Result<(), ConvertError> {
+    let option = |key: &str| options.and_then(|it| it.get(key)).filter(|value| !value.is_null());
+    let invalid_option = |key: &str, expected, found: &Value| {
+        invalid(&format!("attn_config.{key}"), expected, found)
+    };
+    let expected = [
+        ("prefix_lm", Value::from(false), "false"),
+        ("attn_type", Value::from("multihead_attention"), "\"multihead_attention\""),
+        ("softmax_scale", Value::Null, "null"),
+        ("rope", Value::from(false), "false"),
+        ("sliding_window_size", Value::from(-1), "-1"),
+    ];
+    for (key, value, text) in expected {
+        if let Some(found) = option(key).filter(|found| **found != value) {
+            return Err(invalid_option(key, text, found));
+        }
+    }
+    let number = |key: &str, default: f64| match option(key) {
+        Some(value) => value.as_f64().ok_or_else(|| invalid_option(key, "a number", value)),
+        None => Ok(default),
+    };
+    let bound = number("clip_qkv", 0.0)?;
+    if bound != 0.0 {
+        keys.float("attention.clamp_kqv", bound);
+    }
+    let has_bias = option("alibi").is_none_or(|value| value.as_bool() == Some(true));
+    let largest = number("alibi_bias_max", 8.0)?;
+    keys.float("attention.max_alibi_bias", if has_bias { largest } else { 0.0 });
+    Ok(())
+}
 
 /// The context of the first Falcon models, whose files do not have it.
 const FALCON_CONTEXT: usize = 2048;
@@ -243,5 +383,15 @@ pub(super) const STABLELM: Family = Family {
         rename("model.layers.{}.self_attn.q_layernorm.norms.{}", "blk.{}.attn_q_norm"),
         rename("model.layers.{}.self_attn.k_layernorm.norms.{}", "blk.{}.attn_k_norm"),
     ]],
+    ..Family::DEFAULT
+};
+
+pub(super) const JAIS2: Family = Family {
+    classes: &["Jais2ForCausalLM"],
+    activations: &["relu2"],
+    architecture: "jais2",
+    // By `Jais2Config` of transformers.
+    defaults: &[("rope_theta", "10000.0"), ("layer_norm_eps", "1e-5")],
+    keys: rotary_dimensions,
     ..Family::DEFAULT
 };

@@ -5,7 +5,7 @@ use crate::config::{Config, invalid};
 use crate::keys::Keys;
 
 /// The metadata key for the layers with a window.
-const WINDOWS: &str = "attention.sliding_window_pattern";
+pub(super) const WINDOWS: &str = "attention.sliding_window_pattern";
 
 /// Sets which layers have a window, unless all but every `period`-th have one, as runtimes assume. The configuration has a
 /// list, or a period of its own under `period_key`.

@@ -1,7 +1,7 @@
-//! Llama and models with its layers: Mistral, Mixtral, SmolLM 3, Arcee, Apertus; Llama 4.
+//! Llama and models with its layers: Mistral, Mixtral, CWM, Helium, SmolLM 3, Arcee, Apertus; Llama 4.
 
 use super::deepseek;
-use super::layer_patterns::{expect_rotated, rotated_layers, set_unless_periodic};
+use super::layer_patterns::{expect_rotated, rotated_layers, set_unless_periodic, state_windows};
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Context, Family, Rule, TokenizerFacts, count, map, rename, skip, split};
@@ -21,7 +21,12 @@ pub(super) const TOKENIZER: TokenizerFacts =
     TokenizerFacts { copies_space_prefix: true, ..TokenizerFacts::DEFAULT };
 
 pub(super) const LLAMA: Family = Family {
-    classes: &["LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM"],
+    classes: &[
+        "LlamaForCausalLM",
+        "LLaMAForCausalLM",
+        "MistralForCausalLM",
+        "InternLM3ForCausalLM",
+    ],
     architecture: "llama",
     defaults: &[("rope_theta", "10000.0")],
     prepare: |config| {
@@ -53,6 +58,61 @@ pub(super) const LLAMA: Family = Family {
 
 pub(super) const MIXTRAL: Family =
     Family { classes: &["MixtralForCausalLM"], defaults: &[("rope_theta", "1000000.0")], ..LLAMA };
+
+/// Layers with and without a window.
+pub(super) const MINISTRAL: Family = Family {
+    classes: &["MinistralForCausalLM"],
+    // By `MinistralConfig` of transformers.
+    defaults: &[("rope_theta", "10000.0"), ("rms_norm_eps", "1e-6")],
+    prepare: |config| {
+        if config.get("sliding_window").is_none() && !config.is_null("sliding_window") {
+            config.set("sliding_window", 4096);
+        }
+        Ok(())
+    },
+    keys: |context, keys| {
+        state_windows(context.config, keys, None, None)?;
+        rotary_dimensions(context, keys)
+    },
+    ..LLAMA
+};
+
+/// Code World Model: all but the first of four layers have a window.
+pub(super) const CWM: Family = Family {
+    classes: &["CwmForCausalLM"],
+    // By `CwmConfig` of transformers.
+    defaults: &[
+        ("rope_theta", "1000000.0"),
+        ("sliding_window", "8192"),
+        ("rms_norm_eps", "1e-5"),
+        (
+            "rope_parameters",
+            r#"{"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 8192}"#,
+        ),
+    ],
+    prepare: |config| {
+        if config.get("layer_types").is_none() {
+            let layers = 0..config.num_layers()?;
+            let kind = |layer: usize| match layer % 4 {
+                0 => "full_attention",
+                _ => "sliding_attention",
+            };
+            config.set("layer_types", layers.map(kind).collect::<Vec<_>>());
+        }
+        Ok(())
+    },
+    ..MINISTRAL
+};
+
+/// Rotary embeddings of this class rotate neighboring values.
+pub(super) const HELIUM: Family = Family {
+    classes: &["HeliumForCausalLM"],
+    // By `HeliumConfig` of transformers.
+    defaults: &[("rope_theta", "100000.0"), ("rms_norm_eps", "1e-8")],
+    rules: &[],
+    ..LLAMA
+};
 
 pub(super) const SMOLLM3: Family = Family {
     classes: &["SmolLM3ForCausalLM"],

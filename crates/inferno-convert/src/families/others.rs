@@ -1,6 +1,7 @@
 //! Families with one model each: Seed-OSS, dots.llm1, MiniMax M2, Trinity.
 
 use super::deepseek::SCORING;
+use super::glm;
 use super::layer_patterns::set_windows;
 use super::llama::rotary_dimensions;
 use super::qwen::QWEN2_MOE;
@@ -19,7 +20,7 @@ pub(super) const DOTS1: Family = Family {
     facts: &[
         count("expert_feed_forward_length", &["moe_intermediate_size"]),
         count("expert_shared_feed_forward_length", &["shared_expert_intermediate_size"]),
-        count("leading_dense_block_count", &["first_k_dense_replace"]).required(),
+        count("leading_dense_block_count", &[glm::LEADING_DENSE]).required(),
         count("expert_shared_count", &["n_shared_experts"]).required(),
         float("expert_weights_scale", &["routed_scaling_factor"]).required(),
         flag("expert_weights_norm", &["norm_topk_prob"]),

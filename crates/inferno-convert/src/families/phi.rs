@@ -1,9 +1,9 @@
-//! Phi 2 to 4.
+//! Phi 2 to 4, and Phi 3.5 with experts.
 
+use super::long_rope;
 use crate::ConvertError;
 use crate::config::{Config, invalid};
 use crate::family::{Family, GELU, TokenizerFacts, count, float, rename};
-use crate::rope::unsupported_kind;
 
 pub(super) const PHI2: Family = Family {
     classes: &["PhiForCausalLM"],
@@ -35,11 +35,10 @@ pub(super) const PHI2: Family = Family {
     ..Family::DEFAULT
 };
 
-/// The rotated part of a head; the share is that of the hidden size.
+/// The rotated part of a head.
 fn rotary_dimensions(config: &Config) -> Result<usize, ConvertError> {
     let share = config.shared_rope().optional_float("partial_rotary_factor")?.unwrap_or(1.0);
-    let size = config.count(&["hidden_size", "n_embd"])?;
-    Ok((share * size as f64) as usize / config.num_heads()?.max(1))
+    Ok((share * config.head_dim()? as f64) as usize)
 }
 
 pub(super) const PHI3: Family = Family {
@@ -53,60 +52,51 @@ pub(super) const PHI3: Family = Family {
         count("feed_forward_length", &["intermediate_size"]).required(),
         count("attention.head_count", &["num_attention_heads", "n_head"]).required(),
         count("attention.head_count_kv", &["num_key_value_heads", "n_head_kv"]).required(),
+        count("attention.key_length", &["head_dim"]),
+        count("attention.value_length", &["head_dim"]),
         float("attention.layer_norm_rms_epsilon", &["rms_norm_eps"]).required(),
     ],
     keys: |context, keys| {
-        let (config, rope) = (context.config, context.config.shared_rope());
-        let original = rope.float("original_max_position_embeddings")?;
-        keys.count("rope.scaling.original_context_length", original as usize);
+        let config = context.config;
+        let original = config.shared_rope().float("original_max_position_embeddings")?;
         keys.count("rope.dimension_count", rotary_dimensions(config)?);
-        keys.float("rope.freq_base", config.rope().float("rope_theta")?);
         keys.count("attention.sliding_window", config.count_or(&["sliding_window"], 0)?);
-        if factors(config)?.is_none() {
-            keys.rotary(config)?;
-        } else {
-            let scale = match rope.optional_float("factor")? {
-                Some(scale) => scale,
-                None => {
-                    config.count(&["n_positions", "max_position_embeddings"])? as f64 / original
-                }
-            };
-            let factor = match rope.kind().as_deref() {
-                _ if scale <= 1.0 => 1.0,
-                Some("su" | "longrope") => (1.0 + scale.ln() / original.ln()).sqrt(),
-                Some("yarn") => 0.1 * scale.ln() + 1.0,
-                _ => return Err(unsupported_kind(rope, "longrope or yarn")),
-            };
-            let stated = rope.optional_float("attention_factor")?;
-            keys.float("rope.scaling.attn_factor", stated.unwrap_or(factor));
-        }
-        Ok(())
+        keys.rotary_with_long_factors(config, original)
     },
-    constants: |context| {
-        let Some((long, short)) = factors(context.config)? else { return Ok(Vec::new()) };
-        let expected = rotary_dimensions(context.config)? / 2;
-        if long.len() != expected || short.len() != expected {
-            let found = format!("{} and {} numbers", long.len(), short.len());
-            return Err(invalid("rope_scaling.long_factor", &format!("{expected} numbers"), found));
-        }
-        Ok(vec![("rope_factors_long.weight", long), ("rope_factors_short.weight", short)])
-    },
+    constants: |context| long_rope::tensors(context.config, rotary_dimensions(context.config)?),
     tokenizer: TokenizerFacts { reads_added_tokens: true, ..TokenizerFacts::DEFAULT },
     ..Family::DEFAULT
 };
 
-type Factors = (Vec<f32>, Vec<f32>);
-
-/// The divisors of rotary frequencies for long and short contexts.
-fn factors(config: &Config) -> Result<Option<Factors>, ConvertError> {
-    let rope = config.shared_rope();
-    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect();
-    match (rope.floats("long_factor")?, rope.floats("short_factor")?) {
-        (Some(long), Some(short)) => Ok(Some((single(long), single(short)))),
-        (None, None) => Ok(None),
-        _ => Err(ConvertError::MissingKey {
-            key: "rope_scaling.long_factor\" and \"short_factor".to_owned(),
-            expected: "both or none",
-        }),
-    }
-}
+/// **Source**: `PhimoeConfig` and `sparsemixer` of transformers.
+pub(super) const PHI_MOE: Family = Family {
+    classes: &["PhimoeForCausalLM", "PhiMoEForCausalLM"],
+    architecture: "phimoe",
+    defaults: &[
+        ("original_max_position_embeddings", "4096"),
+        ("rope_theta", "1000000.0"),
+        ("rms_norm_eps", "1e-5"),
+    ],
+    // The sparse mixer chooses two experts, and its tolerance is that of this noise.
+    expected: &[("num_experts_per_tok", "2"), ("router_jitter_noise", "0.01")],
+    keys: |context, keys| {
+        let (config, rope) = (context.config, context.config.shared_rope());
+        (PHI3.keys)(context, keys)?;
+        keys.count("expert_count", config.count(&["num_local_experts"])?);
+        keys.count("expert_used_count", 2);
+        let scales = ["short_mscale", "long_mscale"].map(|key| rope.optional_float(key));
+        match scales {
+            [Ok(Some(short)), Ok(Some(long))] if short == long => {
+                keys.float("rope.scaling.attn_factor", short);
+                Ok(())
+            }
+            [Ok(None), Ok(None)] => Ok(()),
+            [Err(error), _] | [_, Err(error)] => Err(error),
+            [Ok(short), Ok(long)] => {
+                let found = format!("{short:?} and {long:?}");
+                Err(invalid("rope_scaling.long_mscale", "the value of short_mscale", found))
+            }
+        }
+    },
+    ..PHI3
+};

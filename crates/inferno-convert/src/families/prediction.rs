@@ -1,7 +1,7 @@
 //! Layers that predict further tokens (MTP), which follow the others in GGUF files.
 
 use crate::config::Config;
-use crate::family::Context;
+use crate::family::{Context, Rule, skip};
 use crate::keys::Keys;
 use crate::{ConvertError, names};
 
@@ -26,6 +26,17 @@ pub(super) fn state(keys: &mut Keys, layers: usize) {
     if layers > 0 {
         keys.count("nextn_predict_layers", layers);
     }
+}
+
+/// A name for tensors of these layers that are not converted.
+pub(super) const LEFT_OUT: &str = "left_out";
+
+/// Skips [`LEFT_OUT`].
+pub(super) const LEFT_OUT_RULES: &[Rule] = &[skip(LEFT_OUT)];
+
+/// Replaces the names `mtp.…` by [`LEFT_OUT`].
+pub(super) fn leave_out(name: String) -> String {
+    if name.contains("mtp.") { LEFT_OUT.to_owned() } else { name }
 }
 
 /// Replaces the names `mtp.…` by those of layers after the last one.

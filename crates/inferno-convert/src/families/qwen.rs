@@ -25,6 +25,19 @@ pub(super) const QWEN2_VL: Family = Family {
     ..QWEN2
 };
 
+/// The text model of Qwen2.5-Omni, which its thinker has.
+///
+/// **Source**: `Qwen2_5OmniTextConfig` of transformers.
+pub(super) const QWEN2_5_OMNI: Family = Family {
+    classes: &[
+        "Qwen2_5OmniForConditionalGeneration",
+        "Qwen2_5OmniModel",
+        "Qwen2_5OmniThinkerForConditionalGeneration",
+    ],
+    defaults: &[("rms_norm_eps", "1e-6"), ("rope_theta", "1000000.0")],
+    ..QWEN2
+};
+
 /// Checks that no layer has a sliding window, which runtimes do not expect.
 fn expect_no_window(config: &Config) -> Result<(), ConvertError> {
     let has_window = config.is_set("use_sliding_window")? && config.get("sliding_window").is_some();
@@ -132,6 +145,24 @@ pub(super) const QWEN3_VL_MOE: Family = Family {
             })],
         ),
     ]],
+    ..QWEN2_MOE
+};
+
+/// The text models of Qwen3-Omni, which its thinker has.
+///
+/// **Source**: `Qwen3OmniMoeTextConfig` of transformers.
+pub(super) const QWEN3_OMNI_MOE: Family = Family {
+    classes: &[
+        "Qwen3OmniMoeForConditionalGeneration",
+        "Qwen3OmniMoeThinkerForConditionalGeneration",
+    ],
+    architecture: "qwen3vlmoe",
+    defaults: &[("rms_norm_eps", "1e-6"), ("rope_theta", "1000000.0"), ("norm_topk_prob", "true")],
+    keys: |context, keys| {
+        dense_layers(context.config, keys)?;
+        context.config.expect_flag("norm_topk_prob", true)?;
+        deepstack(context, keys)
+    },
     ..QWEN2_MOE
 };
 

@@ -6,7 +6,7 @@ use inferno_gguf::StringArray;
 use serde_json::Value;
 
 use super::{bert, qwen};
-use crate::config::{Config, invalid};
+use crate::config::Config;
 use crate::family::{Context, Family, ViewError, map, split};
 use crate::keys::Keys;
 use crate::lazy::Lazy;
@@ -40,15 +40,19 @@ pub(super) const QWEN3_CLASSIFIER: Family = Family {
     classes: &["Qwen3ForSequenceClassification"],
     architecture: "qwen3",
     keys: |context, keys| {
-        keys.set("pooling_type", RANK);
         if is_reranker(context.config, context.folder) {
             template(keys);
         }
-        bert::labels(context, keys)
+        classifier(context, keys)
     },
-    rules: &[&[map("score", "cls.output", single_row)]],
     ..Family::DEFAULT
 };
+
+/// The metadata of decoders with a score instead of logits.
+pub(crate) fn classifier(context: &Context<'_>, keys: &mut Keys) -> Result<(), ConvertError> {
+    keys.set("pooling_type", RANK);
+    bert::labels(context, keys)
+}
 
 /// The value of `pooling_type` for models with a classifier.
 const RANK: u32 = 4;
@@ -123,15 +127,4 @@ fn answer_rows(context: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
     let ids = tokenizer::token_ids(context.folder, &ANSWERS)?;
     let answers = ids.into_iter().map(|id| rows(&tensor, id..id.saturating_add(1)));
     Ok(Lazy::concat(answers.collect::<Result<_, _>>()?)?)
-}
-
-/// The row of the only output.
-fn single_row(_: &Context<'_>, tensor: Lazy) -> Result<Lazy, ViewError> {
-    match tensor.shape[0] {
-        1 => Ok(tensor),
-        outputs => {
-            let found = format!("{outputs} outputs of the classifier");
-            Err(invalid("id2label", "one label, that of a score", found).into())
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The text models of larger ones, such as models that read images: they are often described by their `model_type` and what
 //! differs from the defaults of its class.
 
-use super::{lfm2, llama, qwen};
+use super::{cohere, lfm2, llama, qwen};
 use crate::config::invalid;
 use crate::family::Family;
 
@@ -24,6 +24,7 @@ pub(super) const LLAVA: Family = Family {
 
 /// The families of text models by their type. Sizes of LFM2 are always stated.
 const TYPES: &[(&str, &Family)] = &[
+    ("cohere2", &COHERE2),
     ("lfm2", &lfm2::LFM2),
     ("llama", &LLAMA),
     ("mistral", &MISTRAL),
@@ -102,4 +103,24 @@ const QWEN3: Family = Family {
         ("rope_theta", "10000.0"),
     ],
     ..qwen::QWEN3
+};
+
+/// **Source**: `Cohere2Config` of transformers.
+const COHERE2: Family = Family {
+    classes: &[],
+    defaults: &[
+        ("vocab_size", "256000"),
+        ("hidden_size", "8192"),
+        ("intermediate_size", "22528"),
+        ("num_hidden_layers", "40"),
+        ("num_attention_heads", "64"),
+        ("num_key_value_heads", "64"),
+        ("max_position_embeddings", "8192"),
+        ("layer_norm_eps", "1e-5"),
+        ("logit_scale", "0.0625"),
+        ("rope_theta", "10000.0"),
+        ("rotary_pct", "1.0"),
+        ("sliding_window", "4096"),
+    ],
+    ..cohere::COHERE2
 };

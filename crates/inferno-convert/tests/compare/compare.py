@@ -154,6 +154,8 @@ def make_model(name, config, folder, cache):
         (folder / "config.json").write_text(json.dumps(saved))
     if name == "qwen3vlmoe":
         transpose_experts(folder / "model.safetensors")
+    if name == "kimi-linear":
+        rename_dense_blocks(folder / "model.safetensors")
     (folder / "generation_config.json").write_text(json.dumps({"temperature": 0.7, "top_k": 20, "top_p": 0.8, "repetition_penalty": 1.05}))
     if name in PIECES:
         write_pieces(folder, cache)
@@ -172,6 +174,14 @@ def transpose_experts(path):
     experts = (".experts.gate_up_proj", ".experts.down_proj")
     save_file({key: tensor.transpose(1, 2).contiguous() if key.endswith(experts) else tensor for key, tensor in tensors.items()},
               path, {"format": "pt"})
+
+
+def rename_dense_blocks(path):
+    """Names dense blocks as published files do, which transformers 5 saves with the name of mixtures."""
+    from safetensors.torch import load_file, save_file
+    dense = tuple(f".block_sparse_moe.{part}_proj.weight" for part in ("gate", "up", "down"))
+    names = {key: key.replace(".block_sparse_moe.", ".mlp.") if key.endswith(dense) else key for key in load_file(path)}
+    save_file({names[key]: tensor for key, tensor in load_file(path).items()}, path, {"format": "pt"})
 
 
 def gptneox_published(config):
@@ -284,8 +294,8 @@ def compare(ours, theirs):
 
 # What llama.cpp's converter omits although its runtime uses it: without its pooler, a classifier of BERT is another function.
 # The name of a built-in template is no template, it writes scores, which are floats, as integers, and one family has no type there.
-# It omits the rotary base of a few families, the window of Mistral, whether gpt-oss rounds YaRN's ramp, and that queries of
-# Mistral 4 grow. The length of contexts is that of positions before they are scaled.
+# It omits the rotary base of a few families, the window of Mistral, the groups of Kimi Linear's experts, whether gpt-oss
+# rounds YaRN's ramp, and that queries of Mistral 4 grow. The length of contexts is that of positions before they are scaled.
 BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.scores", "key llama.attention.sliding_window"],
           "mistral": ["key llama.attention.sliding_window"],
           "gptneox": ["key general.file_type", "key gptneox.rope.freq_base"],
@@ -294,6 +304,7 @@ BEYOND = {"mistral-tekken": ["key tokenizer.chat_template", "key tokenizer.ggml.
           "gemma": ["key gemma.rope.freq_base"], "gemma2": ["key gemma2.rope.freq_base"],
           "gemma2-27b": ["key gemma2.rope.freq_base"], "gpt-oss": ["key gpt-oss.context_length", "key gpt-oss.rope.scaling.yarn_truncate"],
           "mistral4": ["key mistral4.attention.temperature_scale", "key mistral4.context_length"],
+          "kimi-linear": ["key kimi-linear.expert_group_count"],
           "deepseek2": ["key deepseek2.context_length"], "deepseek2-lite": ["key deepseek2.context_length"],
           "llama-linear": ["key llama.context_length"],
           "bert-rank": ["tensor cls.bias only ours", "tensor cls.weight only ours", "key general.size_label"]}

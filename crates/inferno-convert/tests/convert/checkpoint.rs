@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 /// The tensors of a file: name, type, shape and bytes.
-pub(crate) type Tensors = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
+/// The type, the shape and the bytes of a tensor.
+pub(crate) type TensorData = (Dtype, Vec<usize>, Vec<u8>);
+
+pub(crate) type Tensors = BTreeMap<String, TensorData>;
 
 /// Single-precision numbers.
-pub(crate) fn floats(
-    shape: &[usize],
-    values: impl Fn(usize) -> f32,
-) -> (Dtype, Vec<usize>, Vec<u8>) {
+pub(crate) fn floats(shape: &[usize], values: impl Fn(usize) -> f32) -> TensorData {
     let len: usize = shape.iter().product();
     let bytes = (0..len).flat_map(|index| values(index).to_le_bytes()).collect();
     (Dtype::F32, shape.to_vec(), bytes)

@@ -4,15 +4,12 @@ use inferno_convert::WeightType;
 use inferno_gguf::{Gguf, GgufError};
 use safetensors::Dtype;
 
-use crate::checkpoint::{self, floats, llama};
+use crate::checkpoint::{self, TensorData, floats, llama};
 
 const NAME: &str = "model.layers.0.mlp.down_proj.weight";
 
 /// Converts the Llama model of the tests with this tensor as one of its weights, and reads the result.
-fn convert(
-    weight_type: WeightType,
-    tensor: (Dtype, Vec<usize>, Vec<u8>),
-) -> Result<Gguf, GgufError> {
+fn convert(weight_type: WeightType, tensor: TensorData) -> Result<Gguf, GgufError> {
     let (config, mut tensors) = llama();
     tensors.insert(NAME.to_owned(), tensor);
     let gguf = checkpoint::convert(&(config, tensors), weight_type).expect("it is opened");
@@ -23,17 +20,17 @@ fn convert(
 }
 
 /// A tensor whose last value is the given one.
-fn ending_with(value: f32) -> (Dtype, Vec<usize>, Vec<u8>) {
+fn ending_with(value: f32) -> TensorData {
     floats(&[8, 8], |index| if index == 63 { value } else { -1.0 })
 }
 
-fn bf16_ending_with(bits: u16) -> (Dtype, Vec<usize>, Vec<u8>) {
+fn bf16_ending_with(bits: u16) -> TensorData {
     let values = (0..64).flat_map(|index| if index == 63 { bits } else { 0x3f80 }.to_le_bytes());
     (Dtype::BF16, vec![8, 8], values.collect())
 }
 
 #[track_caller]
-fn check_rejected(tensor: (Dtype, Vec<usize>, Vec<u8>), value: &str) {
+fn check_rejected(tensor: TensorData, value: &str) {
     let message = convert(WeightType::F16, tensor).expect_err("too large").to_string();
     let expected = format!(
         "tensor \"blk.0.ffn_down.weight\" has the value {value}, which is too large for F16; \

@@ -2,7 +2,10 @@
 
 mod byte_level;
 mod checkpoint;
+mod classifiers;
+mod damaged_codes;
 mod decoders;
+mod dequantized;
 mod embeddings;
 mod errors;
 mod files;
@@ -17,5 +20,6 @@ mod quantized;
 mod rerankers;
 mod rotary;
 mod rotary_defaults;
+mod states;
 mod text_models;
 mod tokenizers;

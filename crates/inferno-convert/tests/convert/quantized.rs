@@ -1,13 +1,13 @@
 //! Checkpoints whose weights are quantized.
 
-use inferno_convert::{Conversion, ConvertError, ConvertOptions};
+use inferno_convert::{Conversion, ConvertError, ConvertOptions, WeightType};
 use inferno_gguf::{GgmlType, Gguf};
 use inferno_tensor::{DType, quant};
 use safetensors::Dtype;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::checkpoint::{floats, llama, write};
+use crate::checkpoint::{TensorData, convert, floats, llama, write};
 
 fn values(gguf: &Gguf, name: &str) -> Vec<f32> {
     let info = gguf.tensor(name).expect("the tensor exists");
@@ -109,7 +109,7 @@ fn eight_bit_floats_without_scales_are_an_error() {
 
 #[test]
 fn other_quantizations_are_an_error_with_advice() {
-    for method in ["gptq", "awq", "bitsandbytes"] {
+    for method in ["aqlm", "hqq", "torchao"] {
         let (mut config, tensors) = llama();
         config["quantization_config"] = json!({"quant_method": method});
         let folder = tempdir().expect("a folder");
@@ -164,6 +164,75 @@ fn mxfp4_weights_of_experts_keep_their_values() {
             .collect();
         assert_eq!(values(&gguf, &name), expected);
     }
+}
+
+/// The Llama model of the tests with other tensors for one of its weights, in half precision by default.
+#[track_caller]
+fn with_down_projection(quantization: Value, own: &[(&str, TensorData)]) -> Gguf {
+    let (mut config, mut tensors) = llama();
+    config["quantization_config"] = quantization;
+    let half = (Dtype::F16, vec![4, 8], vec![0; 64]);
+    tensors.insert("model.embed_tokens.weight".to_owned(), half);
+    tensors.remove("model.layers.0.mlp.down_proj.weight");
+    for (name, tensor) in own {
+        tensors.insert(format!("model.layers.0.mlp.down_proj.{name}"), tensor.clone());
+    }
+    convert(&(config, tensors), WeightType::Auto).expect("it is converted")
+}
+
+#[test]
+fn four_bit_floats_with_scales_of_five_exponent_bits_are_no_blocks() {
+    let gguf = with_down_projection(
+        json!({"quant_method": "modelopt"}),
+        &[
+            // Six and one half.
+            ("weight", (Dtype::U8, vec![8, 32], vec![0x17; 256])),
+            // One, which is 1.5 with four exponent bits.
+            ("weight_scale", (Dtype::F8_E5M2, vec![8, 4], vec![0x3c; 32])),
+        ],
+    );
+    let info = gguf.tensor("blk.0.ffn_down.weight").expect("the tensor exists");
+    assert_eq!(info.ggml_type(), GgmlType::F16);
+    assert_eq!(values(&gguf, "blk.0.ffn_down.weight"), [6.0, 0.5].repeat(256));
+}
+
+#[test]
+fn modules_of_auto_round_can_have_other_bits_than_most() {
+    // Eight bits, not four, in groups of 32.
+    let code = (Dtype::I32, vec![16, 8], vec![131; 512]);
+    let zeros = (Dtype::I32, vec![2, 2], vec![128; 16]);
+    let module = "model.layers.0.mlp.down_proj";
+    let gguf = with_down_projection(
+        json!({
+            "quant_method": "auto-round",
+            "packing_format": "auto_round",
+            "bits": 4,
+            "group_size": 32,
+            "extra_config": {module: {"bits": 8, "group_size": 32}},
+        }),
+        &[("qweight", code), ("qzeros", zeros), ("scales", floats(&[2, 8], |_| 0.5))],
+    );
+    assert_eq!(values(&gguf, "blk.0.ffn_down.weight"), [1.5; 512]);
+}
+
+#[test]
+fn groups_of_compressed_tensors_without_weights_are_skipped() {
+    let weights = json!({"num_bits": 8, "type": "int", "strategy": "channel"});
+    let gguf = with_down_projection(
+        json!({
+            "quant_method": "compressed-tensors",
+            "format": "int-quantized",
+            "config_groups": {
+                "group_0": {"targets": ["re:.*"], "weights": null, "input_activations": {"num_bits": 8}},
+                "group_1": {"targets": ["Linear"], "weights": weights},
+            },
+        }),
+        &[
+            ("weight", (Dtype::I8, vec![8, 8], vec![2; 64])),
+            ("weight_scale", floats(&[8, 1], |_| 0.5)),
+        ],
+    );
+    assert_eq!(values(&gguf, "blk.0.ffn_down.weight"), [1.0; 64]);
 }
 
 /// Converts the Llama model of the tests with experts of 8-bit floats that have these scales.

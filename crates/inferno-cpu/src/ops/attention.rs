@@ -37,7 +37,7 @@ mod transpose;
 
 use std::ops::Range;
 
-use inferno_backend::{AttentionParams, BackendError, Batch, KvDType, QkvLayout};
+use inferno_backend::{AttentionParams, BackendError, Batch, DistanceBias, KvDType, QkvLayout};
 
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
@@ -170,7 +170,16 @@ fn check_shapes(
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
     assert_eq!(out.cols(), layout.out_len(), "a column per value component of each head");
     assert!(batch.num_tokens() <= out.num_rows(), "a row per token");
-    for per_head in [params.sinks, params.distance_slopes].into_iter().flatten() {
+    let slopes = match params.distance_bias {
+        Some(DistanceBias::Slopes(slopes)) => Some(slopes),
+        Some(DistanceBias::Table(table)) => {
+            assert_eq!(table.num_rows(), layout.num_heads, "a row per head");
+            assert_eq!(table.cols() % 2, 1, "as many values before the middle as after it");
+            None
+        }
+        None => None,
+    };
+    for per_head in [params.sinks, slopes].into_iter().flatten() {
         assert_eq!(per_head.cols(), layout.num_heads, "a value per head");
     }
 }

@@ -6,7 +6,7 @@
 
 use inferno_backend::{Function, Gate};
 
-use crate::lanes::Lanes;
+use crate::lanes::{LANES, Lanes};
 
 /// `function(x)`.
 #[inline(always)]
@@ -15,6 +15,9 @@ pub(crate) fn evaluate<L: Lanes>(lanes: L, function: Function, x: L::F32) -> L::
     match function {
         Function::Scale { factor } => lanes.mul(lanes.splat(factor), x),
         Function::SoftCap { cap } => soft_cap(lanes, cap, x),
+        Function::Clamp { limit } => {
+            lanes.max(lanes.splat(-limit), lanes.min(lanes.splat(limit), x))
+        }
         Function::Silu => {
             let exp = lanes.exp(lanes.sub(zero, x));
             lanes.div(x, lanes.add(lanes.splat(1.0), exp))
@@ -28,6 +31,8 @@ pub(crate) fn evaluate<L: Lanes>(lanes: L, function: Function, x: L::F32) -> L::
             let slope = lanes.fma(lanes.mul(x, x), lanes.splat(CUBIC), lanes.splat(LINEAR));
             lanes.mul(x, sigmoid(lanes, lanes.mul(x, slope)))
         }
+        Function::Relu => lanes.max(zero, x),
+        Function::Softplus => softplus(lanes, x),
         Function::ReluSquared => {
             let positive = lanes.max(zero, x);
             lanes.mul(positive, positive)
@@ -55,6 +60,11 @@ pub(crate) fn combine<L: Lanes>(lanes: L, gate: Gate, x: L::F32, up: L::F32) -> 
             let swish = lanes.mul(x, sigmoid(lanes, lanes.mul(lanes.splat(alpha), x)));
             lanes.mul(swish, lanes.add(up, lanes.splat(1.0)))
         }
+        Gate::Bounded { limit } => {
+            let (low, high) = (lanes.splat(-limit), lanes.splat(limit));
+            let x = lanes.min(high, evaluate(lanes, Function::Silu, x));
+            lanes.mul(x, lanes.max(low, lanes.min(high, up)))
+        }
     }
 }
 
@@ -63,6 +73,18 @@ pub(crate) fn combine<L: Lanes>(lanes: L, gate: Gate, x: L::F32, up: L::F32) -> 
 pub(crate) fn sigmoid<L: Lanes>(lanes: L, x: L::F32) -> L::F32 {
     let exp = lanes.exp(lanes.sub(lanes.splat(0.0), x));
     lanes.div(lanes.splat(1.0), lanes.add(lanes.splat(1.0), exp))
+}
+
+/// `max(x, 0) + ln(1 + exp(-|x|))`.
+#[inline(always)]
+pub(crate) fn softplus<L: Lanes>(lanes: L, x: L::F32) -> L::F32 {
+    let zero = lanes.splat(0.0);
+    let mut values = [0.0; LANES];
+    lanes.store(lanes.exp(lanes.min(x, lanes.sub(zero, x))), &mut values);
+    for value in &mut values {
+        *value = libm::log1pf(*value);
+    }
+    lanes.add(lanes.max(x, zero), lanes.load(&values))
 }
 
 /// `cap * tanh(x / cap)`.

@@ -4,6 +4,7 @@ pub(crate) mod conv;
 pub(crate) mod gated_norm;
 mod layer_state;
 pub(crate) mod linear_attention;
+mod linear_attention_inputs;
 mod matrix_columns;
 pub(crate) mod selective_scan;
 

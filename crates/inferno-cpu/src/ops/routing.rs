@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use inferno_backend::{
     BackendError, ExpertGroups, ExpertInput, ExpertParams, Function, Gating, MIN_PROBABILITY_SUM,
+    SPARSE_MIXER_TOLERANCE,
 };
 
 use crate::buffer::CpuBuffer;
@@ -36,7 +37,7 @@ pub struct CpuRouting {
     starts: Vec<usize>,
     /// The experts that have slots.
     active: Vec<usize>,
-    /// The probabilities of one token.
+    /// The probabilities of one token, or its logits with [`Gating::SparseMixer`].
     probabilities: Vec<f32>,
     /// What one token's experts are chosen by.
     scores: Vec<f32>,
@@ -94,8 +95,9 @@ impl CpuRouting {
             match params.gating {
                 Gating::Softmax => level.run(RouterSoftmax { values }),
                 Gating::Sigmoid => level.run(Apply { function: Function::Sigmoid, values }),
+                Gating::SparseMixer => {}
             }
-            self.choose_experts(row, selection_bias, params);
+            self.choose_experts(level, row, selection_bias, params);
         }
         self.sort_slots();
     }
@@ -128,6 +130,7 @@ impl CpuRouting {
     /// Selects the experts of a row by `probabilities`, and stores their weights.
     fn choose_experts(
         &mut self,
+        level: Level,
         row: usize,
         selection_bias: Option<&CpuBuffer>,
         params: &ExpertParams,
@@ -143,13 +146,20 @@ impl CpuRouting {
         let experts = &mut self.experts.get_mut::<u32>()[slots.clone()];
         let weights = &mut self.weights.get_mut::<f32>()[slots];
         choose(&mut self.scores, experts, weights);
-        for (weight, &expert) in weights.iter_mut().zip(&*experts) {
-            *weight = self.probabilities[expert as usize];
-        }
-        if params.normalize {
-            let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
-            let sum = sum + MIN_PROBABILITY_SUM;
-            weights.iter_mut().for_each(|weight| *weight /= sum);
+        match params.gating {
+            Gating::SparseMixer => {
+                mix_sparsely(level, &self.probabilities, experts, &mut self.scores, weights);
+            }
+            Gating::Softmax | Gating::Sigmoid => {
+                for (weight, &expert) in weights.iter_mut().zip(&*experts) {
+                    *weight = self.probabilities[expert as usize];
+                }
+                if params.normalize {
+                    let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
+                    let sum = sum + MIN_PROBABILITY_SUM;
+                    weights.iter_mut().for_each(|weight| *weight /= sum);
+                }
+            }
         }
         weights.iter_mut().for_each(|weight| *weight *= params.scale);
     }
@@ -313,6 +323,26 @@ fn choose(probabilities: &mut [f32], experts: &mut [u32], weights: &mut [f32]) {
         *weight = probabilities[best];
         // Not above any other, and not NaN, so that the expert is not selected again.
         probabilities[best] = f32::NEG_INFINITY;
+    }
+}
+
+/// Computes the weights of the `experts` that [`Gating::SparseMixer`] chose. `candidates` is memory for one value per expert.
+fn mix_sparsely(
+    level: Level,
+    logits: &[f32],
+    experts: &[u32],
+    candidates: &mut [f32],
+    weights: &mut [f32],
+) {
+    for (number, (&expert, weight)) in experts.iter().zip(weights).enumerate() {
+        let largest = logits[expert as usize];
+        for (index, (candidate, &logit)) in candidates.iter_mut().zip(logits).enumerate() {
+            let is_far = (largest - logit) / logit.abs().max(largest) > SPARSE_MIXER_TOLERANCE;
+            let is_excluded = is_far || experts[..number].contains(&(index as u32));
+            *candidate = if is_excluded { f32::NEG_INFINITY } else { logit };
+        }
+        level.run(RouterSoftmax { values: candidates });
+        *weight = candidates[expert as usize];
     }
 }
 

@@ -3,6 +3,8 @@
 //! **Order of the sums.** Lane `i` adds the exponentials of values `i`, `i + 16`, ..., from zero; then the lanes are
 //! added as a tree ([`FloatLanes::sum`](crate::lanes::FloatLanes::sum)). The maximum is reduced in the same order.
 
+use inferno_backend::distance_column;
+
 use crate::lanes::{LANES, Lanes};
 use crate::ops::functions::soft_cap;
 
@@ -45,9 +47,35 @@ pub(crate) fn cap_scores<L: Lanes>(lanes: L, cap: f32, scores: &mut [f32]) {
     }
 }
 
+/// What distances add to the scores of a head.
+pub(crate) enum HeadBias<'a> {
+    Slope(f32),
+    /// A row of a [`DistanceBias::Table`](inferno_backend::DistanceBias::Table).
+    Table(&'a [f32]),
+}
+
+/// Adds what the distance from position `own` adds to each score; the first score belongs to position `first`.
+#[inline(always)]
+pub(crate) fn add_distance_bias<L: Lanes>(
+    lanes: L,
+    bias: &HeadBias<'_>,
+    own: usize,
+    first: usize,
+    scores: &mut [f32],
+) {
+    match bias {
+        HeadBias::Slope(slope) => subtract_distances(lanes, *slope, own, first, scores),
+        HeadBias::Table(row) => {
+            for (score, position) in scores.iter_mut().zip(first..) {
+                *score += row[distance_column(row.len(), own, position)];
+            }
+        }
+    }
+}
+
 /// Subtracts `slope` times the distance from position `own` from each score; the first score belongs to position `first`.
 #[inline(always)]
-pub(crate) fn subtract_distances<L: Lanes>(
+fn subtract_distances<L: Lanes>(
     lanes: L,
     slope: f32,
     own: usize,

@@ -35,6 +35,29 @@ fn experts_agree_with_the_reference_and_with_each_other() {
 }
 
 #[test]
+fn experts_of_the_sparse_mixer_agree_with_the_reference() {
+    let mut random = Random::new(37);
+    for (rows, offset, normalize) in
+        [(1, 1.0, false), (19, 1.0, true), (80, -1.0, false), (70, 0.0, true)]
+    {
+        // Sums of its weights are never divided by.
+        let params =
+            ExpertParams { gating: Gating::SparseMixer, ..ExpertParams::softmax(16, 2, normalize) };
+        // Many logits are within the tolerance.
+        let logits: Vec<_> = random.values(rows * 16).iter().map(|x| offset + 0.05 * x).collect();
+        let x = random.values(rows * HIDDEN);
+        let expected = forward(&simplest(), rows, &params, DType::F32, &logits, &x);
+        let reference = forward(&ReferenceBackend::new(), rows, &params, DType::F32, &logits, &x);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 2e-6, "{rows}: {error}");
+        for backend in all() {
+            let found = forward(&backend, rows, &params, DType::F32, &logits, &x);
+            assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
+        }
+    }
+}
+
+#[test]
 fn biased_experts_of_the_best_groups_agree_with_the_reference() {
     let mut random = Random::new(8);
     for (rows, accumulate, num_scored) in [(1, true, 2), (7, false, 1), (70, true, 2)] {

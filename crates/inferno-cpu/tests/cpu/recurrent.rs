@@ -1,7 +1,7 @@
 //! Convolutions, linear attention and gated norms of recurrent layers.
 
 use crate::cases::{Random, all, bits, relative_error, simplest};
-use inferno_backend::{DeviceMemory, ReferenceBackend};
+use inferno_backend::{DeviceMemory, Function, ReferenceBackend};
 use inferno_conformance::recurrent::{
     Part, batch, checkpointed, gated_norm, layers, resumed, saved_halfway, values_of,
 };
@@ -73,13 +73,17 @@ fn gated_norms_agree() {
     for (cols, extent, num_weights) in [(96, 24, 24), (96, 48, 96), (33, 33, 33), (50, 50, 0)] {
         let (x, weight) = (random.values(5 * cols), random.values(num_weights));
         let weight = (num_weights > 0).then_some(&weight[..]);
-        for is_gate_first in [false, true] {
-            let expected = gated_norm(&simplest(), &x, weight, extent, is_gate_first);
-            let reference = gated_norm(&ReferenceBackend::new(), &x, weight, extent, is_gate_first);
+        let orders = [false, true].into_iter().flat_map(|is_gate_first| {
+            [Function::Silu, Function::Sigmoid].map(|function| (function, is_gate_first))
+        });
+        for (function, is_gate_first) in orders {
+            let expected = gated_norm(&simplest(), &x, weight, extent, function, is_gate_first);
+            let reference =
+                gated_norm(&ReferenceBackend::new(), &x, weight, extent, function, is_gate_first);
             let error = relative_error(&expected, &reference);
             assert!(error < 1e-6, "{cols} {extent}: {error}");
             for backend in all() {
-                let found = gated_norm(&backend, &x, weight, extent, is_gate_first);
+                let found = gated_norm(&backend, &x, weight, extent, function, is_gate_first);
                 assert_eq!(bits(&found), bits(&expected), "{cols} {extent} {backend:?}");
             }
         }

@@ -54,7 +54,10 @@ pub enum PayloadError {
 fn larger_types(value: f64, ggml_type: GgmlType) -> &'static str {
     match ggml_type {
         _ if value.abs() > f32::MAX.into() => "",
-        GgmlType::F16 => "; convert to BF16 or F32 instead",
+        // Blocks have scales in half precision.
+        GgmlType::F16 | GgmlType::Q4_0 | GgmlType::Q5_0 | GgmlType::Q8_0 => {
+            "; convert to BF16 or F32 instead"
+        }
         GgmlType::BF16 => "; convert to F32 instead",
         _ => "",
     }

@@ -5,7 +5,7 @@ mod arguments;
 mod tests;
 mod tile;
 
-use inferno_backend::{AttentionParams, BackendError, KvDType, PassShape, QkvLayout};
+use inferno_backend::{AttentionParams, BackendError, DistanceBias, KvDType, PassShape, QkvLayout};
 
 use super::kv_kernels::{KernelLayer, part_bindings};
 use crate::backend::GpuBackend;
@@ -83,12 +83,16 @@ impl Inputs<'_> {
         let Self { heads, batch, params, qkv, cache, .. } = self;
         let sinks = pass.optional(params.sinks);
         let places = cache.places(params.layer).unwrap_or(pass.placeholder());
-        let slopes = pass.optional(params.distance_slopes);
-        let per_head = [params.sinks, params.distance_slopes].map(|values| values.is_some());
-        let variant = heads.variant(tile, per_head, is_split);
+        let bias = pass.optional(params.distance_bias.as_ref().map(DistanceBias::buffer));
+        let bias_cols = match params.distance_bias {
+            None => 0,
+            Some(DistanceBias::Slopes(_)) => 1,
+            Some(DistanceBias::Table(table)) => table.cols(),
+        };
+        let variant = heads.variant(tile, (params.sinks.is_some(), bias_cols), is_split);
         let tiles = arguments.num_tiles as usize * heads.head_tiles(tile);
         let workgroups = fold(tiles * arguments.num_parts as usize);
-        let head = [batch.binding(pass), (*qkv).into(), out, sinks, places, slopes];
+        let head = [batch.binding(pass), (*qkv).into(), out, sinks, places, bias];
         let parts = part_bindings(cache, params.layer);
         let bindings = head.into_iter().chain(parts);
         let num_bindings = variant.kernel.access.len();

@@ -1,7 +1,10 @@
 //! Mixture of experts.
 
 use bytemuck::{Pod, Zeroable};
-use inferno_backend::{BackendError, ExpertInput, ExpertParams, Gate, Gating, MIN_PROBABILITY_SUM};
+use inferno_backend::{
+    BackendError, ExpertInput, ExpertParams, Gate, Gating, MIN_PROBABILITY_SUM,
+    SPARSE_MIXER_TOLERANCE,
+};
 
 use super::LANES;
 use super::linear::check_output;
@@ -69,7 +72,7 @@ pub(crate) fn route_experts(
         num_experts: u32,
         num_used: u32,
         num_slots: u32,
-        is_sigmoid: u32,
+        gating: u32,
         is_normalized: u32,
         scale: f32,
         has_bias: u32,
@@ -77,6 +80,7 @@ pub(crate) fn route_experts(
         num_groups_used: u32,
         num_scored: u32,
         min_sum: f32,
+        tolerance: f32,
     }
     let &ExpertParams { num_experts, num_experts_used, normalize, gating, scale, groups } = params;
     assert_eq!(router_logits.cols(), num_experts, "a logit for each expert");
@@ -92,7 +96,11 @@ pub(crate) fn route_experts(
         num_experts: num_experts as u32,
         num_used: num_experts_used as u32,
         num_slots: routing.num_slots as u32,
-        is_sigmoid: u32::from(gating == Gating::Sigmoid),
+        gating: match gating {
+            Gating::Softmax => 0,
+            Gating::Sigmoid => 1,
+            Gating::SparseMixer => 2,
+        },
         is_normalized: u32::from(normalize),
         scale,
         has_bias: u32::from(selection_bias.is_some()),
@@ -100,6 +108,7 @@ pub(crate) fn route_experts(
         num_groups_used: group[1],
         num_scored: group[2],
         min_sum: MIN_PROBABILITY_SUM,
+        tolerance: SPARSE_MIXER_TOLERANCE,
     };
     let bindings = [router_logits.into(), pass.optional(selection_bias), (&routing.memory).into()];
     let variant = with_experts(&ROUTE_EXPERTS, num_experts, ROUTING_LANES);

@@ -11,8 +11,11 @@ pub(crate) struct FunctionArguments {
     parameters: [f32; 4],
 }
 
-/// The kind of [`Gate::Clamped`]; all others are products with a function.
+/// The kind of [`Gate::Clamped`].
 const CLAMPED: u32 = 8;
+
+/// The kind of [`Gate::Bounded`]. All others are products with a function.
+const BOUNDED: u32 = 12;
 
 impl From<Function> for FunctionArguments {
     fn from(function: Function) -> Self {
@@ -24,6 +27,9 @@ impl From<Function> for FunctionArguments {
             Function::Gelu => (4, [0.0; 4]),
             Function::GeluTanh => (5, [0.0; 4]),
             Function::ReluSquared => (6, [0.0; 4]),
+            Function::Clamp { limit } => (9, [limit, 0.0, 0.0, 0.0]),
+            Function::Relu => (10, [0.0; 4]),
+            Function::Softplus => (11, [0.0; 4]),
             Function::Xielu { positive, negative, beta, eps } => {
                 (7, [positive, negative, beta, eps])
             }
@@ -39,6 +45,7 @@ impl From<Gate> for FunctionArguments {
             Gate::Clamped { alpha, limit } => {
                 Self { kind: CLAMPED, parameters: [alpha, limit, 0.0, 0.0] }
             }
+            Gate::Bounded { limit } => Self { kind: BOUNDED, parameters: [limit, 0.0, 0.0, 0.0] },
         }
     }
 }

@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use inferno_backend::{GatedNorm, Norm, NormKind};
 
+use super::function::FunctionArguments;
 use crate::kernel::{Variant, kernel, snippets};
 use crate::memory::allocation::Binding;
 use crate::memory::buffer::GpuBuffer;
@@ -94,8 +95,9 @@ pub(crate) fn gated_norm(
         weight_len: u32,
         is_gate_first: u32,
         eps: f32,
+        function: FunctionArguments,
     }
-    let GatedNorm { gates, gate_column, weight, extent, eps, is_gate_first } = norm;
+    let GatedNorm { gates, gate_column, function, weight, extent, eps, is_gate_first } = norm;
     assert_eq!(x.cols() % extent, 0, "rows of whole parts");
     let parts_per_row = x.cols() / extent;
     let params = Params {
@@ -107,6 +109,7 @@ pub(crate) fn gated_norm(
         weight_len: weight.map_or(0, |weight| weight.cols() as u32),
         is_gate_first: u32::from(is_gate_first),
         eps,
+        function: function.into(),
     };
     let bindings = [gates.into(), pass.optional(weight), x.into()];
     pass.dispatch(Variant::with_lanes(&GATED_NORM), bindings, &params, fold(rows * parts_per_row));

@@ -9,12 +9,22 @@ struct Params {
     weight_len: u32,
     is_gate_first: u32,
     eps: f32,
+    kind: u32,
+    p0: f32,
+    p1: f32,
+    p2: f32,
+    p3: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> gates: array<f32>;
 @group(0) @binding(2) var<storage, read> weight: array<f32>;
 @group(0) @binding(3) var<storage, read_write> x: array<f32>;
+
+// The factor of a gate.
+fn gating(gate: f32) -> f32 {
+    return evaluate(params.kind, vec4(params.p0, params.p1, params.p2, params.p3), gate);
+}
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -38,8 +48,7 @@ fn main(
         for (var col = lane; col < params.extent; col += LANES) {
             var value = x[first + col];
             if params.is_gate_first != 0u {
-                let gate = gates[first_gate + col];
-                value *= gate * sigmoid(gate);
+                value *= gating(gates[first_gate + col]);
             }
             squares = fma(value, value, squares);
         }
@@ -47,17 +56,16 @@ fn main(
         factor = 1.0 / sqrt(mean_square + params.eps);
     }
     for (var col = lane; col < params.extent; col += LANES) {
-        let gate = gates[first_gate + col];
-        let gating = gate * sigmoid(gate);
+        let factor_of_gate = gating(gates[first_gate + col]);
         var value = x[first + col];
         if params.is_gate_first != 0u {
-            value *= gating;
+            value *= factor_of_gate;
         }
         if params.weight_len != 0u {
             value = value * factor * weight[first_weight + col];
         }
         if params.is_gate_first == 0u {
-            value *= gating;
+            value *= factor_of_gate;
         }
         x[first + col] = value;
     }

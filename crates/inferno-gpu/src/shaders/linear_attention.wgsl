@@ -28,8 +28,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read> skip: array<f32>;
 @group(0) @binding(4) var<storage, read> projected: array<f32>;
 @group(0) @binding(5) var<storage, read> convolved: array<f32>;
-@group(0) @binding(6) var<storage, read_write> matrices: array<f32>;
-@group(0) @binding(7) var<storage, read_write> out: array<f32>;
+// Factors on the rows of matrices, or nothing.
+@group(0) @binding(6) var<storage, read> row_decays: array<f32>;
+@group(0) @binding(7) var<storage, read_write> matrices: array<f32>;
+@group(0) @binding(8) var<storage, read_write> out: array<f32>;
 
 // Two arrays that alternate: one barrier per sum.
 var<workgroup> sums: array<f32, 2u * LANES>;
@@ -106,8 +108,12 @@ fn main(
         var step = 0.0;
         var part_sum = 0.0;
         if is_row {
+            //# if HAS_ROW_DECAYS
+            let first_decay = (row * params.num_heads + head) * params.key_dim;
+            //# else
             step = projected[row * params.projected_len + params.steps + head];
             let decay = exp(rates[head] * step);
+            //# end
             if is_column {
                 value = convolved[convolved_row + params.values + head * params.value_dim + column];
             }
@@ -116,8 +122,14 @@ fn main(
                 keys[i] = 0.0;
                 if key < params.key_dim {
                     keys[i] = convolved[first_key + key];
+                    //# if HAS_ROW_DECAYS
+                    cells[i] *= row_decays[first_decay + key];
+                    //# end
                 }
+                //# if HAS_ROW_DECAYS
+                //# else
                 cells[i] *= decay;
+                //# end
                 part_sum = fma(cells[i], keys[i], part_sum);
             }
         }

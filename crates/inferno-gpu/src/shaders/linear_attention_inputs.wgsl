@@ -1,4 +1,4 @@
-// One workgroup per row and head of queries or keys, and one per row for the steps.
+// One workgroup per row and head of queries or keys, and one per row for the steps of heads and the strengths.
 
 struct Params {
     rows: u32,
@@ -7,6 +7,7 @@ struct Params {
     queries: u32,
     keys: u32,
     num_heads: u32,
+    has_steps: u32,
     steps: u32,
     strengths: u32,
     projected_len: u32,
@@ -24,9 +25,11 @@ struct Params {
 fn activate_steps(row: u32, lane: u32) {
     let first = row * params.projected_len;
     for (var head = lane; head < params.num_heads; head += LANES) {
-        let gate = first + params.steps + head;
-        let step = softplus(projected[gate] + step_bias[head]);
-        projected[gate] = select(step, params.min_step, step < params.min_step);
+        if params.has_steps != 0u {
+            let gate = first + params.steps + head;
+            let step = softplus(projected[gate] + step_bias[head]);
+            projected[gate] = select(step, params.min_step, step < params.min_step);
+        }
         if params.num_key_heads != 0u {
             let strength = first + params.strengths + head;
             projected[strength] = sigmoid(projected[strength]);

@@ -5,7 +5,8 @@ struct Params {
     num_experts: u32,
     num_used: u32,
     num_slots: u32,
-    is_sigmoid: u32,
+    // 0 is a softmax, 1 a sigmoid, 2 the sparse mixer.
+    gating: u32,
     is_normalized: u32,
     scale: f32,
     has_bias: u32,
@@ -15,6 +16,7 @@ struct Params {
     num_scored: u32,
     // `MIN_PROBABILITY_SUM`: all probabilities can be zero.
     min_sum: f32,
+    tolerance: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -22,6 +24,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> selection_bias: array<f32>;
 @group(0) @binding(3) var<storage, read_write> routing: array<u32>;
 
+// Logits with the sparse mixer.
 var<workgroup> probabilities: array<f32, EXPERTS>;
 var<workgroup> scores: array<f32, EXPERTS>;
 // Zero once an expert is selected.
@@ -51,9 +54,10 @@ fn maximum(lane: u32, value: f32) -> f32 {
 
 fn compute_probabilities(row: u32, lane: u32) {
     let first = row * params.num_experts;
-    if params.is_sigmoid != 0u {
+    if params.gating != 0u {
         for (var i = lane; i < params.num_experts; i += LANES) {
-            probabilities[i] = sigmoid(logits[first + i]);
+            let logit = logits[first + i];
+            probabilities[i] = select(sigmoid(logit), logit, params.gating == 2u);
         }
         return;
     }
@@ -152,6 +156,22 @@ fn select_expert(lane: u32) -> u32 {
     return expert;
 }
 
+// The softmax of choice `number` of those from `first` on: over the experts that were not chosen before it and whose logits
+// are near the largest one.
+fn sparse_weight(first: u32, number: u32) -> f32 {
+    let largest = probabilities[routing[first + number]];
+    var sum = 0.0;
+    for (var i = 0u; i < params.num_experts; i++) {
+        let logit = probabilities[i];
+        var is_excluded = (largest - logit) / max(abs(logit), largest) > params.tolerance;
+        for (var j = 0u; j < number; j++) {
+            is_excluded = is_excluded || routing[first + j] == i;
+        }
+        sum += select(exp(logit - largest), 0.0, is_excluded);
+    }
+    return 1.0 / sum;
+}
+
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -188,8 +208,11 @@ fn main(
     // The first thread reads back what it wrote.
     if lane == 0u {
         for (var j = 0u; j < params.num_used; j++) {
-            let weight = probabilities[routing[first + j]] / divisor * params.scale;
-            routing[params.num_slots + first + j] = bitcast<u32>(weight);
+            var weight = probabilities[routing[first + j]] / divisor;
+            if params.gating == 2u {
+                weight = sparse_weight(first, j);
+            }
+            routing[params.num_slots + first + j] = bitcast<u32>(weight * params.scale);
         }
     }
 }

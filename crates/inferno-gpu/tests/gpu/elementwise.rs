@@ -54,10 +54,13 @@ fn functions_agree() {
     for function in [
         Function::Scale { factor: 0.3 },
         Function::SoftCap { cap: 5.0 },
+        Function::Clamp { limit: 2.0 },
         Function::Silu,
         Function::Sigmoid,
         Function::Gelu,
         Function::GeluTanh,
+        Function::Relu,
+        Function::Softplus,
         Function::ReluSquared,
         xielu,
     ] {

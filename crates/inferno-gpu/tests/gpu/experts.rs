@@ -39,6 +39,24 @@ fn experts_agree_with_the_reference() {
 }
 
 #[test]
+fn experts_of_the_sparse_mixer_agree() {
+    let Some(backend) = adapter() else { return };
+    let mut random = Random::new(37);
+    let params =
+        ExpertParams { gating: Gating::SparseMixer, ..ExpertParams::softmax(16, 2, false) };
+    for (rows, offset) in [(1, 1.0), (19, 1.0), (80, -1.0), (70, 0.0)] {
+        // Many logits are within the tolerance.
+        let logits: Vec<_> = random.values(rows * 16).iter().map(|x| offset + 0.05 * x).collect();
+        let x = random.values(rows * HIDDEN);
+        let reference = ReferenceBackend::new();
+        let expected = forward(&reference, rows, &params, DType::F32, &logits, &x);
+        let found = forward(backend, rows, &params, DType::F32, &logits, &x);
+        let error = relative_error(&found, &expected);
+        assert!(error < bound(DType::F32), "{rows}: {error}");
+    }
+}
+
+#[test]
 fn biased_experts_of_the_best_groups_agree() {
     let Some(backend) = adapter() else { return };
     let mut random = Random::new(8);

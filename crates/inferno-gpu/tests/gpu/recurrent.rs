@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use inferno_backend::{DeviceMemory, ReferenceBackend};
+use inferno_backend::{DeviceMemory, Function, ReferenceBackend};
 use inferno_conformance::cases::{Random, bits, relative_error};
 use inferno_conformance::recurrent::{Part, batch, checkpointed, gated_norm, layers};
 use inferno_conformance::selective_scan;
@@ -54,9 +54,13 @@ fn gated_norms_agree() {
     for (cols, extent, num_weights) in [(96, 24, 24), (96, 48, 96), (33, 33, 33), (50, 50, 0)] {
         let (x, weight) = (random.values(5 * cols), random.values(num_weights));
         let weight = (num_weights > 0).then_some(&weight[..]);
-        for is_gate_first in [false, true] {
-            let found = gated_norm(backend, &x, weight, extent, is_gate_first);
-            let reference = gated_norm(&ReferenceBackend::new(), &x, weight, extent, is_gate_first);
+        let orders = [false, true].into_iter().flat_map(|is_gate_first| {
+            [Function::Silu, Function::Sigmoid].map(|function| (function, is_gate_first))
+        });
+        for (function, is_gate_first) in orders {
+            let found = gated_norm(backend, &x, weight, extent, function, is_gate_first);
+            let reference =
+                gated_norm(&ReferenceBackend::new(), &x, weight, extent, function, is_gate_first);
             let error = relative_error(&found, &reference);
             assert!(error < 2e-6, "{cols} {extent}: {error}");
         }

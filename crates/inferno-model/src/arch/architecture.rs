@@ -4,6 +4,7 @@ use inferno_backend::{Function, Gate, Gating, NormKind};
 
 use super::attention_facts::AttentionFacts;
 use crate::keys::{LAYER_NORM_EPS, RMS_EPS};
+use crate::spec::tensors::Presence;
 
 /// What distinguishes one architecture from the others.
 ///
@@ -19,15 +20,26 @@ pub struct Architecture {
     pub(crate) norm: NormKind,
     /// The key of their epsilon.
     pub(crate) eps_key: &'static str,
+    /// Whether the norms multiply by a weight.
+    pub(crate) has_norm_weights: bool,
     /// The tensors of a layer's norms.
     pub(crate) norms: NormNames,
     /// Whether attention and feed-forward block read the same residual stream.
     pub(crate) parallel: Parallel,
     pub(crate) attention: AttentionFacts,
+    /// Whether the output of the heads and the input of the down projection are normalized.
+    pub(crate) has_inner_norms: bool,
     /// Its recurrent layers, if it has any.
     pub(crate) recurrent: Option<RecurrentFacts>,
     /// Whether a layer is either a mixer or a feed-forward block.
     pub(crate) has_single_blocks: bool,
+    /// Whether layers without query heads have no mixer, those with query heads alone multiply by a matrix instead of
+    /// attention, and those whose feed-forward block has the size 0 have none.
+    pub(crate) has_optional_blocks: bool,
+    /// Whether `feed_forward_length` is the sum of the rows of gate and up projection.
+    pub(crate) counts_gate_and_up: bool,
+    /// Whether the layers are computed several times, if the file says so.
+    pub(crate) has_loops: bool,
     /// Between the projections of the feed-forward blocks.
     pub(crate) activation: Activation,
     pub(crate) experts: ExpertFacts,
@@ -37,14 +49,20 @@ pub struct Architecture {
     pub(crate) logit_scale: LogitScale,
     /// Whether `residual_scale` and `attention.scale` are read.
     pub(crate) has_multipliers: bool,
+    /// The factors if the file does not set their keys.
+    pub(crate) default_factors: Option<DefaultFactors>,
     /// Whether scores are bounded.
     pub(crate) score_softcap: Softcap,
     /// Whether logits are bounded.
     pub(crate) logit_softcap: Softcap,
+    /// Whether the norms are RMS norms in files that have the epsilon of these.
+    pub(crate) has_norm_by_key: bool,
+    /// Whether the halves of gated projections are bounded, if the file sets bounds.
+    pub(crate) has_gate_bounds: bool,
     /// Whether layers have embeddings of their own, if the file sets their size.
     pub(crate) has_layer_embeddings: bool,
-    /// Whether embeddings of positions are added to those of tokens.
-    pub(crate) has_position_embeddings: bool,
+    /// Embeddings of positions, which are added to those of tokens, if there are any.
+    pub(crate) position_embeddings: Option<Presence>,
     /// Whether the sum of the embeddings is normalized, after those of token types were added if the file has them.
     pub(crate) has_embedding_norm: bool,
     /// Whether there are several residual streams, with a low-rank branch next to attention.
@@ -58,7 +76,7 @@ pub struct Architecture {
 /// Facts of classifiers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClassifierFacts {
-    /// What the first of two products is followed by.
+    /// What the first of two products is followed by if the file does not say.
     pub(crate) activation: ClassifierActivation,
     /// The hidden states that are classified if the file does not say.
     pub(crate) pooling: ClassifierPooling,
@@ -73,6 +91,8 @@ pub(crate) enum ClassifierActivation {
     Tanh,
     /// GELU, exactly.
     Gelu,
+    /// `max(x, 0)`.
+    Relu,
 }
 
 /// What a classifier reads.
@@ -157,6 +177,10 @@ pub(crate) struct RecurrentFacts {
 pub(crate) enum RecurrentKind {
     /// **Source**: Yang et al., Gated Delta Networks: Improving Mamba2 with Delta Rule, section 3.
     DeltaNet,
+    /// A delta net with heads as attention has them, whose matrices decay row by row. Steps and gates are products of low rank.
+    ///
+    /// **Source**: Kimi Team, Kimi Linear: An Expressive, Efficient Attention Architecture, section 4.
+    KimiDeltaNet,
     /// A gated convolution alone.
     ///
     /// **Source**: Liquid AI, LFM2 Technical Report, section 2.
@@ -192,8 +216,11 @@ pub(crate) enum Activation {
     Plain(Function),
     /// A function of a gate and an up projection, or of a single projection if the file has no gate.
     GatedIfPresent(Function),
-    /// The function of a gate and an up projection that the key `hidden_activation` names; GELU if it is absent.
-    GatedByKey,
+    /// The function of a gate and an up projection that the key `hidden_activation` names.
+    GatedByKey {
+        /// The function if the key is absent.
+        default: Function,
+    },
     /// xIELU of a single projection, with parameters in the metadata.
     Xielu,
 }
@@ -218,6 +245,21 @@ pub(crate) struct ExpertFacts {
     pub(crate) weighs_inputs: bool,
     /// Whether exactly the layers with a router have experts.
     pub(crate) by_router: bool,
+    pub(crate) inputs: ExpertInputs,
+    /// Whether the output is the mean of the shared expert's and of the others' sum.
+    pub(crate) averages_shared: bool,
+}
+
+/// What routers and experts read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExpertInputs {
+    /// The input of the feed-forward block.
+    Block,
+    /// Experts read that, routers the residual stream before the mixers of the layer, without a norm.
+    RouterBeforeMixers,
+    /// Both read the residual stream before the mixers, after a norm of their own. A dense block reads the input of the
+    /// feed-forward block.
+    BeforeMixers,
 }
 
 /// Whether values `x` are bounded by `cap * tanh(x / cap)`.
@@ -240,6 +282,18 @@ pub(crate) enum EmbeddingScale {
     Key,
 }
 
+/// Factors on embeddings, on the outputs of blocks and on logits.
+///
+/// **Source**: Hu et al., MiniCPM, section 3.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct DefaultFactors {
+    pub(crate) embedding: f32,
+    /// Outputs of blocks are multiplied by this, divided by the root of the number of layers.
+    pub(crate) depth: f32,
+    /// Logits are divided by the ratio of the width of hidden states to this one.
+    pub(crate) base_width: f32,
+}
+
 /// What the key `logit_scale` does to logits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogitScale {
@@ -255,11 +309,16 @@ pub(crate) const BASE: Architecture = Architecture {
     is_causal: true,
     norm: NormKind::Rms,
     eps_key: RMS_EPS,
+    has_norm_weights: true,
     norms: NormNames::PRE,
     parallel: Parallel::Never,
     attention: AttentionFacts::BASE,
+    has_inner_norms: false,
     recurrent: None,
     has_single_blocks: false,
+    has_optional_blocks: false,
+    counts_gate_and_up: false,
+    has_loops: false,
     activation: Activation::Gated(Gate::Product(Function::Silu)),
     experts: ExpertFacts {
         gating: Gating::Softmax,
@@ -269,14 +328,19 @@ pub(crate) const BASE: Architecture = Architecture {
         beside_dense: false,
         weighs_inputs: false,
         by_router: false,
+        inputs: ExpertInputs::Block,
+        averages_shared: false,
     },
     embedding_scale: EmbeddingScale::One,
     logit_scale: LogitScale::None,
     has_multipliers: false,
+    default_factors: None,
     score_softcap: Softcap::Never,
     logit_softcap: Softcap::Never,
+    has_norm_by_key: false,
+    has_gate_bounds: false,
     has_layer_embeddings: false,
-    has_position_embeddings: false,
+    position_embeddings: None,
     has_embedding_norm: false,
     has_streams: false,
     output_norm: Some("output_norm"),

@@ -1,6 +1,6 @@
 //! The facts of attention in which architectures differ and that files do not contain.
 
-use inferno_backend::RopePairing;
+use inferno_backend::{Function, RopePairing};
 
 use crate::spec::tensors::Presence;
 
@@ -25,11 +25,21 @@ pub(crate) struct AttentionFacts {
     pub(crate) unrotated: Unrotated,
     /// Rotary embedding of layers with a window, if it is not that of the others.
     pub(crate) windowed_rotary: Option<WindowedRotary>,
-    /// Whether there is a score for each head of a position without a value.
-    pub(crate) has_sinks: bool,
+    /// Whether rotary embedding in layers without a window is that of half of the components of the others.
+    pub(crate) halves_unwindowed: bool,
+    /// The scores for each head of a position without a value.
+    pub(crate) sinks: Option<Presence>,
     pub(crate) gate: OutputGate,
+    /// The function of gates.
+    pub(crate) gate_function: Function,
+    /// Whether the size of value heads is that of the key `attention.value_length`.
+    pub(crate) has_value_len: bool,
+    /// Whether the key `attention.value_scale` is read, a factor on the output.
+    pub(crate) has_value_scale: bool,
     /// Factors on queries that grow with their position.
     pub(crate) temperature: Temperature,
+    /// Whether queries, keys and values are bounded, if the file sets a bound.
+    pub(crate) has_bound: bool,
     /// Whether values are normalized, without a weight.
     pub(crate) normalizes_values: bool,
     /// Whether the key projection is used as the value projection of layers without one.
@@ -38,12 +48,16 @@ pub(crate) struct AttentionFacts {
     pub(crate) shares_kv: bool,
     /// Whether keys and values are cached as a latent vector.
     pub(crate) is_latent: bool,
-    /// The largest factor on distances, whose product lowers the scores; the factors of heads are powers of its root.
-    pub(crate) max_distance_bias: Option<f32>,
+    /// What distances do to scores.
+    pub(crate) distance_bias: DistanceBias,
     /// Whether scores are not scaled.
     pub(crate) has_unit_scale: bool,
+    /// Whether scores are divided by the number of components of a head, instead of its root.
+    pub(crate) is_scaled_by_size: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
     pub(crate) hidden_scale_layers: usize,
+    /// Whether the base of rotary embeddings is multiplied by a power of `rope.scaling.alpha`, if the file sets it.
+    pub(crate) has_scaled_base: bool,
     /// The head size of models in which the ends of YaRN's ramp are not rounded, unless the file sets
     /// `rope.scaling.yarn_truncate`.
     pub(crate) unrounded_ramp_dim: Option<usize>,
@@ -61,16 +75,23 @@ impl AttentionFacts {
         window_len: WindowLength::Optional,
         unrotated: Unrotated::None,
         windowed_rotary: None,
-        has_sinks: false,
+        halves_unwindowed: false,
+        sinks: None,
         gate: OutputGate::None,
+        gate_function: Function::Sigmoid,
+        has_value_len: false,
+        has_value_scale: false,
         temperature: Temperature::None,
+        has_bound: false,
         normalizes_values: false,
         keys_as_values: false,
         shares_kv: false,
         is_latent: false,
-        max_distance_bias: None,
+        distance_bias: DistanceBias::None,
         has_unit_scale: false,
+        is_scaled_by_size: false,
         hidden_scale_layers: 0,
+        has_scaled_base: false,
         unrounded_ramp_dim: None,
     };
 }
@@ -97,6 +118,24 @@ pub(crate) enum QkNormKind {
         /// Number of experts of the variant without norms.
         except_experts: usize,
     },
+}
+
+/// What distances do to scores: their products with a factor lower them, of which this is the largest one; the factors of heads
+/// are powers of its root.
+///
+/// **Source**: Press et al., Train Short, Test Long, section 3.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum DistanceBias {
+    /// Distances have no effect.
+    None,
+    /// This factor.
+    Max(f32),
+    /// This factor in the variant with this number of layers.
+    OfVariant { num_layers: usize, max: f32 },
+    /// That of the key `attention.max_alibi_bias`, without which distances have no effect.
+    ByKey,
+    /// No factor: a table of the file contains what is added for ranges of distances.
+    Buckets,
 }
 
 /// Factors on queries that grow with their position.
@@ -134,6 +173,8 @@ pub(crate) enum WindowLength {
 pub(crate) enum Windows {
     /// All of them.
     All,
+    /// All of them, unless the file has a pattern.
+    AllByDefault,
     /// All but the last of each period of this length, unless the file has a pattern.
     Periodic(usize),
     /// All but the first of each period of this length, unless the file has a pattern.
@@ -144,12 +185,14 @@ pub(crate) enum Windows {
     Chunked(usize),
 }
 
-/// A product whose sigmoid the output of the heads is multiplied by.
+/// A product that the output of the heads is multiplied by, after a function of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputGate {
     None,
-    /// That of the tensor `attn_gate`.
+    /// That of the tensor `attn_gate`, with a row for each component or for each head.
     Own,
+    /// `Own` in layers of which the file has the tensor.
+    OwnIfPresent,
     /// That of half of the rows of the query projection: each head's queries, then its gates.
     WithQueries,
 }
@@ -161,10 +204,16 @@ pub(crate) enum Unrotated {
     All,
     /// All of them if the key `rope.scaling.finetuned` is false.
     ByKey,
+    /// Those that the key `attention.rope_pattern` lists as such.
+    ByPattern,
     /// The last of each period of this length.
     Periodic(usize),
     /// Those without a window, if others have one.
     Unwindowed,
+    /// All of them, in models whose scores are lowered by distances.
+    WithDistanceBias,
+    /// Those without a window that have experts.
+    UnwindowedExperts,
 }
 
 /// The rotary embedding of layers with a window: unscaled.

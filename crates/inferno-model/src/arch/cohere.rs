@@ -1,10 +1,12 @@
-//! Command R and R+ (Cohere), Command A and R7B (Cohere 2): both blocks of a layer read one layer norm.
+//! Command R and R+ (Cohere), Command A and R7B (Cohere 2), and its mixture of experts: both blocks of a layer read one layer norm.
 //!
 //! **Source**: Cohere, Command A: An Enterprise-Ready Large Language Model, section 2.
 
-use inferno_backend::RopePairing;
+use inferno_backend::{Gating, RopePairing};
 
-use super::architecture::{Architecture, BASE, LAYER_NORMS, LogitScale, NormNames, Parallel};
+use super::architecture::{
+    Architecture, BASE, ExpertFacts, LAYER_NORMS, LogitScale, NormNames, Parallel,
+};
 use super::attention_facts::{AttentionFacts, QkNormKind, Unrotated, WindowLength, Windows};
 
 /// The large model has a norm for each head.
@@ -32,4 +34,23 @@ pub(super) const COHERE2: Architecture = Architecture {
         ..COMMAND_R.attention
     },
     ..COMMAND_R
+};
+
+/// Layers without a window and with experts have no rotary embedding.
+pub(super) const COHERE2_MOE: Architecture = Architecture {
+    name: "cohere2moe",
+    attention: AttentionFacts {
+        windows: Windows::PeriodicAfterFirst(4),
+        unrotated: Unrotated::UnwindowedExperts,
+        ..COHERE2.attention
+    },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        has_keys: true,
+        averages_shared: true,
+        ..BASE.experts
+    },
+    has_norm_by_key: true,
+    ..COHERE2
 };

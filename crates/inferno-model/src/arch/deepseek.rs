@@ -1,11 +1,20 @@
-//! DeepSeek V2 and V3, and models with the same architecture: Kimi K2, GLM 4.7 Flash, Mistral 4, Youtu-LLM.
+//! DeepSeekMoE; DeepSeek V2 and V3, and models with the same architecture: Kimi K2, GLM 4.7 Flash, Mistral 4, Youtu-LLM.
 //!
-//! **Source**: DeepSeek-AI, DeepSeek-V2, section 2.1, and DeepSeek-V3 Technical Report, section 2.1.
+//! **Source**: Dai et al., DeepSeekMoE, section 3; DeepSeek-AI, DeepSeek-V2, section 2.1, and DeepSeek-V3 Technical Report,
+//! section 2.1.
 
 use inferno_backend::{Gating, RopePairing};
 
 use super::architecture::{Architecture, BASE, ExpertFacts};
 use super::attention_facts::{AttentionFacts, Temperature};
+
+/// Shared experts; the weights of the others are not normalized.
+pub(super) const DEEPSEEK: Architecture = Architecture {
+    name: "deepseek",
+    attention: AttentionFacts { pairing: RopePairing::Interleaved, ..BASE.attention },
+    experts: ExpertFacts { normalize: false, has_keys: true, ..BASE.experts },
+    ..BASE
+};
 
 pub(super) const DEEPSEEK2: Architecture = Architecture {
     name: "deepseek2",

@@ -1,23 +1,24 @@
 //! Encoders: BERT and its successors, which attend in both directions. Files of RoBERTa and XLM-RoBERTa have the
 //! architecture `bert`, without the rows of position embeddings that these models do not use.
 //!
-//! **Source**: Devlin et al., BERT, section 3; Nussbaum et al., Nomic Embed, section 3; Nussbaum and Duderstadt, Training
+//! **Source**: Devlin et al., BERT, section 3; Song et al., MPNet, section 2; Zhang et al., mGTE, section 2; Nussbaum et al., Nomic Embed, section 3; Nussbaum and Duderstadt, Training
 //! Sparse Mixture of Experts Text Embedding Models, section 3; Günther et al., Jina Embeddings 2, section 3; Sturua et al.,
 //! jina-embeddings-v3, section 3; Warner et al., Smarter, Better, Faster, Longer (ModernBERT), section 2; Le Breton et al.,
 //! NeoBERT, section 3; Boizard et al., EuroBERT, section 2; Babakhin et al., Llama-Embed-Nemotron-8B, section 2; Vera et al.,
 //! EmbeddingGemma, section 2.
 
-use inferno_backend::{Function, RopePairing};
+use inferno_backend::{Function, Gate, RopePairing};
 
 use super::architecture::{
     Activation, Architecture, BASE, ClassifierActivation, ClassifierFacts, ClassifierPooling,
     ExpertFacts, LAYER_NORMS, NormNames,
 };
 use super::attention_facts::{
-    AttentionFacts, QkNormKind, Unrotated, WindowLength, WindowedRotary, Windows,
+    AttentionFacts, DistanceBias, QkNormKind, Unrotated, WindowLength, WindowedRotary, Windows,
 };
 use super::gemma::GEMMA3;
 use super::llama::LLAMA;
+use crate::spec::tensors::Presence;
 
 /// Embeddings of positions instead of rotary embedding, norms of sums.
 pub(super) const BERT: Architecture = Architecture {
@@ -26,10 +27,18 @@ pub(super) const BERT: Architecture = Architecture {
     norms: NormNames::SUMS,
     attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
     activation: Activation::Plain(Function::Gelu),
-    has_position_embeddings: true,
+    position_embeddings: Some(Presence::Required),
     has_embedding_norm: true,
     output_norm: None,
     ..LAYER_NORMS
+};
+
+/// What distances add to scores is in a table, which all layers share. llama.cpp has no such models; the name and the tensors are
+/// those of [`BERT`] and of its T5.
+pub(super) const MPNET: Architecture = Architecture {
+    name: "mpnet",
+    attention: AttentionFacts { distance_bias: DistanceBias::Buckets, ..BERT.attention },
+    ..BERT
 };
 
 /// Rotary embedding, a feed-forward block with a gate.
@@ -37,8 +46,15 @@ pub(super) const NOMIC_BERT: Architecture = Architecture {
     name: "nomic-bert",
     attention: BASE.attention,
     activation: BASE.activation,
-    has_position_embeddings: false,
+    position_embeddings: None,
     ..BERT
+};
+
+/// GTE 1.5 and later: another gate. llama.cpp has no such models; the tensors are those of [`NOMIC_BERT`].
+pub(super) const GTE: Architecture = Architecture {
+    name: "gte",
+    activation: Activation::Gated(Gate::Product(Function::Gelu)),
+    ..NOMIC_BERT
 };
 
 /// Experts in some layers.
@@ -53,12 +69,12 @@ pub(super) const NOMIC_BERT_MOE: Architecture = Architecture {
 pub(super) const JINA_BERT_V2: Architecture = Architecture {
     name: "jina-bert-v2",
     attention: AttentionFacts {
-        max_distance_bias: Some(8.0),
+        distance_bias: DistanceBias::Max(8.0),
         qk_norm: QkNormKind::WholeIfPresent,
         ..BERT.attention
     },
     activation: Activation::GatedIfPresent(Function::Gelu),
-    has_position_embeddings: false,
+    position_embeddings: None,
     ..BERT
 };
 
@@ -76,7 +92,7 @@ pub(super) const MODERN_BERT: Architecture = Architecture {
         windowed_rotary: Some(WindowedRotary { default_base: None }),
         ..BASE.attention
     },
-    activation: Activation::GatedByKey,
+    activation: Activation::GatedByKey { default: Function::Gelu },
     has_embedding_norm: true,
     classifier: ClassifierFacts {
         activation: ClassifierActivation::Gelu,

@@ -1,7 +1,7 @@
-//! Gemma 1 to 4, and Gemma 3n. Converters add one to the weights of the norms of Gemma 1 to 3.
+//! Gemma 1 to 4, Gemma 3n and VaultGemma. Converters add one to the weights of the norms of Gemma 1 to 3 and VaultGemma.
 //!
 //! **Source**: Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size and Gemma 3 Technical Report,
-//! section 2; Gemma Team, Gemma 3n and Gemma 4 model cards.
+//! section 2; Gemma Team, Gemma 3n and Gemma 4 model cards; Sinha et al., VaultGemma, section 3.
 
 use inferno_backend::{Function, Gate};
 
@@ -31,6 +31,14 @@ pub(super) const GEMMA2: Architecture = Architecture {
     score_softcap: Softcap::Default(50.0),
     logit_softcap: Softcap::Default(30.0),
     ..GEMMA
+};
+
+/// Gemma 2 without norms of outputs. llama.cpp has no such models.
+pub(super) const VAULT_GEMMA: Architecture = Architecture {
+    name: "vaultgemma",
+    norms: NormNames::PRE,
+    attention: AttentionFacts { hidden_scale_layers: 0, ..GEMMA2.attention },
+    ..GEMMA2
 };
 
 /// Norms of heads instead of bounds; a window and another rotary base in five of six layers, unless the file sets no window,
@@ -74,7 +82,7 @@ pub(super) const GEMMA4: Architecture = Architecture {
 pub(super) const GEMMA3N: Architecture = Architecture {
     name: "gemma3n",
     attention: AttentionFacts {
-        windows: Windows::ByKey,
+        windows: Windows::Periodic(5),
         window_len: WindowLength::Required,
         normalizes_values: true,
         shares_kv: true,

@@ -1,4 +1,4 @@
-//! GLM 4, 4.5 and 4.6, and the text part of GLM-4.1V, GLM-4.6V-Flash and GLM-OCR.
+//! ChatGLM 3, GLM 4, 4.5 and 4.6, and the text part of GLM-4.1V, GLM-4.6V-Flash and GLM-OCR.
 //!
 //! **Source**: GLM-4.5 Team, GLM-4.5: Agentic, Reasoning, and Coding Foundation Models, section 2.1.
 
@@ -6,6 +6,10 @@ use inferno_backend::{Gating, RopePairing};
 
 use super::architecture::{Architecture, BASE, ExpertFacts, NormNames};
 use super::attention_facts::{AttentionFacts, QkNormKind};
+use super::llama::LLAMA;
+
+/// ChatGLM 3, the first GLM 4, CodeGeeX 4: part of each head is rotated.
+pub(super) const CHATGLM: Architecture = Architecture { name: "chatglm", ..LLAMA };
 
 /// Norms of inputs and outputs. Files of models that read images have sections of positions.
 pub(super) const GLM4: Architecture = Architecture {

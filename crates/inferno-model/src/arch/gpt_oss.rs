@@ -15,7 +15,7 @@ pub(super) const GPT_OSS: Architecture = Architecture {
         bias: Presence::Required,
         windows: Windows::Periodic(2),
         window_len: WindowLength::Required,
-        has_sinks: true,
+        sinks: Some(Presence::Required),
         // The heads of gpt-oss-20b and gpt-oss-120b, whose configurations have `"truncate": false`. llama.cpp's converter
         // writes no key for it, so the size of heads distinguishes them from small models for tests, whose ramp is rounded.
         unrounded_ramp_dim: Some(64),

@@ -13,7 +13,11 @@ use super::attention_facts::{
 pub(super) const LLAMA: Architecture = Architecture {
     name: "llama",
     // Converters permute the rows of the query and key projections so that pairs are adjacent.
-    attention: AttentionFacts { pairing: RopePairing::Interleaved, ..BASE.attention },
+    attention: AttentionFacts {
+        pairing: RopePairing::Interleaved,
+        windows: Windows::AllByDefault,
+        ..BASE.attention
+    },
     ..BASE
 };
 

@@ -1,7 +1,7 @@
-//! Qwen 2 to 3.5, dense and with experts, and the text parts of Qwen 2 VL to Qwen 3 VL.
+//! Qwen 1 to 3.5, dense and with experts, and the text parts of Qwen 2 VL to Qwen 3 VL.
 //!
-//! **Source**: Yang et al., Qwen2 Technical Report and Qwen3 Technical Report, section 2; Qwen Team,
-//! Qwen3-Next model card.
+//! **Source**: Bai et al., Qwen Technical Report, section 2.3; Yang et al., Qwen2 Technical Report and Qwen3 Technical Report,
+//! section 2; Qwen Team, Qwen3-Next model card.
 
 use super::architecture::{
     Architecture, BASE, ClassifierFacts, ExpertFacts, NormNames, RecurrentFacts, RecurrentKind,
@@ -9,6 +9,10 @@ use super::architecture::{
 };
 use super::attention_facts::{AttentionFacts, OutputGate, QkNormKind};
 use crate::spec::tensors::Presence;
+
+/// Qwen 1: biases on the query, key and value projections.
+pub(super) const QWEN: Architecture =
+    Architecture { name: "qwen", counts_gate_and_up: true, ..QWEN2 };
 
 /// Biases on the query, key and value projections.
 pub(super) const QWEN2: Architecture = Architecture {

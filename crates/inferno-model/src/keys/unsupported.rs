@@ -55,9 +55,12 @@ impl ArchitectureKeys<'_> {
         if is_unread(WINDOW_PATTERN) && self.contains(WINDOW_PATTERN) {
             return Err(self.invalid(WINDOW_PATTERN, "one window for all layers", "a pattern"));
         }
-        let are_rotated = match self.is_list(ROPE_PATTERN) {
-            true => self.booleans(ROPE_PATTERN, &(0..=usize::MAX))?.unwrap_or_default(),
-            false => self.numbers(ROPE_PATTERN)?.iter().map(|&number| number != 0.0).collect(),
+        let are_rotated = match (is_unread(ROPE_PATTERN), self.is_list(ROPE_PATTERN)) {
+            (false, _) => Vec::new(),
+            (true, true) => self.booleans(ROPE_PATTERN, &(0..=usize::MAX))?.unwrap_or_default(),
+            (true, false) => {
+                self.numbers(ROPE_PATTERN)?.iter().map(|&number| number != 0.0).collect()
+            }
         };
         match are_rotated.iter().position(|is_rotated| !is_rotated) {
             Some(layer) => {

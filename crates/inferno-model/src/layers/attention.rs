@@ -6,6 +6,8 @@ use inferno_backend::{
 };
 
 use super::context::ForwardContext;
+use super::distance_bias::DistanceBias;
+use super::head_gate::HeadGate;
 use super::latent::LatentProjection;
 use super::linear::Linear;
 use super::norm::{NormWeights, input_rows};
@@ -23,15 +25,17 @@ pub(super) struct SelfAttention<B: Backend> {
     scale: f32,
     softcap: Option<f32>,
     mask: AttentionMask,
-    distance_slopes: Option<B::Buffer>,
+    distance_bias: Option<DistanceBias<B>>,
     rotary: Option<usize>,
     has_temperature: bool,
     qk_norm: Option<QkNormWeights<B>>,
+    bound: Option<f32>,
     part_norms: Option<PartNorms<B>>,
     qkv: Projection<B>,
+    output_norm: Option<NormWeights<B>>,
     output: Linear<B>,
     sinks: Option<B::Buffer>,
-    gate: Option<Linear<B>>,
+    gate: Option<HeadGate<B>>,
 }
 
 /// How queries, keys and values are computed.
@@ -97,28 +101,33 @@ impl<B: Backend> SelfAttention<B> {
             mask,
             rotary,
             has_temperature,
+            bound,
             ..
         } = spec;
-        let slopes = spec.distance_slopes.as_ref();
+        let distance_bias = spec.distance_bias.as_ref();
         Ok(Self {
             heads,
             cache_layer,
             scale,
             softcap,
             mask,
-            distance_slopes: slopes.map(|slopes| loader.row(slopes)).transpose()?,
+            distance_bias: distance_bias
+                .map(|bias| DistanceBias::load(loader, bias))
+                .transpose()?,
             rotary,
             has_temperature,
             qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm, &heads)).transpose()?,
+            bound,
             part_norms: spec
                 .part_norms
                 .as_ref()
                 .map(|it| PartNorms::load(loader, it))
                 .transpose()?,
             qkv: Projection::load(loader, &spec.qkv)?,
+            output_norm: NormWeights::load_optional(loader, spec.output_norm.as_ref())?,
             output: Linear::load(loader, &spec.output)?,
             sinks: loader.optional_vector(spec.sinks.as_ref())?,
-            gate: spec.gate.as_ref().map(|gate| Linear::load(loader, gate)).transpose()?,
+            gate: spec.gate.as_ref().map(|gate| HeadGate::load(loader, gate)).transpose()?,
         })
     }
 
@@ -131,8 +140,19 @@ impl<B: Backend> SelfAttention<B> {
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let (rows, rotaries) = (context.rows, context.rotaries);
+        let cache_layer = context.first_cache_layer + self.cache_layer;
         let Workspace {
-            batch, angles, query_factors, x, normed, qkv, attended, gates, latent, ..
+            batch,
+            angles,
+            query_factors,
+            x,
+            normed,
+            qkv,
+            attended,
+            gates,
+            head_gates,
+            latent,
+            ..
         } = workspace;
         let heads = &self.heads;
         let qkv = qkv.get(heads.row_len());
@@ -145,6 +165,9 @@ impl<B: Backend> SelfAttention<B> {
                 let buffers = latent.as_mut().expect("the workspace was created for this model");
                 projection.project(context, heads, input, buffers, qkv)?;
             }
+        }
+        if let Some(limit) = self.bound {
+            context.pass.apply(rows, Function::Clamp { limit }, qkv);
         }
         if let Some(norms) = &self.part_norms {
             norms.apply(context, heads, qkv, [attended.get(heads.out_len()), normed]);
@@ -160,27 +183,28 @@ impl<B: Backend> SelfAttention<B> {
         let pass = &mut context.pass;
         match (qk_norm.is_some() || rotation.is_some(), heads.has_kv) {
             (true, true) => {
-                let (rope, target) = ((qk_norm, rotation), (self.cache_layer, &mut *cache));
+                let (rope, target) = ((qk_norm, rotation), (cache_layer, &mut *cache));
                 pass.rope_and_store_kv(rows, batch, heads, rope, qkv, target);
             }
             (true, false) => pass.rope(rows, heads, qk_norm, rotation, qkv),
-            (false, true) => pass.store_kv(batch, self.cache_layer, heads, qkv, cache),
+            (false, true) => pass.store_kv(batch, cache_layer, heads, qkv, cache),
             (false, false) => {}
         }
         let params = AttentionParams {
-            layer: self.cache_layer,
+            layer: cache_layer,
             scale: self.scale,
             mask: self.mask,
             softcap: self.softcap,
-            distance_slopes: self.distance_slopes.as_ref(),
+            distance_bias: self.distance_bias.as_ref().map(DistanceBias::bias),
             sinks: self.sinks.as_ref(),
         };
         let attended = attended.get(heads.out_len());
         context.pass.paged_attention(batch, &params, heads, qkv, cache, attended)?;
         if let Some(gate) = &self.gate {
-            let gates = gates.get(heads.out_len());
-            gate.multiply(context, input(), gates)?;
-            context.pass.gate(rows, Function::Sigmoid, gates, attended);
+            gate.apply(context, heads, input(), (gates, head_gates.as_mut()), attended)?;
+        }
+        if let Some(norm) = &self.output_norm {
+            norm.apply(context, attended, gates.get(heads.out_len()));
         }
         if let (Projection::Latent(projection), Some(buffers)) = (&self.qkv, latent) {
             projection.expand_values(context, heads, attended, buffers)?;

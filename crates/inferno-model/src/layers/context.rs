@@ -11,6 +11,8 @@ pub(crate) struct ForwardContext<'a, B: Backend> {
     pub(crate) backend: &'a B,
     /// The rotary embeddings, in the order of their angles in the workspace.
     pub(crate) rotaries: &'a [RotaryFrequencies],
+    /// The number of the layer in the KV cache that the first layer with attention writes.
+    pub(crate) first_cache_layer: usize,
     /// Number of tokens in the batch.
     pub(crate) rows: usize,
 }

@@ -73,6 +73,18 @@ impl<B: Backend> MixtureOfExperts<B> {
         })
     }
 
+    /// Computes what depends on the residual stream before the mixers of the layer.
+    pub(super) fn begin(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let Workspace { x, normed, experts, .. } = workspace;
+        let Routed::Here(layer) = &self.routed else { return Ok(()) };
+        let routed = experts.as_mut().and_then(|buffers| buffers.routed.as_mut());
+        layer.begin(context, (x, normed), routed.expect(WRONG_WORKSPACE))
+    }
+
     /// Computes the outputs of the experts, and the input of the shared expert's down projection.
     pub(super) fn expand(
         &self,
@@ -85,6 +97,9 @@ impl<B: Backend> MixtureOfExperts<B> {
         let ExpertBuffers { routed, separate, shared_gates, .. } = experts;
         let shared_buffers = ([hidden, gates], shared_gates.as_mut());
         match &self.routed {
+            Routed::Here(layer) if layer.precedes_mixers() => {
+                self.expand_shared(context, input_rows(norm, x), shared_buffers)
+            }
             Routed::Here(layer) => {
                 let routed = routed.as_mut().expect(WRONG_WORKSPACE);
                 let input = layer.expand(context, norm, (x, normed), routed)?;

@@ -1,7 +1,5 @@
 //! The residual stream before the first layer.
 
-use std::mem;
-
 use inferno_backend::{Backend, EmbeddingIndex, Function, Pass};
 
 use super::context::ForwardContext;
@@ -35,7 +33,7 @@ impl<B: Backend> Input<B> {
         Ok(Self {
             positions,
             token_types,
-            norm: norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
+            norm: NormWeights::load_optional(loader, norm.as_ref())?,
             embeddings: loader.table(embeddings, hidden_size)?,
             scale: *scale,
         })
@@ -59,8 +57,7 @@ impl<B: Backend> Input<B> {
             }
         }
         if let Some(norm) = &self.norm {
-            context.pass.norm(context.rows, x, norm.norm(), normed);
-            mem::swap(x, normed);
+            norm.apply(context, x, normed);
         }
     }
 }

@@ -4,6 +4,7 @@ use inferno_backend::{Backend, Function, LinearInput, Pass};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
+use super::norm::NormWeights;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::feed_forward::{ActivationSpec, MlpSpec};
@@ -15,6 +16,7 @@ pub(super) struct Mlp<B: Backend> {
     intermediate_size: usize,
     up: Linear<B>,
     sparse_gate: Option<SparseGate<B>>,
+    down_norm: Option<NormWeights<B>>,
     down: Linear<B>,
 }
 
@@ -39,6 +41,7 @@ impl<B: Backend> Mlp<B> {
                 }),
                 None => None,
             },
+            down_norm: NormWeights::load_optional(loader, spec.down_norm.as_ref())?,
             down: Linear::load(loader, &spec.down)?,
         })
     }
@@ -76,6 +79,9 @@ impl<B: Backend> Mlp<B> {
                 context.pass.linear(rows, input, weight, bias, hidden)?;
                 context.pass.apply(rows, function, hidden);
             }
+        }
+        if let Some(norm) = &self.down_norm {
+            norm.apply(context, hidden, gates.get(self.intermediate_size));
         }
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! Norms of the residual stream.
 
-use inferno_backend::{Backend, LinearInput, Norm, NormKind};
+use std::mem;
 
+use inferno_backend::{Backend, LinearInput, Norm, NormKind, Pass};
+
+use super::context::ForwardContext;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::layer::NormSpec;
@@ -19,9 +22,31 @@ impl<B: Backend> NormWeights<B> {
         Ok(Self {
             kind: spec.kind,
             eps: spec.eps,
-            weight: loader.vector(&spec.weight)?,
+            weight: match &spec.weight {
+                Some(weight) => loader.vector(weight)?,
+                None => loader.ones(spec.len)?,
+            },
             bias: loader.optional_vector(spec.bias.as_ref())?,
         })
+    }
+
+    /// Loads a norm if there is one.
+    pub(crate) fn load_optional(
+        loader: &mut Loader<'_, B>,
+        spec: Option<&NormSpec>,
+    ) -> Result<Option<Self>, ModelError> {
+        spec.map(|norm| Self::load(loader, norm)).transpose()
+    }
+
+    /// Normalizes the rows of `x`. `scratch` is overwritten.
+    pub(super) fn apply(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        x: &mut B::Buffer,
+        scratch: &mut B::Buffer,
+    ) {
+        context.pass.norm(context.rows, x, self.norm(), scratch);
+        mem::swap(x, scratch);
     }
 
     /// Loads a norm whose weight is multiplied by `factor`.
@@ -30,10 +55,11 @@ impl<B: Backend> NormWeights<B> {
         spec: &NormSpec,
         factor: f32,
     ) -> Result<Self, ModelError> {
-        Ok(Self {
-            weight: loader.scaled_vector(&spec.weight, factor)?,
-            ..Self::load(loader, spec)?
-        })
+        let weight = match &spec.weight {
+            Some(weight) => loader.scaled_vector(weight, factor)?,
+            None => loader.row(&vec![factor; spec.len])?,
+        };
+        Ok(Self { weight, ..Self::load(loader, spec)? })
     }
 
     /// The norm, for an operation.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, Function, Pass};
 
+use super::context::ForwardContext;
 use super::linear::Linear;
 use super::norm::NormWeights;
 use crate::ModelError;
@@ -34,9 +35,20 @@ impl<B: Backend> Output<B> {
                 (None, Some(head)) => Some(Arc::new(Linear::load(loader, head)?)),
                 (None, None) => None,
             },
-            norm: norm.as_ref().map(|norm| NormWeights::load(loader, norm)).transpose()?,
+            norm: NormWeights::load_optional(loader, norm.as_ref())?,
             functions: functions.clone(),
         })
+    }
+
+    /// Applies the final norm to the residual stream of all tokens.
+    pub(crate) fn normalize(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        workspace: &mut Workspace<B>,
+    ) {
+        if let Some(norm) = &self.norm {
+            norm.apply(context, &mut workspace.x, &mut workspace.normed);
+        }
     }
 
     /// Leaves the normalized rows of the batch that logits are computed for in `workspace.x`.

@@ -1,7 +1,5 @@
 //! How the output of a block is added to the residual stream.
 
-use std::mem;
-
 use inferno_backend::{Backend, Pass};
 
 use super::context::ForwardContext;
@@ -31,14 +29,11 @@ impl<B: Backend> Residual<B> {
         scale: f32,
         sum_norm: Option<&SumNormSpec>,
     ) -> Result<Self, ModelError> {
-        let post_norm = post_norm.map(|norm| NormWeights::load(loader, norm)).transpose()?;
+        let post_norm = NormWeights::load_optional(loader, post_norm)?;
         let sum_norm = match sum_norm {
             Some(SumNormSpec { norm, with_input }) => Some(SumNorm {
                 norm: NormWeights::load(loader, norm)?,
-                with_input: match with_input {
-                    Some(norm) => Some(NormWeights::load(loader, norm)?),
-                    None => None,
-                },
+                with_input: NormWeights::load_optional(loader, with_input.as_ref())?,
             }),
             None => None,
         };
@@ -59,8 +54,7 @@ impl<B: Backend> Residual<B> {
         normed: &mut B::Buffer,
     ) {
         if let Some(SumNorm { norm, .. }) = &self.sum_norm {
-            context.pass.norm(context.rows, x, norm.norm(), normed);
-            mem::swap(x, normed);
+            norm.apply(context, x, normed);
         }
     }
 
@@ -98,8 +92,7 @@ impl<B: Backend> Residual<B> {
             context.pass.add_scaled(rows, x, 1.0, branch);
             context.pass.norm(rows, branch, norm.norm(), normed);
             context.pass.add_scaled(rows, normed, 1.0, x);
-            context.pass.norm(rows, x, second.norm(), normed);
-            mem::swap(x, normed);
+            second.apply(context, x, normed);
             return;
         }
         let output = match &self.post_norm {

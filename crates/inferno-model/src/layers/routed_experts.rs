@@ -8,7 +8,7 @@ use super::norm::NormWeights;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::feed_forward::{
-    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec,
+    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, LayerInput,
 };
 use crate::workspace::RoutedBuffers;
 
@@ -23,6 +23,14 @@ pub(super) struct RoutedExperts<B: Backend> {
     down: Linear<B>,
     projections: Option<ExpertProjections<B>>,
     norms: Option<InputNorms<B>>,
+    layer_input: LoadedLayerInput<B>,
+}
+
+/// See [`LayerInput`].
+enum LoadedLayerInput<B: Backend> {
+    Nothing,
+    Router,
+    Experts(NormWeights<B>),
 }
 
 /// Projections to the width that experts read and write, and back.
@@ -39,7 +47,7 @@ struct InputNorms<B: Backend> {
 
 impl<B: Backend> InputNorms<B> {
     fn load(loader: &mut Loader<'_, B>, spec: &ExpertNormsSpec) -> Result<Self, ModelError> {
-        let hidden_size = spec.router.weight.cols();
+        let hidden_size = spec.router.len;
         let scale = (1.0 / (hidden_size as f64).sqrt()) as f32;
         Ok(Self {
             router: NormWeights::load_scaled(loader, &spec.router, scale)?,
@@ -69,7 +77,37 @@ impl<B: Backend> RoutedExperts<B> {
                 Some(norms) => Some(InputNorms::load(loader, norms)?),
                 None => None,
             },
+            layer_input: match &spec.layer_input {
+                LayerInput::Nothing => LoadedLayerInput::Nothing,
+                LayerInput::Router => LoadedLayerInput::Router,
+                LayerInput::Experts(norm) => {
+                    LoadedLayerInput::Experts(NormWeights::load(loader, norm)?)
+                }
+            },
         })
+    }
+
+    /// Whether [`begin`](Self::begin) computes the outputs of the experts.
+    pub(super) fn precedes_mixers(&self) -> bool {
+        matches!(self.layer_input, LoadedLayerInput::Experts(_))
+    }
+
+    /// Computes what depends on the residual stream `x` before the mixers of the layer.
+    pub(super) fn begin(
+        &self,
+        context: &mut ForwardContext<'_, B>,
+        (x, normed): (&B::Buffer, &mut B::Buffer),
+        buffers: &mut RoutedBuffers<B>,
+    ) -> Result<(), ModelError> {
+        match &self.layer_input {
+            LoadedLayerInput::Nothing => Ok(()),
+            LoadedLayerInput::Router => {
+                self.router.multiply(context, x, &mut buffers.router_logits)
+            }
+            LoadedLayerInput::Experts(norm) => {
+                self.expand(context, Some(norm), (x, normed), buffers).map(|_| ())
+            }
+        }
     }
 
     /// Routes the rows of the residual stream `x` and computes the outputs of their experts. Returns the input of the
@@ -94,7 +132,7 @@ impl<B: Backend> RoutedExperts<B> {
             }
             None => x,
         };
-        if self.norms.is_none() {
+        if self.norms.is_none() && !matches!(self.layer_input, LoadedLayerInput::Router) {
             // The router and the experts read the same normalized rows.
             self.router.multiply(context, input, logits)?;
         }

@@ -1,8 +1,8 @@
 //! The selective state space of Mamba 1.
 
 use inferno_backend::{
-    Backend, GatedNorm, KvValues, LinearInput, Norm, Pass, QkNorm, QkvLayout, SelectiveScanRows,
-    SelectiveScanWeights,
+    Backend, Function, GatedNorm, KvValues, LinearInput, Norm, Pass, QkNorm, QkvLayout,
+    SelectiveScanRows, SelectiveScanWeights,
 };
 
 use super::context::ForwardContext;
@@ -58,7 +58,7 @@ impl<B: Backend> SelectiveScan<B> {
             step_down: Linear::load(loader, &spec.step_down)?,
             step_up: Linear::load(loader, &spec.step_up)?,
             norms: norms.map(|norms| SelectionNorms::load(loader, norms, sizes)).transpose()?,
-            rates: loader.transposed(&spec.rates)?,
+            rates: loader.transposed(&spec.rates, spec.params.channels)?,
             skip: loader.vector(&spec.skip)?,
             spec: spec.clone(),
         })
@@ -76,7 +76,7 @@ impl<B: Backend> SelectiveScan<B> {
     ) -> Result<(), ModelError> {
         let rows = context.rows;
         let SelectiveScanSpec { params, gate_column, .. } = self.spec;
-        let RecurrentBuffers { projected, convolved, scanned, selection } = buffers;
+        let RecurrentBuffers { projected, convolved, scanned, selection, .. } = buffers;
         let (Some(scanned), Some(selection)) = (scanned, selection) else {
             unreachable!("the workspace was created for this model")
         };
@@ -105,6 +105,7 @@ impl<B: Backend> SelectiveScan<B> {
         let gate = GatedNorm {
             gates: projected,
             gate_column,
+            function: Function::Silu,
             weight: None,
             extent: params.channels,
             eps: 0.0,

@@ -125,8 +125,13 @@ impl<B: Backend> ExpertExecutor for Executor<B> {
         let buffers = buffers.as_mut().and_then(|buffers| buffers.routed.as_mut());
         let buffers = buffers.expect("the workspace was created for these experts");
         backend.upload(x, residual);
-        let mut context =
-            ForwardContext::<B> { pass: backend.begin(), backend, rotaries: &[], rows };
+        let mut context = ForwardContext::<B> {
+            pass: backend.begin(),
+            backend,
+            rotaries: &[],
+            first_cache_layer: 0,
+            rows,
+        };
         experts.expand(&mut context, norm.as_ref(), (residual, normed), buffers)?;
         experts.combine(&mut context, buffers, false, residual)?;
         context.pass.submit()?;

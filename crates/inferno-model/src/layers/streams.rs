@@ -104,7 +104,7 @@ impl<B: Backend> LayerStreams<B> {
         loader: &mut Loader<'_, B>,
         spec: &LayerStreamsSpec,
     ) -> Result<Self, ModelError> {
-        let width = spec.router_norm.weight.cols();
+        let width = spec.router_norm.len;
         let factor = (1.0 / width as f64) as f32;
         let mut injection = vec![1.0; spec.num_streams];
         injection[0] = 0.0;

@@ -3,6 +3,7 @@
 mod activations;
 mod attention;
 mod feed_forward;
+mod kimi_delta_net;
 mod latent;
 mod layers;
 mod pooled;
@@ -13,14 +14,16 @@ mod selective_scan;
 mod streams;
 mod windows;
 
-use inferno_backend::Function;
+use inferno_backend::{Function, NormKind};
 use inferno_gguf::Gguf;
 
 use super::layer::{LayerSpec, NormSpec};
 use super::pooled::PooledSpec;
-use super::tensors::{MatrixSpec, TensorFinder};
+use super::tensors::{MatrixSpec, Presence, TensorFinder};
 use super::unused::{OtherTensors, UnusedTensors};
-use super::{InputSpec, LayerEmbeddingsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec};
+use super::{
+    InputSpec, LayerEmbeddingsSpec, LoopsSpec, ModelSpec, OutputSpec, RotarySpec, TemperatureSpec,
+};
 use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, Softcap};
 use crate::arch::attention_facts::Temperature;
 use crate::keys::{ArchitectureKeys, LAYER_NORM_EPS, PerLayer, RMS_EPS};
@@ -33,12 +36,16 @@ use feed_forward::ExpertLayers;
 use recurrent::RecurrentPlaces;
 use windows::LayerWindows;
 
+/// The largest number of times that layers can be computed.
+const MAX_LOOPS: usize = 64;
+
 /// The parts of a description that its other parts are built from.
 pub(super) struct SpecBuilder<'a> {
     keys: &'a ArchitectureKeys<'a>,
     tensors: TensorFinder<'a>,
     facts: &'static Architecture,
     hidden_size: usize,
+    norm: NormKind,
     eps: f32,
     residual_scale: f32,
     /// The factor on scores if it is not that of the heads' size.
@@ -47,6 +54,8 @@ pub(super) struct SpecBuilder<'a> {
     is_causal: bool,
     /// The layers with a sliding window, if there are any.
     windows: Option<LayerWindows>,
+    /// Which layers have rotary embedding, if the file lists them.
+    rotated_layers: Option<Vec<bool>>,
     /// The embedding of the layers, and that of layers with a window if it is another one.
     rotaries: Vec<RotarySpec>,
     num_layers: usize,
@@ -113,23 +122,28 @@ impl<'a> SpecBuilder<'a> {
             true => keys.optional_float(key),
             false => Ok(None),
         };
+        let default_residual_scale =
+            facts.default_factors.map(|factors| factors.depth / (num_model_layers as f32).sqrt());
         let is_causal = keys.optional("attention.causal")?.unwrap_or(facts.is_causal);
         if !is_causal && facts.recurrent.is_some() {
             let expected = "true, since recurrent layers have a direction";
             return Err(keys.invalid("attention.causal", expected, is_causal));
         }
         let model_size = (num_blocks, tensors.rows_of(EMBEDDINGS).unwrap_or(0));
+        let (norm, eps) = norm(keys, facts)?;
         Ok(Self {
             keys,
             tensors,
             facts,
             hidden_size,
-            eps: epsilon(keys, facts)?,
-            residual_scale: multiplier("residual_scale")?.unwrap_or(1.0),
+            norm,
+            eps,
+            residual_scale: multiplier("residual_scale")?.or(default_residual_scale).unwrap_or(1.0),
             attention_scale: multiplier("attention.scale")?,
             is_parallel,
             is_causal,
             windows,
+            rotated_layers: rotaries::rotated_layers(keys, &facts.attention, &list_lens)?,
             rotaries,
             num_layers,
             experts: ExpertLayers::from_keys(keys, facts.experts, model_size)?,
@@ -175,16 +189,23 @@ impl<'a> SpecBuilder<'a> {
         let scale = match facts.embedding_scale {
             EmbeddingScale::One => 1.0,
             EmbeddingScale::Root => (hidden_size as f32).sqrt(),
-            EmbeddingScale::Key => keys.optional_float("embedding_scale")?.unwrap_or(1.0),
+            EmbeddingScale::Key => {
+                let default = facts.default_factors.map_or(1.0, |factors| factors.embedding);
+                keys.optional_float("embedding_scale")?.unwrap_or(default)
+            }
         };
         let temperature = self.temperature()?;
         let functions = self.head_functions()?;
         let layer_embeddings = self.layer_embeddings(vocab_size)?;
         let layers = self.layers()?;
         let context_length = keys.positive("context_length")?;
-        let positions = match facts.has_position_embeddings {
-            true => Some(tensors.table(POSITION_EMBEDDINGS, context_length, hidden_size)?),
-            false => None,
+        let positions = match facts.position_embeddings {
+            Some(presence)
+                if presence == Presence::Required || tensors.contains(POSITION_EMBEDDINGS) =>
+            {
+                Some(tensors.table(POSITION_EMBEDDINGS, context_length, hidden_size)?)
+            }
+            _ => None,
         };
         let token_types = match tensors.rows_of(TOKEN_TYPES) {
             Some(rows) if facts.has_embedding_norm => {
@@ -211,6 +232,7 @@ impl<'a> SpecBuilder<'a> {
             layer_embeddings,
             unused_tensors: self.unused_tensors(&layers, &pooled, output.head.is_some())?,
             layers,
+            loops: self.loops()?,
             first_layer: 0,
             temperature,
             output: Some(output),
@@ -238,6 +260,21 @@ impl<'a> SpecBuilder<'a> {
             beyond_hidden_states,
             others: OtherTensors::None,
         })
+    }
+
+    /// How often the layers are computed.
+    fn loops(&self) -> Result<LoopsSpec, ModelError> {
+        const COUNT: &str = "num_loops";
+        if !self.facts.has_loops {
+            return Ok(LoopsSpec { count: 1, is_normed: false });
+        }
+        // llama.cpp saves models without loops with 0.
+        let count = self.keys.optional(COUNT)?.unwrap_or(1_usize).max(1);
+        if count > MAX_LOOPS {
+            return Err(self.keys.invalid(COUNT, format!("at most {MAX_LOOPS}"), count));
+        }
+        let skips_norm = self.keys.optional("skip_loop_final_norm")?.unwrap_or(false);
+        Ok(LoopsSpec { count, is_normed: !skips_norm })
     }
 
     fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {
@@ -270,7 +307,10 @@ impl<'a> SpecBuilder<'a> {
             LogitScale::None => None,
             LogitScale::Multiplies => self.keys.optional_float("logit_scale")?,
             LogitScale::Divides => {
-                self.keys.optional_float("logit_scale")?.map(|scale| 1.0 / scale)
+                let default = self.facts.default_factors;
+                let default = default.map(|factors| self.hidden_size as f32 / factors.base_width);
+                let scale = self.keys.optional_float("logit_scale")?.or(default);
+                scale.map(|scale| 1.0 / scale)
             }
         };
         functions.extend(factor.map(|factor| Function::Scale { factor }));
@@ -313,6 +353,19 @@ impl<'a> SpecBuilder<'a> {
         }))
     }
 
+    /// The norm `name` within a block, if the architecture has such norms.
+    fn inner_norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        name: &str,
+        len: usize,
+    ) -> Result<Option<NormSpec>, ModelError> {
+        match self.facts.has_inner_norms {
+            true => self.norm(tensors, name, len).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// The norm `name` of rows of `len` values.
     fn norm(
         &self,
@@ -326,18 +379,28 @@ impl<'a> SpecBuilder<'a> {
             false => format!("{name}.weight"),
         };
         Ok(NormSpec {
-            kind: self.facts.norm,
+            kind: self.norm,
             eps: self.eps,
-            weight: tensors.vector(&weight, 1, len)?,
+            len,
+            weight: match self.facts.has_norm_weights {
+                true => Some(tensors.vector(&weight, 1, len)?),
+                false => None,
+            },
             bias: tensors.optional_vector(&format!("{name}.bias"), len)?,
         })
     }
 }
 
-/// The epsilon of the norms. Converters write it under the key of the other kind of norms if the configuration calls it
-/// `norm_eps`.
-fn epsilon(keys: &ArchitectureKeys<'_>, facts: &Architecture) -> Result<f32, ModelError> {
+/// The kind of the norms, and their epsilon. Converters write it under the key of the other kind of norms if the
+/// configuration calls it `norm_eps`.
+fn norm(keys: &ArchitectureKeys<'_>, facts: &Architecture) -> Result<(NormKind, f32), ModelError> {
+    if facts.has_norm_by_key
+        && let Some(eps) = keys.optional_float(RMS_EPS)?
+    {
+        return Ok((NormKind::Rms, eps));
+    }
     let other = if facts.eps_key == RMS_EPS { LAYER_NORM_EPS } else { RMS_EPS };
     let has_other = !keys.contains(facts.eps_key) && keys.contains(other);
-    keys.positive_float(if has_other { other } else { facts.eps_key }, None)
+    let key = if has_other { other } else { facts.eps_key };
+    Ok((facts.norm, keys.positive_float(key, None)?))
 }

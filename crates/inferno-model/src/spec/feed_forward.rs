@@ -8,7 +8,7 @@ use super::tensors::{LinearSpec, VectorSpec};
 /// The feed-forward block.
 #[derive(Debug, Clone)]
 pub(crate) enum FeedForwardSpec {
-    Dense(MlpSpec),
+    Dense(Box<MlpSpec>),
     Experts(Box<ExpertsSpec>),
 }
 
@@ -21,6 +21,8 @@ pub(crate) struct MlpSpec {
     /// Gate and up projection, or only the latter.
     pub(crate) up: LinearSpec,
     pub(crate) sparse_gate: Option<Box<SparseGateSpec>>,
+    /// The norm of the input of the down projection.
+    pub(crate) down_norm: Option<NormSpec>,
     pub(crate) down: LinearSpec,
 }
 
@@ -60,11 +62,22 @@ pub(crate) struct ExpertsSpec {
     pub(crate) down: LinearSpec,
     pub(crate) projections: Option<ExpertProjectionsSpec>,
     pub(crate) shared: Option<SharedExpertSpec>,
+    pub(crate) layer_input: LayerInput,
     /// Norms around experts that are added to a dense block, which has the norms of the layer.
     pub(crate) beside_dense: Option<ExpertNormsSpec>,
     /// The number of this layer in the [separate experts](super::ModelSpec::separate_experts), if they include its router
     /// and the experts that tokens choose from.
     pub(crate) separate_layer: Option<usize>,
+}
+
+/// What reads the residual stream before the mixers of the layer, instead of the input of the feed-forward block.
+#[derive(Debug, Clone)]
+pub(crate) enum LayerInput {
+    Nothing,
+    /// The router, without a norm.
+    Router,
+    /// The router and the experts, after a norm.
+    Experts(NormSpec),
 }
 
 impl ExpertsSpec {
@@ -81,6 +94,11 @@ impl ExpertsSpec {
         let norms = self.beside_dense.iter();
         let routed = self.selection_bias.iter();
         let routed = routed.chain(norms.clone().flat_map(ExpertNormsSpec::input_vectors));
+        let own_norm = match &self.layer_input {
+            LayerInput::Nothing | LayerInput::Router => None,
+            LayerInput::Experts(norm) => Some(norm),
+        };
+        let routed = routed.chain(own_norm.into_iter().flat_map(NormSpec::vectors));
         let routed = routed.filter(|_| self.separate_layer.is_none());
         routed.chain(norms.flat_map(ExpertNormsSpec::output_vectors))
     }

@@ -42,6 +42,8 @@ pub(crate) struct LayerEmbeddingSpec {
 pub(crate) enum MixerSpec {
     Attention(Box<AttentionSpec>),
     Recurrent(Box<RecurrentSpec>),
+    /// A product, without regard to other tokens.
+    Linear(LinearSpec),
 }
 
 /// A block of a layer, between the norms of its input and of its output.
@@ -86,7 +88,9 @@ impl<T> BlockSpec<T> {
 pub(crate) struct NormSpec {
     pub(crate) kind: NormKind,
     pub(crate) eps: f32,
-    pub(crate) weight: VectorSpec,
+    /// Number of values of a row.
+    pub(crate) len: usize,
+    pub(crate) weight: Option<VectorSpec>,
     pub(crate) bias: Option<VectorSpec>,
 }
 
@@ -100,21 +104,59 @@ pub(crate) struct AttentionSpec {
     pub(crate) softcap: Option<f32>,
     /// The positions that a query attends to.
     pub(crate) mask: AttentionMask,
-    /// The slope of each query head by which distances lower the scores, if they do.
-    pub(crate) distance_slopes: Option<Vec<f32>>,
+    /// What distances add to scores.
+    pub(crate) distance_bias: Option<DistanceBiasSpec>,
     /// Index of the rotary embedding in [`ModelSpec::rotaries`](super::ModelSpec::rotaries).
     pub(crate) rotary: Option<usize>,
     /// Whether queries are multiplied by the factors of [`ModelSpec::temperature`](super::ModelSpec::temperature).
     pub(crate) has_temperature: bool,
     pub(crate) qk_norm: Option<QkNormSpec>,
+    /// The bound of the magnitude of queries, keys and values, before everything else.
+    pub(crate) bound: Option<f32>,
     /// Norms of all queries and of all keys of a token, before `qk_norm`.
     pub(crate) part_norms: Option<[NormSpec; 2]>,
     pub(crate) qkv: ProjectionSpec,
+    /// The norm of the output of all heads.
+    pub(crate) output_norm: Option<NormSpec>,
     pub(crate) output: LinearSpec,
     /// A score for each query head, of a position without a value.
     pub(crate) sinks: Option<VectorSpec>,
-    /// A product whose sigmoid the output of the heads is multiplied by.
-    pub(crate) gate: Option<LinearSpec>,
+    pub(crate) gate: Option<HeadGateSpec>,
+}
+
+/// A product that the output of the heads is multiplied by.
+#[derive(Debug, Clone)]
+pub(crate) struct HeadGateSpec {
+    pub(crate) linear: LinearSpec,
+    /// The function of the product.
+    pub(crate) function: Function,
+    /// Whether it has one value per head instead of one per component.
+    pub(crate) is_per_head: bool,
+}
+
+impl HeadGateSpec {
+    /// Number of values of the product for `heads`.
+    pub(crate) fn width(&self, heads: &QkvLayout) -> usize {
+        if self.is_per_head { heads.num_heads } else { heads.out_len() }
+    }
+}
+
+/// What the distances of positions add to scores.
+#[derive(Debug, Clone)]
+pub(crate) enum DistanceBiasSpec {
+    /// The slope of each query head by which distances lower its scores.
+    Slopes(Vec<f32>),
+    /// A row for each bucket of distances, with a value for each query head.
+    Buckets(VectorSpec),
+}
+
+impl DistanceBiasSpec {
+    fn vectors(&self) -> Option<&VectorSpec> {
+        match self {
+            Self::Slopes(_) => None,
+            Self::Buckets(buckets) => Some(buckets),
+        }
+    }
 }
 
 /// How queries, keys and values are computed.
@@ -171,15 +213,23 @@ impl LayerSpec {
     pub(crate) fn attention(&self) -> Option<&AttentionSpec> {
         self.mixers.block.iter().find_map(|mixer| match mixer {
             MixerSpec::Attention(attention) => Some(&**attention),
-            MixerSpec::Recurrent(_) => None,
+            MixerSpec::Recurrent(_) | MixerSpec::Linear(_) => None,
         })
     }
 
     /// The layer's recurrent mixer, if it has one.
     pub(crate) fn recurrent(&self) -> Option<&RecurrentSpec> {
         self.mixers.block.iter().find_map(|mixer| match mixer {
-            MixerSpec::Attention(_) => None,
+            MixerSpec::Attention(_) | MixerSpec::Linear(_) => None,
             MixerSpec::Recurrent(recurrent) => Some(&**recurrent),
+        })
+    }
+
+    /// The width of the input of the product that the layer has instead of attention, if it has one.
+    pub(crate) fn linear_mixer_width(&self) -> Option<usize> {
+        self.mixers.block.iter().find_map(|mixer| match mixer {
+            MixerSpec::Linear(linear) => Some(linear.weight.cols),
+            MixerSpec::Attention(_) | MixerSpec::Recurrent(_) => None,
         })
     }
 
@@ -222,6 +272,8 @@ impl LayerSpec {
         let norms = norms.into_iter().flatten().chain(sum_norms);
         let mut vectors: Vec<_> = norms.flat_map(NormSpec::vectors).collect();
         vectors.extend(mixers.block.iter().flat_map(MixerSpec::vectors));
+        let down_norm = self.mlp().and_then(|mlp| mlp.down_norm.as_ref());
+        vectors.extend(down_norm.into_iter().flat_map(NormSpec::vectors));
         vectors.extend(self.experts().into_iter().flat_map(ExpertsSpec::vectors));
         vectors.extend(self.low_rank.iter().flat_map(LowRankSpec::vectors));
         vectors.extend(self.streams.iter().flat_map(LayerStreamsSpec::vectors));
@@ -235,16 +287,18 @@ impl LayerSpec {
         self.mlp().map(|mlp| mlp.intermediate_size)
     }
 
-    /// The width of the gates of heads, if they have some.
-    pub(crate) fn head_gates_width(&self) -> Option<usize> {
-        let attention = self.attention().filter(|attention| attention.gate.is_some());
-        attention.map(|attention| attention.heads.out_len())
+    /// The width of the gates of heads, or of their output if it has a norm. No architecture has both.
+    pub(crate) fn gated_heads_width(&self) -> Option<usize> {
+        let AttentionSpec { gate, output_norm, heads, .. } = self.attention()?;
+        let width = gate.as_ref().map(|gate| gate.width(heads));
+        width.or_else(|| output_norm.is_some().then(|| heads.out_len()))
     }
 
-    /// The width of the dense block if its gate is sparse.
-    pub(crate) fn sparse_gate_width(&self) -> Option<usize> {
-        let mlp = self.mlp().filter(|mlp| mlp.sparse_gate.is_some());
-        mlp.map(|mlp| mlp.intermediate_size)
+    /// The width between the projections of the dense block, if its gate is sparse or the input of its down projection
+    /// has a norm.
+    pub(crate) fn gated_mlp_width(&self) -> Option<usize> {
+        let has_buffer = |it: &&MlpSpec| it.sparse_gate.is_some() || it.down_norm.is_some();
+        self.mlp().filter(has_buffer).map(|mlp| mlp.intermediate_size)
     }
 
     /// Whether the shared expert has a gate.
@@ -284,10 +338,11 @@ impl MixerSpec {
             Self::Attention(attention) => {
                 let mut linears = attention.qkv.linears();
                 linears.push(&attention.output);
-                linears.extend(&attention.gate);
+                linears.extend(attention.gate.iter().map(|gate| &gate.linear));
                 linears
             }
             Self::Recurrent(recurrent) => recurrent.linears(),
+            Self::Linear(linear) => vec![linear],
         }
     }
 
@@ -298,10 +353,13 @@ impl MixerSpec {
                 let norms = attention.qk_norm.iter().filter_map(|norm| norm.weights.as_ref());
                 let norms = norms.flat_map(|(q, k)| std::iter::once(q).chain(k));
                 let part_norms = attention.part_norms.iter().flatten().flat_map(NormSpec::vectors);
-                let norms = norms.chain(part_norms);
+                let output_norm = attention.output_norm.iter().flat_map(NormSpec::vectors);
+                let bias = attention.distance_bias.iter().filter_map(DistanceBiasSpec::vectors);
+                let norms = norms.chain(part_norms).chain(output_norm).chain(bias);
                 norms.chain(&attention.sinks).chain(attention.qkv.vectors()).collect()
             }
             Self::Recurrent(recurrent) => recurrent.vectors(),
+            Self::Linear(_) => Vec::new(),
         }
     }
 }
@@ -331,8 +389,8 @@ impl ProjectionSpec {
 }
 
 impl NormSpec {
-    /// The weight, and the bias if there is one.
+    /// The weight and the bias, if there are any.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
-        std::iter::once(&self.weight).chain(&self.bias)
+        self.weight.iter().chain(&self.bias)
     }
 }

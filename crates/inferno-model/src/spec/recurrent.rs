@@ -1,7 +1,8 @@
 //! Recurrent mixers as data.
 
 use inferno_backend::{
-    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, StateMatrices, WriteRule,
+    ConvParams, Function, LinearAttentionParams, SelectiveScanParams, StateLayout, StateMatrices,
+    WriteRule,
 };
 
 use super::tensors::{LinearSpec, VectorSpec};
@@ -99,12 +100,29 @@ pub(crate) struct LinearAttentionSpec {
     pub(crate) step_bias: VectorSpec,
     pub(crate) skip: Option<VectorSpec>,
     pub(crate) norm: GatedNormSpec,
+    /// Where steps and gates come from if they are not columns of the first projection.
+    pub(crate) low_rank_gates: Option<LowRankGatesSpec>,
+}
+
+/// Products of low rank from the input of the mixer to the steps of linear attention and to the gates of its output.
+#[derive(Debug, Clone)]
+pub(crate) struct LowRankGatesSpec {
+    pub(crate) steps: LowRankSpec,
+    pub(crate) gates: LowRankSpec,
+}
+
+/// A product with a matrix that is itself a product of two.
+#[derive(Debug, Clone)]
+pub(crate) struct LowRankSpec {
+    pub(crate) down: LinearSpec,
+    pub(crate) up: LinearSpec,
 }
 
 /// The norm and the gate of linear attention's output; see [`inferno_backend::GatedNorm`].
 #[derive(Debug, Clone)]
 pub(crate) struct GatedNormSpec {
     pub(crate) gate_column: usize,
+    pub(crate) function: Function,
     pub(crate) weight: Option<VectorSpec>,
     pub(crate) extent: usize,
     pub(crate) eps: f32,
@@ -128,8 +146,16 @@ impl RecurrentSpec {
     /// Every product.
     pub(super) fn linears(&self) -> Vec<&LinearSpec> {
         let mut linears = vec![&self.input, &self.output];
-        if let Some(ScanSpec::Selective(scan)) = &self.scan {
-            linears.extend([&scan.selection, &scan.step_down, &scan.step_up]);
+        match &self.scan {
+            Some(ScanSpec::Selective(scan)) => {
+                linears.extend([&scan.selection, &scan.step_down, &scan.step_up]);
+            }
+            Some(ScanSpec::LinearAttention(attention)) => {
+                let products =
+                    attention.low_rank_gates.iter().flat_map(|it| [&it.steps, &it.gates]);
+                linears.extend(products.flat_map(|product| [&product.down, &product.up]));
+            }
+            None => {}
         }
         linears
     }

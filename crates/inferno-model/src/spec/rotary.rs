@@ -84,6 +84,8 @@ pub(crate) struct RotaryFacts {
     pub(crate) has_log_multiplier: bool,
     /// Whether the ends of YaRN's ramp are rounded if the file does not say.
     pub(crate) rounds_ramp: bool,
+    /// Whether `alpha` scales the base.
+    pub(crate) has_scaled_base: bool,
 }
 
 impl RotarySpec {
@@ -96,6 +98,10 @@ impl RotarySpec {
     ) -> Result<Self, ModelError> {
         let rotary_dim = rotary_dim(keys, "rope.dimension_count", head_dim)?;
         let freq_base = keys.positive_float("rope.freq_base", Some(DEFAULT_FREQ_BASE))?;
+        let freq_base = match facts.has_scaled_base {
+            true => scaled_base(keys, freq_base, head_dim)?,
+            false => freq_base,
+        };
         let factors = RotaryFactors::find(keys, tensors, rotary_dim / 2)?;
         let scaling = RopeScaling::from_keys(keys, facts, &factors)?;
         let amplitude = match factors {
@@ -124,7 +130,10 @@ impl RotaryFactors {
             return Ok(Self::ByContext {
                 short: tensors.vector(SHORT_ROPE_FACTORS, 1, len)?,
                 long: tensors.vector(LONG_ROPE_FACTORS, 1, len)?,
-                original_context_length: keys.positive("rope.scaling.original_context_length")?,
+                original_context_length: keys.positive_or(
+                    "rope.scaling.original_context_length",
+                    keys.positive("context_length")?,
+                )?,
             });
         }
         let fixed = tensors.optional_vector(ROPE_FACTORS, len)?;
@@ -222,6 +231,25 @@ pub(super) fn rotary_dim(
         return Err(keys.invalid(key, expected, rotary_dim));
     }
     Ok(rotary_dim)
+}
+
+/// The base for heads of `head_dim` components, times a power of `alpha` if the file sets it: the lowest frequency becomes about
+/// `alpha` times lower, the highest one is unchanged.
+///
+/// **Source**: bloc97, NTK-Aware Scaled RoPE.
+fn scaled_base(
+    keys: &ArchitectureKeys<'_>,
+    freq_base: f32,
+    head_dim: usize,
+) -> Result<f32, ModelError> {
+    const KEY: &str = "rope.scaling.alpha";
+    let Some(alpha) = keys.optional_float(KEY)? else { return Ok(freq_base) };
+    let dim = head_dim as f64;
+    let scaled = (f64::from(freq_base) * libm::pow(alpha.into(), dim / (dim - 2.0))) as f32;
+    match scaled > 0.0 && scaled.is_finite() {
+        true => Ok(scaled),
+        false => Err(keys.invalid(KEY, "a positive number whose power is finite", alpha)),
+    }
 }
 
 /// YaRN's attention temperature.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ModelSpec;
-use super::feed_forward::{ExpertsSpec, FeedForwardSpec};
+use super::feed_forward::{ExpertsSpec, FeedForwardSpec, LayerInput};
 use super::layer::{BlockSpec, LayerSpec};
 
 impl ModelSpec {
@@ -11,11 +11,13 @@ impl ModelSpec {
     /// which are most of the weights of a mixture of experts but little of its work. `layers` are numbered as in the file.
     ///
     /// Returns the rest of the model, and a description of the experts for
-    /// [`SeparateExperts::load`](crate::SeparateExperts::load); `None` if none of the layers has experts.
+    /// [`SeparateExperts::load`](crate::SeparateExperts::load); `None` if none of the layers has experts that can be
+    /// separated: those that read what precedes the mixers of their layer cannot.
     pub fn separate_experts(&self, layers: Range<usize>) -> Option<(Self, Self)> {
         let (mut rest, mut separated) = (self.clone(), Vec::with_capacity(self.layers.len()));
         for (index, layer) in rest.layers.iter_mut().enumerate() {
-            let is_separate = layers.contains(&(self.first_layer + index));
+            let is_separate =
+                layer.has_separable_experts() && layers.contains(&(self.first_layer + index));
             separated.push(LayerSpec::experts_only(layer.feed_forward.as_ref(), is_separate));
             if let Some(experts) = layer.experts_mut().filter(|_| is_separate) {
                 experts.separate_layer = Some(index);
@@ -33,12 +35,12 @@ impl ModelSpec {
             output: None,
             ..self.clone()
         };
-        experts.has_experts().then_some((rest, experts))
+        experts.has_separable_experts().then_some((rest, experts))
     }
 
-    /// Whether a layer has experts that tokens choose from.
-    pub fn has_experts(&self) -> bool {
-        self.layers.iter().any(|layer| layer.experts().is_some())
+    /// Whether a layer has experts that can be [separated](Self::separate_experts).
+    pub fn has_separable_experts(&self) -> bool {
+        self.layers.iter().any(LayerSpec::has_separable_experts)
     }
 }
 
@@ -63,6 +65,11 @@ impl LayerSpec {
             embedding: None,
             output_scale: None,
         }
+    }
+
+    /// Whether it has experts that read the output of its mixers alone.
+    fn has_separable_experts(&self) -> bool {
+        self.experts().is_some_and(|experts| matches!(experts.layer_input, LayerInput::Nothing))
     }
 
     fn experts_mut(&mut self) -> Option<&mut ExpertsSpec> {

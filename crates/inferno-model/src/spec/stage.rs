@@ -40,6 +40,9 @@ impl ModelSpec {
         if self.streams.is_some() {
             return Err(indivisible("layers have several residual streams"));
         }
+        if self.loops.count > 1 {
+            return Err(indivisible("the layers are computed several times"));
+        }
         if self.layer_embeddings.is_some() {
             return Err(indivisible("layers have embeddings of their own"));
         }
@@ -56,6 +59,7 @@ impl ModelSpec {
                         })?;
                     }
                     MixerSpec::Recurrent(recurrent) => recurrent.move_up(num_recurrent),
+                    MixerSpec::Linear(_) => {}
                 }
             }
         }

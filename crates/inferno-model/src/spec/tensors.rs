@@ -22,9 +22,13 @@ pub(crate) struct MatrixPart {
     pub(crate) rows: Vec<Range<usize>>,
     /// Number of rows of each of the tensor's matrices.
     pub(crate) tensor_rows: usize,
+    /// Number of values of a row of the tensor, if these rows are the columns of the part. They are stored in single
+    /// precision.
+    pub(crate) transposed_cols: Option<usize>,
     /// The factors on the tensor's rows; always present if they are bytes.
     pub(crate) scales: Option<TensorScales>,
-    /// Whether the part can be converted to bytes with scales: the name of the scales is not that of another tensor.
+    /// Whether the part can be converted to bytes with scales: the name of the scales is not that of another tensor, and they
+    /// are those of the part's own rows.
     pub(crate) is_convertible: bool,
 }
 
@@ -40,11 +44,6 @@ impl MatrixPart {
     /// Whether a table for lookups is read in the file, not in a converted copy.
     pub(crate) fn is_in_place(&self, requantize: Option<Requantize>, cols: usize) -> bool {
         self.dtype != DType::Int8 && self.target(requantize, cols) == self.dtype
-    }
-
-    /// Number of rows of each matrix.
-    pub(crate) fn num_rows(&self) -> usize {
-        self.rows.iter().map(Range::len).sum()
     }
 }
 
@@ -222,7 +221,7 @@ impl<'a> TensorFinder<'a> {
     }
 
     /// Some rows of each of the `num_matrices` matrices of the tensor `NAME.weight`.
-    fn matrix_part(
+    pub(super) fn matrix_part(
         &self,
         rows: &TensorRows<'_>,
         [num_matrices, cols]: [usize; 2],
@@ -244,7 +243,8 @@ impl<'a> TensorFinder<'a> {
             false => (dtype_of(info)?, None),
         };
         let (rows, is_convertible) = (rows.ranges(), self.has_scales);
-        Ok(MatrixPart { name, dtype, rows, tensor_rows, scales, is_convertible })
+        let transposed_cols = None;
+        Ok(MatrixPart { name, dtype, rows, tensor_rows, transposed_cols, scales, is_convertible })
     }
 
     /// A product with rows of several tensors, without a bias.
@@ -352,9 +352,21 @@ impl<'a> TensorFinder<'a> {
         rows: usize,
         cols: usize,
     ) -> Result<VectorSpec, ModelError> {
-        let VectorSpec { parts, rows } = self.vector(name, rows, cols)?;
-        let parts = parts.into_iter().map(|(name, cols)| (name, rows * cols)).collect();
-        Ok(VectorSpec { parts, rows: 1 })
+        self.flat_vectors(&[name], [1, rows, cols])
+    }
+
+    /// Tensors of one shape, the slowest dimension first, as one row.
+    pub(crate) fn flat_vectors(
+        &self,
+        names: &[&str],
+        shape: [usize; 3],
+    ) -> Result<VectorSpec, ModelError> {
+        let parts = names.iter().map(|name| {
+            let name = self.full(name);
+            dtype_of(find(self.checkpoint, &name, shape)?)?;
+            Ok((name, shape.iter().product()))
+        });
+        Ok(VectorSpec { parts: parts.collect::<Result<_, ModelError>>()?, rows: 1 })
     }
 
     /// The tensor `name` of `len` values, if the file has it.

@@ -5,7 +5,7 @@ use inferno_backend::{Backend, BackendError};
 use super::{BatchLimits, BufferShape};
 use crate::ModelSpec;
 use crate::spec::layer::LayerSpec;
-use crate::spec::recurrent::{ScanSpec, SelectiveScanSpec};
+use crate::spec::recurrent::{LinearAttentionSpec, LowRankGatesSpec, ScanSpec, SelectiveScanSpec};
 
 /// Additional buffers of recurrent mixers.
 pub(crate) struct RecurrentBuffers<B: Backend> {
@@ -14,6 +14,15 @@ pub(crate) struct RecurrentBuffers<B: Backend> {
     /// The output of the scan, if the mixers have one.
     pub(crate) scanned: Option<B::Buffer>,
     pub(crate) selection: Option<SelectionBuffers<B>>,
+    pub(crate) low_rank_gates: Option<LowRankGateBuffers<B>>,
+}
+
+/// Additional buffers of steps and gates that are products of low rank.
+pub(crate) struct LowRankGateBuffers<B: Backend> {
+    /// Between the two products of either.
+    pub(crate) compressed: B::Buffer,
+    pub(crate) steps: B::Buffer,
+    pub(crate) gates: B::Buffer,
 }
 
 /// Additional buffers of selective scans.
@@ -31,6 +40,8 @@ pub(super) struct RecurrentBufferShapes {
     scanned: Option<BufferShape>,
     /// Those of [`SelectionBuffers`], in order.
     selection: Option<[BufferShape; 3]>,
+    /// Those of [`LowRankGateBuffers`], in order.
+    low_rank_gates: Option<[BufferShape; 3]>,
 }
 
 impl RecurrentBufferShapes {
@@ -46,6 +57,16 @@ impl RecurrentBufferShapes {
             selection: match scan {
                 Some(ScanSpec::Selective(SelectiveScanSpec { params, step_up, .. })) => {
                     Some([step_up.weight.cols, params.channels, 2 * params.state_size].map(tokens))
+                }
+                _ => None,
+            },
+            low_rank_gates: match scan {
+                Some(ScanSpec::LinearAttention(LinearAttentionSpec {
+                    low_rank_gates: Some(LowRankGatesSpec { steps, gates }),
+                    ..
+                })) => {
+                    let widths = [&steps.up, &gates.up].map(|up| up.weight.num_rows());
+                    Some([steps.up.weight.cols, widths[0], widths[1]].map(tokens))
                 }
                 _ => None,
             },
@@ -69,12 +90,20 @@ impl RecurrentBufferShapes {
                 }),
                 None => None,
             },
+            low_rank_gates: match self.low_rank_gates {
+                Some([compressed, steps, gates]) => Some(LowRankGateBuffers {
+                    compressed: alloc(compressed)?,
+                    steps: alloc(steps)?,
+                    gates: alloc(gates)?,
+                }),
+                None => None,
+            },
         })
     }
 
     /// The shape of every buffer.
     pub(super) fn all(&self) -> impl Iterator<Item = BufferShape> {
-        let selection = self.selection.into_iter().flatten();
-        [self.projected, self.convolved].into_iter().chain(self.scanned).chain(selection)
+        let scans = self.selection.into_iter().chain(self.low_rank_gates).flatten();
+        [self.projected, self.convolved].into_iter().chain(self.scanned).chain(scans)
     }
 }

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::support::synthetic::{synthetic, synthetic_with, with_fused_delta_nets};
+use crate::support::synthetic::{
+    synthetic, synthetic_with, with_fused_delta_nets, with_unsplit_latent_tensors,
+};
 use crate::support::{Feed, logits};
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
@@ -71,11 +73,16 @@ fn latent_attention_without_experts_and_hybrids_without_attention_run() {
 }
 
 #[test]
-fn delta_nets_of_older_files_give_the_same_bits() {
+fn tensors_of_older_files_give_the_same_bits() {
     let tokens: Vec<u32> = (0..23).map(|i| i * 5 % 40).collect();
-    let bytes = synthetic("qwen3next");
-    let fused = with_fused_delta_nets(&bytes);
-    let [expected, found] = [bytes, fused]
-        .map(|bytes| logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole));
-    assert_eq!(found, expected);
+    let [delta_nets, latent] = ["qwen3next", "deepseek2"].map(synthetic);
+    let files = [
+        ("qwen3next", with_fused_delta_nets(&delta_nets), delta_nets),
+        ("deepseek2", with_unsplit_latent_tensors(&latent), latent),
+    ];
+    for (name, older, bytes) in files {
+        let [expected, found] = [bytes, older]
+            .map(|bytes| logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole));
+        assert_eq!(found, expected, "{name}");
+    }
 }

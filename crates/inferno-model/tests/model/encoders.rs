@@ -153,7 +153,7 @@ fn check<B: Backend>(path: &Path, backend: Arc<B>, kv_dtype: KvDType) {
 #[test]
 fn encoders_and_rerankers_match_transformers() {
     let own = own_models();
-    assert_eq!(own.len(), 20);
+    assert_eq!(own.len(), 23);
     for path in own.iter().chain(&oracle_models()) {
         check(path, Arc::new(ReferenceBackend), KvDType::F32);
         for kv_dtype in [KvDType::F32, KvDType::I16] {

@@ -69,7 +69,7 @@ fn an_unknown_architecture_error_names_the_nearest_supported_one() {
         ("xl", None),
         ("rwkv7", None),
         // GPT-NeoX is another family.
-        ("gptj", None),
+        ("gpta", None),
         ("", None),
     ] {
         let checkpoint = rewritten(

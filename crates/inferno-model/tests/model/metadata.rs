@@ -106,6 +106,27 @@ fn values_that_llama_cpp_saves_have_no_effect() {
     }
 }
 
+/// llama.cpp saves the number of the architecture, which its converter does not write.
+#[test]
+fn the_factor_on_distances_that_an_architecture_determines_can_be_stated() {
+    let fixture = |name: &str| File::fixture(&format!("llama_cpp/{name}.gguf"));
+    for (name, mut file) in [
+        ("bloom", fixture("bloom")),
+        ("refact", fixture("refact")),
+        ("baichuan", fixture("baichuan-13b")),
+        ("jina-bert-v2", File::of_bytes(synthetic("jina-bert-v2"))),
+    ] {
+        let key = format!("{name}.attention.max_alibi_bias");
+        let mut stated = |factor: f32| {
+            file.metadata.insert(key.clone(), factor);
+            file.write()
+        };
+        spec(&stated(8.0));
+        spec(&stated(0.0));
+        assert_eq!(invalid(&stated(4.0)), (key.clone(), "4".to_owned()));
+    }
+}
+
 /// Keys that files of llama.cpp's converter have and that no computation depends on, or not that of text.
 #[test]
 fn keys_without_an_effect_are_ignored() {
@@ -214,21 +235,4 @@ fn files_without_a_language_model_say_what_they_are() {
     file.metadata.remove("llama.embedding_length");
     let error = ModelSpec::from_checkpoint(&file.write()).expect_err("no model");
     assert!(matches!(error, ModelError::NoWeights), "{error}");
-}
-
-#[test]
-fn files_from_before_the_tensors_of_latent_attention_are_named() {
-    let mut file = File::of_bytes(synthetic("deepseek2"));
-    file.metadata.remove("deepseek2.attention.key_length_mla");
-    file.metadata.remove("deepseek2.attention.value_length_mla");
-    file.tensors.retain(|tensor| !tensor.name.contains("attn_v_b"));
-    for tensor in &mut file.tensors {
-        tensor.name = tensor.name.replace("attn_k_b", "attn_kv_b");
-    }
-    match ModelSpec::from_checkpoint(&file.write()) {
-        Err(ModelError::UnsplitLatentTensors { name }) => {
-            assert_eq!(name, "blk.0.attn_kv_b.weight");
-        }
-        other => panic!("{other:?}"),
-    }
 }

@@ -4,10 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, Metadata, Payloads};
-use inferno_model::{ModelError, ModelSpec, RopeScaling};
+use inferno_model::{Model, ModelError, ModelSpec, RopeScaling};
 
-use crate::support::edited::windows;
+use crate::logits::{MAX_RELATIVE_ERROR, deviation};
+use crate::support::edited::{edited, invalid, windows};
+use crate::support::file::File;
+use crate::support::{Feed, ReferenceLogits, fixtures, logits};
 
 /// Payloads that nothing reads.
 #[derive(Debug)]
@@ -103,4 +107,29 @@ fn the_window_of_exaone_4_has_a_default_length_in_models_with_64_layers() {
         let windows = windows(&describe(&metadata, 20, 8));
         assert_eq!(windows[..4], [len, len, len, None], "{num_layers}");
     }
+}
+
+/// The reference answer is that of llama.cpp for a file that states the factors of older files, except for 0.5 instead of the
+/// `32 / 256` that logits of this width are divided by.
+#[test]
+fn files_of_minicpm_without_factors_have_those_of_the_first_models() {
+    let mut file = File::fixture("llama_cpp/minicpm.gguf");
+    for key in ["embedding_scale", "residual_scale", "logit_scale"] {
+        assert!(file.metadata.remove(&format!("minicpm.{key}")).is_some(), "{key}");
+    }
+    let mut answer = ReferenceLogits::read(&fixtures().join("llama_cpp/minicpm.json"));
+    answer.logits.iter_mut().flatten().for_each(|logit| *logit *= 4.0);
+    let backend = Arc::new(ReferenceBackend::new());
+    let model = Model::load(&file.write(), backend, None, &mut |_| ()).expect("a valid model");
+    let found = logits(&model, &answer.tokens, Feed::Whole);
+    assert_eq!(deviation(MAX_RELATIVE_ERROR, &answer, &found), None);
+}
+
+#[test]
+fn sizes_of_gate_and_up_projection_together_are_even() {
+    const KEY: &str = "qwen.feed_forward_length";
+    let file = edited("qwen", |metadata| {
+        metadata.insert(KEY, 47_u32);
+    });
+    assert_eq!(invalid(&file), (KEY.to_owned(), "47".to_owned()));
 }

@@ -56,7 +56,8 @@ fn windows_have_a_default_length_or_none_or_their_length_is_required() {
         });
         // As llama.cpp for models with so few layers.
         match name {
-            "cohere2" | "exaone-moe" | "gemma-embedding" | "gemma3n" | "gemma4" | "gpt-oss" => {
+            "cohere2" | "cohere2moe" | "exaone-moe" | "gemma-embedding" | "gemma3n" | "gemma4"
+            | "gpt-oss" | "granite_swa" | "mimo2" | "step35" => {
                 let error = ModelSpec::from_checkpoint(&without).expect_err("a length is missing");
                 assert!(error.to_string().contains(KEY), "{name}: {error}");
                 let none = edited(name, |metadata| {
@@ -64,7 +65,9 @@ fn windows_have_a_default_length_or_none_or_their_length_is_required() {
                 });
                 assert_eq!(invalid(&none), (format!("{name}.{KEY}"), "0".to_owned()));
             }
-            "gemma2" => assert_eq!(windows(&spec(&without)), [Some(4096), None, Some(4096)]),
+            "gemma2" | "vaultgemma" => {
+                assert_eq!(windows(&spec(&without)), [Some(4096), None, Some(4096)]);
+            }
             "llama4" => {
                 assert_eq!(windows(&spec(&without)), [Some(8192), Some(8192), Some(8192), None])
             }
@@ -84,7 +87,7 @@ fn layers_with_a_window_have_the_rotary_base_that_the_file_sets() {
             edited(name, |metadata| {
                 metadata.insert(format!("{name}.rope.freq_base_swa"), BASE);
                 // Latent attention has no window.
-                if !["deepseek2", "mistral4"].contains(&name) {
+                if !["deepseek2", "mistral4", "minicpm3", "kimi-linear"].contains(&name) {
                     metadata.insert(format!("{name}.attention.sliding_window"), len);
                 }
             })
@@ -97,7 +100,7 @@ fn layers_with_a_window_have_the_rotary_base_that_the_file_sets() {
         let bases: Vec<f32> = spec.rotaries.iter().map(|rotary| rotary.freq_base).collect();
         assert_eq!(bases, [10_000.0, BASE], "{name}");
     }
-    assert_eq!(unwindowed, ["deepseek2", "mistral4", "mamba", "mamba2"]);
+    assert_eq!(unwindowed, ["deepseek2", "mistral4", "kimi-linear", "mamba", "mamba2", "minicpm3"]);
     let others = edited("gemma3", |metadata| {
         metadata.remove("gemma3.attention.sliding_window");
         metadata.insert("gemma3.rope.freq_base_swa", BASE);
@@ -173,4 +176,86 @@ fn queries_grow_from_the_length_that_the_file_sets() {
         assert_eq!(grown(name, 4, Some(0)), short, "{name}");
         assert_eq!(grown(name, 64, Some(4)) == short, name != "mistral3", "{name}");
     }
+}
+
+#[test]
+fn layers_of_llama_have_a_window_unless_the_file_lists_them() {
+    let listed = edited("llama", |metadata| {
+        let layers = vec![true, false, true];
+        metadata.insert("llama.attention.sliding_window_pattern", layers);
+    });
+    assert_eq!(windows(&spec(&listed)), [Some(5), None, Some(5)]);
+    assert_eq!(windows(&spec(&edited("llama", |_| ()))), [Some(5); 3]);
+}
+
+#[test]
+fn factors_that_no_base_can_be_scaled_by_are_rejected() {
+    const KEY: &str = "hunyuan_vl.rope.scaling.alpha";
+    for alpha in [-3.0_f32, 1e38] {
+        let file = edited("hunyuan_vl", |metadata| {
+            metadata.insert(KEY, alpha);
+        });
+        assert_eq!(invalid(&file), (KEY.to_owned(), alpha.to_string()));
+    }
+}
+
+#[test]
+fn one_value_does_not_list_the_layers_with_a_window() {
+    for name in ["mimo2", "step35", "granite_swa"] {
+        let key = format!("{name}.attention.sliding_window_pattern");
+        let file = edited(name, |metadata| {
+            metadata.insert(key.clone(), 1_u32);
+        });
+        assert_eq!(invalid(&file), (key, "one value".to_owned()));
+    }
+}
+
+/// As llama.cpp (`set_swa_pattern`).
+#[test]
+fn one_value_is_the_period_of_windows_of_other_architectures() {
+    let layers = |name: &str, period: Option<u32>| {
+        let file = edited(name, |metadata| {
+            let key = format!("{name}.attention.sliding_window_pattern");
+            metadata.remove(&key);
+            if let Some(period) = period {
+                metadata.insert(key, period);
+            }
+        });
+        windows(&spec(&file))
+    };
+    for name in ["olmo2", "gemma3n"] {
+        assert_eq!(layers(name, Some(2)), [Some(5), None, Some(5)], "{name}");
+        assert_eq!(layers(name, None), [Some(5); 3], "{name}");
+    }
+}
+
+#[test]
+fn gated_heads_have_one_size() {
+    for name in ["step35", "laguna"] {
+        let key = format!("{name}.attention.key_length_swa");
+        let file = edited(name, |metadata| {
+            metadata.insert(key.clone(), 8_u32);
+        });
+        assert_eq!(invalid(&file), (key, "8".to_owned()));
+    }
+}
+
+#[test]
+fn values_of_layers_with_a_window_are_as_long_as_others_unless_the_file_sets_their_length() {
+    let file = edited("mimo2", |metadata| {
+        metadata.insert("mimo2.attention.key_length_swa", 16_u32);
+    });
+    assert_eq!(compute(&file), compute(&edited("mimo2", |_| ())));
+}
+
+/// As llama.cpp, which has one pair of keys for latent vectors and another for heads.
+#[test]
+fn sizes_of_heads_next_to_those_of_latent_vectors_have_keys_of_their_own() {
+    let file = edited("minicpm3", |metadata| {
+        metadata.insert("minicpm3.attention.key_length_mla", 16_u32);
+        metadata.insert("minicpm3.attention.value_length_mla", 16_u32);
+        metadata.insert("minicpm3.attention.key_length", 30_u32);
+        metadata.insert("minicpm3.attention.value_length", 24_u32);
+    });
+    assert_eq!(compute(&file), compute(&edited("minicpm3", |_| ())));
 }

@@ -12,6 +12,7 @@ use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, SeparateExperts};
 use crate::logits::{
     MAX_QUANTIZED_ERROR, MAX_RELATIVE_ERROR, cpu, deviation, gpu_bounds, oracle_models,
 };
+use crate::support::file::File;
 use crate::support::{
     Feed, ReferenceLogits, fixtures, is_quantized, limits, logits, logits_of_two, models_under,
 };
@@ -122,7 +123,7 @@ fn the_parts_of_a_model_have_the_weights_of_the_whole() {
     for path in models_under(&fixtures()) {
         let (checkpoint, spec) = open(&path);
         let Some((rest, experts)) = spec.separate_experts(0..usize::MAX) else {
-            assert!(!spec.has_experts(), "{path:?}");
+            assert!(!spec.has_separable_experts(), "{path:?}");
             continue;
         };
         let [whole, rest, experts] = [&spec, &rest, &experts].map(|spec| {
@@ -138,5 +139,26 @@ fn the_parts_of_a_model_have_the_weights_of_the_whole() {
         // Both parts have the norms of the blocks.
         let norms = (rest + experts).checked_sub(whole).expect("every weight is in one of them");
         assert!(norms <= spec.num_layers() * spec.hidden_size * 4 * 4, "{path:?}: {norms}");
+    }
+}
+
+#[test]
+fn weights_of_the_sparse_mixer_are_never_normalized() {
+    let mut file = File::fixture("phimoe.gguf");
+    let tokens: Vec<u32> = (0..13).map(|i| i * 7 % 24).collect();
+    let mut compute = |normalize: bool| {
+        file.metadata.insert("phimoe.expert_weights_norm", normalize);
+        let model = Model::load(&file.write(), best_cpu(), None, &mut |_| ());
+        logits(&model.expect("a valid model"), &tokens, Feed::Whole)
+    };
+    assert_eq!(compute(true), compute(false));
+}
+
+#[test]
+fn experts_that_read_the_input_of_their_layer_are_not_separated() {
+    for (name, expected) in [("smallthinker", false), ("arctic", false), ("mellum", true)] {
+        let (_, spec) = open(&fixtures().join(format!("llama_cpp/{name}.gguf")));
+        assert_eq!(spec.has_separable_experts(), expected, "{name}");
+        assert_eq!(spec.separate_experts(0..usize::MAX).is_some(), expected, "{name}");
     }
 }

@@ -106,14 +106,15 @@ fn a_token_reads_every_tensor_once_but_of_experts_only_those_that_it_uses() {
             "token_embd.weight" if is_tied => info.num_elements(),
             "token_embd.weight" | "position_embd.weight" | "per_layer_token_embd.weight" => 0,
             // 2 of 6 experts.
-            name if name.contains("_exps.") => info.num_elements() / 3,
+            name if name.contains("_exps.") && !name.contains("norm") => info.num_elements() / 3,
             _ => info.num_elements(),
         };
         let num_values: usize = checkpoint.tensors().iter().map(values).sum();
         let num_values = num_values
             + match name {
                 // Two blocks read the norm of each layer.
-                "gemma3n" | "phi2" | "command-r" | "cohere2" | "falcon" | "stablelm" => 3 * 32,
+                "gemma3n" | "phi2" | "command-r" | "cohere2" | "cohere2moe" | "falcon" | "gptj"
+                | "stablelm" => 3 * 32,
                 // Keys are values of a layer with 2 heads of 8 and one with 2 heads of 16, and each of 32 rows of 2
                 // experts has a scale, of which the file has 6.
                 "gemma4" => (16 + 32) * 32 + (2 * 32 - 6 / 3),

@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::show::OllamaModelName;
@@ -47,6 +49,35 @@ pub(crate) async fn pull(
         response.headers_mut().insert(header::CONTENT_TYPE, value);
     }
     Ok(response)
+}
+
+/// The answer to a request that only unloads a model, as `ollama stop` sends it: one to `path` without a prompt or messages.
+pub(crate) fn unloaded(path: &str, body: &[u8]) -> Option<Response> {
+    /// Larger bodies have a prompt.
+    const MAX_BYTES: usize = 4096;
+    let content = match path {
+        "/api/generate" => "prompt",
+        "/api/chat" => "messages",
+        _ => return None,
+    };
+    let body: Value = serde_json::from_slice(body).ok().filter(|_| body.len() <= MAX_BYTES)?;
+    let is_empty = match &body[content] {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    let (field, empty) = match content {
+        "prompt" => ("response", json!("")),
+        _ => ("message", json!({"role": "assistant", "content": ""})),
+    };
+    is_empty.then(|| {
+        let answer = json!({
+            "model": body["model"], "created_at": Timestamp::now().to_string(), field: empty,
+            "done": true, "done_reason": "unload",
+        });
+        Json(answer).into_response()
+    })
 }
 
 /// The answer of endpoints that would change which models there are.

@@ -1,28 +1,68 @@
 //! Ollama's field `keep_alive`: how long a model stays loaded after a request.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Visitor};
 
 use crate::errors::ApiError;
 
-/// Reads a number of seconds, or a text such as `1h30m` or `500ms`; a negative one, which means for ever, is `None`.
-///
-/// **Errors**: 400 for anything else.
-pub(super) fn keep_alive(value: &Value) -> Result<Option<Duration>, ApiError> {
-    let seconds = match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => seconds(text),
-        _ => None,
-    };
-    let seconds = seconds.ok_or_else(|| {
-        let message = format!(
-            "keep_alive must be a number of seconds or a duration such as \"10m\", but is {value}"
-        );
-        ApiError::invalid("keep_alive", message)
-    })?;
-    // Beyond the range of durations is for ever, too.
-    Ok(Duration::try_from_secs_f64(seconds).ok())
+/// A number of seconds, or a text such as `1h30m` or `500ms`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum KeepAlive {
+    Seconds(f64),
+    Text(String),
+}
+
+impl KeepAlive {
+    /// The duration; a negative one, which means for ever, is `None`.
+    ///
+    /// **Errors**: 400 for a text that is no duration.
+    pub fn duration(&self) -> Result<Option<Duration>, ApiError> {
+        let seconds = match self {
+            Self::Seconds(seconds) => Some(*seconds),
+            Self::Text(text) => seconds(text),
+        };
+        let seconds = seconds.ok_or_else(|| {
+            let message = "keep_alive must be a number of seconds or a duration such as \"10m\"";
+            ApiError::invalid("keep_alive", message)
+        })?;
+        // Beyond the range of durations is for ever, too.
+        Ok(Duration::try_from_secs_f64(seconds).ok())
+    }
+}
+
+impl<'de> Deserialize<'de> for KeepAlive {
+    /// Reads no other value, so that a nested one takes no memory.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl Visitor<'_> for Reader {
+            type Value = KeepAlive;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds or a duration such as \"10m\"")
+            }
+
+            fn visit_f64<E>(self, seconds: f64) -> Result<KeepAlive, E> {
+                Ok(KeepAlive::Seconds(seconds))
+            }
+
+            fn visit_i64<E>(self, seconds: i64) -> Result<KeepAlive, E> {
+                Ok(KeepAlive::Seconds(seconds as f64))
+            }
+
+            fn visit_u64<E>(self, seconds: u64) -> Result<KeepAlive, E> {
+                Ok(KeepAlive::Seconds(seconds as f64))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<KeepAlive, E> {
+                Ok(KeepAlive::Text(text.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// The seconds of a number without a unit, or of numbers with units.
@@ -50,13 +90,18 @@ fn seconds(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
+    fn duration(value: &Value) -> Result<Option<Duration>, String> {
+        let read: KeepAlive =
+            serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        read.duration().map_err(|error| error.message)
+    }
+
     #[test]
     fn numbers_and_durations_are_read() {
-        let millis = |value: Value| keep_alive(&value).unwrap().map(|it| it.as_millis());
         for (value, expected) in [
             (json!(0), Some(0)),
             (json!(1.5), Some(1500)),
@@ -67,12 +112,14 @@ mod tests {
             (json!("-1m"), None),
             (json!(1e300), None),
         ] {
-            assert_eq!(millis(value.clone()), expected, "{value}");
+            let found = duration(&value).unwrap().map(|found| found.as_millis());
+            assert_eq!(found, expected, "{value}");
         }
         for value in
-            [json!(""), json!("m"), json!("5 minutes"), json!("5m3"), json!("nan"), json!([])]
+            [json!(""), json!("m"), json!("5 minutes"), json!("5m3"), json!("nan"), json!([0])]
         {
-            assert_eq!(keep_alive(&value).unwrap_err().status.as_u16(), 400, "{value}");
+            let error = duration(&value).unwrap_err();
+            assert!(error.contains("a number of seconds or a duration"), "{value}: {error}");
         }
     }
 }

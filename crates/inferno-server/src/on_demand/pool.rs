@@ -1,13 +1,14 @@
 //! The loaded models.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use parking_lot::Mutex;
-use tokio::sync::{Mutex as AsyncMutex, Notify};
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 
-use super::{ModelCatalog, OnDemandOptions};
+use super::{ModelCatalog, ModelLoadError, OnDemandOptions};
 use crate::errors::ApiError;
 use crate::router::model_router;
 use crate::state::{App, Readiness};
@@ -15,6 +16,8 @@ use crate::{ModelInfo, ServedModel};
 
 /// Interval at which models that have not been used are looked for.
 const IDLE_CHECK: Duration = Duration::from_secs(1);
+/// The longest time that a request waits until its model can be loaded.
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 /// The models of a server that loads them on demand.
 pub(crate) struct ModelPool {
@@ -22,8 +25,10 @@ pub(crate) struct ModelPool {
     options: OnDemandOptions,
     loaded: Mutex<Vec<Loaded>>,
     /// Held while models are loaded or unloaded: one at a time.
-    changing: AsyncMutex<()>,
-    /// A model has no more requests.
+    changing: Arc<AsyncMutex<()>>,
+    /// Requests that wait for a model.
+    num_waiting: AtomicUsize,
+    /// A request has ended.
     released: Notify,
 }
 
@@ -49,7 +54,36 @@ pub(crate) struct Lease {
     pub idle_timeout: Option<Option<Duration>>,
 }
 
+/// Where a model can be loaded.
+enum Place {
+    /// It has been loaded in the meantime.
+    Loaded(Lease),
+    /// There is room for it, and nothing else is loaded or unloaded.
+    Free(OwnedMutexGuard<()>),
+}
+
+/// Counts a request that waits for a model until it is dropped.
+struct Waiting(Arc<ModelPool>);
+
+impl Waiting {
+    fn begin(pool: &Arc<ModelPool>) -> Self {
+        pool.num_waiting.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(pool))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.num_waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.released.notify_waiters();
+    }
+}
+
 impl Loaded {
+    fn is_idle(&self) -> bool {
+        self.num_requests == 0
+    }
+
     /// Whether it can answer no more requests.
     fn has_failed(&self) -> bool {
         matches!(self.app.readiness(), Readiness::Dead | Readiness::ModelFileChanged)
@@ -76,7 +110,8 @@ impl ModelPool {
             catalog,
             options,
             loaded: Mutex::default(),
-            changing: AsyncMutex::default(),
+            changing: Arc::default(),
+            num_waiting: AtomicUsize::new(0),
             released: Notify::new(),
         }
     }
@@ -108,10 +143,31 @@ impl ModelPool {
         self.loaded.lock().iter().map(|loaded| Arc::clone(&loaded.app)).collect()
     }
 
-    /// The model with this name, or the only one; loads it first if necessary. `front` is the state of the server.
+    /// The model with this name, or the only one, if it is loaded. `front` is the state of the server.
     ///
-    /// **Errors**: 404 for an unknown name; 400 without a name if there are several models; 503 if too many models are in use;
-    /// 500 if it cannot be loaded.
+    /// **Errors**: 404 for an unknown name, 400 for a model that is not loaded, or without a name if there are several.
+    pub async fn acquire_loaded(
+        self: &Arc<Self>,
+        front: &App,
+        name: Option<&str>,
+    ) -> Result<Lease, ApiError> {
+        let info = match name {
+            Some(name) => front.listed_model(name).await?,
+            None => front.only_model().await?,
+        };
+        self.lease(|known| known.name() == info.name()).ok_or_else(|| {
+            let message = format!(
+                "the model {:?} is not loaded; a request that uses it loads it, such as one to /v1/chat/completions",
+                info.name()
+            );
+            ApiError::invalid("model", message)
+        })
+    }
+
+    /// The model with this name, or the only one; loads it first if necessary.
+    ///
+    /// **Errors**: as [`acquire_loaded`](Self::acquire_loaded); 503 if too many models are in use, or the server stops; 500 if it
+    /// cannot be loaded.
     pub async fn acquire(
         self: &Arc<Self>,
         front: &Arc<App>,
@@ -124,27 +180,71 @@ impl ModelPool {
             },
             None => front.only_model().await?,
         };
+        let _waiting = Waiting::begin(self);
+        let limit = front.options.limits.request_timeout.unwrap_or(MAX_WAIT).min(MAX_WAIT);
+        let place = tokio::time::timeout(limit, self.place_for(front, &info)).await;
+        let place = place.map_err(|_| {
+            let message = format!(
+                "the {} models that may be loaded at once are in use; try again later",
+                self.options.max_num_loaded
+            );
+            ApiError::overloaded(message)
+        })??;
+        let changing = match place {
+            Place::Loaded(lease) => return Ok(lease),
+            Place::Free(changing) => changing,
+        };
         // In a task of its own: a client that disconnects does not stop it halfway.
         let (pool, front) = (Arc::clone(self), Arc::clone(front));
-        let loading = tokio::spawn(async move { pool.load(&front, &info).await });
+        let loading = tokio::spawn(async move {
+            let loaded = pool.load(&front, &info).await;
+            drop(changing);
+            loaded
+        });
         loading.await.unwrap_or_else(|error| Err(ApiError::internal(error.to_string())))
     }
 
-    /// Loads a model, unless it has been loaded in the meantime.
+    /// Waits until no other model is loaded or unloaded, and unloads models until there is a place for this one: first those
+    /// whose last request ended first.
+    ///
+    /// **Errors**: 503 if the server stops.
+    async fn place_for(self: &Arc<Self>, front: &App, info: &ModelInfo) -> Result<Place, ApiError> {
+        let changing = Arc::clone(&self.changing).lock_owned().await;
+        loop {
+            let released = self.released.notified();
+            if front.readiness() == Readiness::Draining {
+                return Err(ApiError::shutting_down());
+            }
+            if let Some(lease) = self.lease(|known| known.name() == info.name()) {
+                return Ok(Place::Loaded(lease));
+            }
+            self.unload_all(Loaded::has_failed).await;
+            if self.loaded.lock().len() < self.options.max_num_loaded {
+                return Ok(Place::Free(changing));
+            }
+            let oldest = {
+                let loaded = self.loaded.lock();
+                let idle = loaded.iter().filter(|it| it.num_requests == 0);
+                idle.min_by_key(|it| it.last_used).map(|it| Arc::clone(&it.model))
+            };
+            match oldest {
+                Some(model) => {
+                    let is_it = |it: &Loaded| it.is_idle() && Arc::ptr_eq(&it.model, &model);
+                    self.unload_all(is_it).await;
+                }
+                None => released.await,
+            }
+        }
+    }
+
+    /// Loads a model for which there is a place.
     async fn load(
         self: &Arc<Self>,
         front: &Arc<App>,
         info: &Arc<ModelInfo>,
     ) -> Result<Lease, ApiError> {
-        let _changing = self.changing.lock().await;
-        let is_this = |known: &ModelInfo| known.name() == info.name();
-        if let Some(lease) = self.lease(is_this) {
-            return Ok(lease);
-        }
-        self.unload_all(Loaded::has_failed).await;
-        self.make_room(front.options.limits.preparation_timeout).await?;
         let model = match self.load_once(info).await {
-            Err(error) if self.unload_all(|loaded| loaded.num_requests == 0).await > 0 => {
+            Err(ModelLoadError::NoMemory(error)) if self.unload_all(Loaded::is_idle).await > 0 => {
                 tracing::info!(model = info.name(), %error, "loading again without other models");
                 self.load_once(info).await
             }
@@ -157,9 +257,6 @@ impl ModelPool {
         })?;
         let app = Arc::new(front.of_loaded(model));
         let model = app.model()?;
-        if front.readiness() == Readiness::Draining {
-            app.drain();
-        }
         let kv_dtype = model.handle.kv_dtype();
         tracing::info!(model = info.name(), %kv_dtype, "loaded");
         let router = model_router(Arc::clone(&app));
@@ -172,7 +269,11 @@ impl ModelPool {
             idle_timeout: self.options.idle_timeout,
         };
         self.loaded.lock().push(loaded);
-        self.lease(is_this).ok_or_else(|| ApiError::internal("the model was unloaded at once"))
+        if front.readiness() == Readiness::Draining {
+            return Err(ApiError::shutting_down());
+        }
+        let lease = self.lease(|known| known.name() == info.name());
+        lease.ok_or_else(|| ApiError::internal("the model was unloaded at once"))
     }
 
     /// Uses a loaded model that can answer, if there is one.
@@ -187,48 +288,11 @@ impl ModelPool {
         Some(Lease { pool: Arc::clone(self), model, router, idle_timeout: None })
     }
 
-    async fn load_once(
-        &self,
-        info: &Arc<ModelInfo>,
-    ) -> Result<ServedModel, Box<dyn std::error::Error + Send + Sync>> {
+    async fn load_once(&self, info: &Arc<ModelInfo>) -> Result<ServedModel, ModelLoadError> {
         let (catalog, info) = (Arc::clone(&self.catalog), Arc::clone(info));
-        let loading = tokio::task::spawn_blocking(move || catalog.load(&info));
-        loading.await.unwrap_or_else(|_| Err("loading panicked".into()))
-    }
-
-    /// Unloads models until there is a place for another one: first those whose last request ended first. Waits for requests
-    /// that run.
-    ///
-    /// **Errors**: 503 if all models are still in use after `timeout`.
-    async fn make_room(self: &Arc<Self>, timeout: Duration) -> Result<(), ApiError> {
-        let made = tokio::time::timeout(timeout, async {
-            loop {
-                let released = self.released.notified();
-                if self.loaded.lock().len() < self.options.max_num_loaded {
-                    return;
-                }
-                let oldest = {
-                    let loaded = self.loaded.lock();
-                    let idle = loaded.iter().filter(|it| it.num_requests == 0);
-                    idle.min_by_key(|it| it.last_used).map(|it| Arc::clone(&it.model))
-                };
-                match oldest {
-                    Some(model) => {
-                        let is_idle =
-                            |it: &Loaded| it.num_requests == 0 && Arc::ptr_eq(&it.model, &model);
-                        self.unload_all(is_idle).await;
-                    }
-                    None => released.await,
-                }
-            }
-        });
-        made.await.map_err(|_| {
-            let message = format!(
-                "the {} models that may be loaded at once are in use; try again later",
-                self.options.max_num_loaded
-            );
-            ApiError::overloaded(message)
-        })
+        let is_alone = self.loaded.lock().is_empty();
+        let loading = tokio::task::spawn_blocking(move || catalog.load(&info, is_alone));
+        loading.await.unwrap_or_else(|_| Err(ModelLoadError::Other("loading panicked".into())))
     }
 
     /// Unloads the models of a kind, and returns their number.
@@ -267,20 +331,34 @@ impl ModelPool {
         loaded.iter().find(|it| Arc::ptr_eq(&it.model, model))?.time_left()
     }
 
+    /// Lets requests that wait for a place notice that the server stops.
+    pub fn notice_drain(&self) {
+        self.released.notify_waiters();
+    }
+
+    /// Unloads a model as soon as it is not used any more, if it is loaded.
+    pub fn unload_when_idle(&self, name: &str) {
+        let mut loaded = self.loaded.lock();
+        for found in loaded.iter_mut().filter(|it| it.model.info.has_name(name)) {
+            found.idle_timeout = Some(Duration::ZERO);
+        }
+    }
+
     /// Waits until no request is left.
     pub async fn idle(&self) {
         loop {
             let released = self.released.notified();
-            if self.loaded.lock().iter().all(|it| it.num_requests == 0) {
+            if self.num_in_flight() == 0 {
                 return;
             }
             released.await;
         }
     }
 
-    /// The number of requests that models answer.
+    /// The number of requests that models answer, and of those that wait for a model.
     pub fn num_in_flight(&self) -> usize {
-        self.loaded.lock().iter().map(|loaded| loaded.num_requests).sum()
+        let num_answered: usize = self.loaded.lock().iter().map(|it| it.num_requests).sum();
+        num_answered + self.num_waiting.load(Ordering::Relaxed)
     }
 
     /// Unloads all models; requests that still run fail.

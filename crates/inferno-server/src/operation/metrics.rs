@@ -128,6 +128,8 @@ fn of_all(apps: &[Arc<App>]) -> Vec<MetricFamily> {
         for mut family in registered.families(&model.handle.snapshot(), app.num_in_flight()) {
             match all.entry(family.name().to_owned()) {
                 Entry::Vacant(entry) => drop(entry.insert(family)),
+                // The process is the same.
+                Entry::Occupied(entry) if entry.key().starts_with("process_") => {}
                 Entry::Occupied(mut entry) => {
                     entry.get_mut().mut_metric().extend(family.take_metric());
                 }

@@ -49,7 +49,8 @@ export async function findModels({ onModel }) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
-  notify('server', '');
+  notify('server', models.length === 0 ? 'This server has no models.' : '');
+  if (models.length === 0) return;
   devices = await listDevices(apiKey());
   chooser.replaceChildren(...models.map(({ id }) => element('option', {}, id)));
   onModel(choose(read('model', null)));

@@ -134,11 +134,16 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
     }
 }
 
-/// Receives a body that is read again by the endpoint.
+/// Receives a body that is read again by the endpoint, and reserves its memory until the preparation is dropped.
 ///
 /// **Errors**: as those of [`Body`], before it is parsed.
-pub(crate) async fn receive_whole(body: axum::body::Body, app: &App) -> Result<Vec<u8>, ApiError> {
-    receive(body, app.options.limits, &mut app.preparation.begin()).await
+pub(crate) async fn receive_whole(
+    body: axum::body::Body,
+    app: &App,
+) -> Result<(Vec<u8>, Preparation), ApiError> {
+    let mut preparation = app.preparation.begin();
+    let bytes = receive(body, app.options.limits, &mut preparation).await?;
+    Ok((bytes, preparation))
 }
 
 /// Receives a body. Beyond the bytes that need no reservation, it reserves memory before it continues.
@@ -224,7 +229,7 @@ pub(crate) fn to_integer(value: &mut Value) {
 /// form or plain text without a preflight request, but not JSON; browsers mark all requests of pages with these headers.
 ///
 /// **Errors**: 415 for a browser's request without a JSON content type; 415 for a compressed body.
-fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         let message = "the body is compressed; send it without a content-encoding";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inferno_server::{ModelCatalog, ModelInfo, OnDemandOptions, ServedModel, ServerOptions};
+use inferno_server::{
+    ModelCatalog, ModelInfo, ModelLoadError, OnDemandOptions, ServedModel, ServerOptions,
+};
 use serde_json::{Value, json};
 
 use crate::client::{PATIENCE, connect, get, post, request, send};
@@ -21,8 +23,8 @@ const CHAT: &str = "/v1/chat/completions";
 #[derive(Default)]
 struct Catalog {
     num_loads: AtomicUsize,
-    /// Whether the next attempt to load a model fails.
-    fails_once: AtomicBool,
+    /// Whether there is memory for one model.
+    is_tight: AtomicBool,
 }
 
 impl ModelCatalog for Catalog {
@@ -34,12 +36,16 @@ impl ModelCatalog for Catalog {
         Ok(["first", "second", "broken"].map(info).into())
     }
 
-    fn load(&self, model: &ModelInfo) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
+    fn load(&self, model: &ModelInfo, is_alone: bool) -> Result<ServedModel, ModelLoadError> {
         self.num_loads.fetch_add(1, Ordering::Relaxed);
         match model.name() {
-            "broken" => Err("tensor output.weight is missing".into()),
-            _ if self.fails_once.swap(false, Ordering::Relaxed) => Err("out of memory".into()),
-            name => load_named(vec![name.to_owned(), reference(name)]),
+            "broken" => Err(ModelLoadError::Other("tensor output.weight is missing".into())),
+            _ if !is_alone && self.is_tight.load(Ordering::Relaxed) => {
+                Err(ModelLoadError::NoMemory("out of memory".into()))
+            }
+            name => {
+                load_named(vec![name.to_owned(), reference(name)]).map_err(ModelLoadError::Other)
+            }
         }
     }
 }
@@ -164,8 +170,12 @@ fn ollamas_clients_choose_how_long_models_stay_loaded() {
     let left = expires.duration_since(jiff::Timestamp::now()).as_secs();
     assert!((500..=600).contains(&left), "{left}");
     assert_eq!(keep(json!("soon")).status, 400);
-    keep(json!(0)).ok();
+    assert_eq!(keep(json!([[0]])).status, 400);
+    assert_eq!(keep(json!(0)).ok()["done_reason"], "unload");
     wait_until(|| loaded(server.address).is_empty());
+    // It is not loaded to be unloaded.
+    assert_eq!(keep(json!(0)).ok()["done_reason"], "unload");
+    assert!(loaded(server.address).is_empty());
 }
 
 #[test]
@@ -219,19 +229,50 @@ fn requests_without_a_known_model_are_errors_and_load_nothing() {
     assert_eq!(missing["param"], "model");
     assert_eq!(ask(&named(json!(7)), "secret").error(400)["param"], "model");
     assert_eq!(ask("{", "secret").error(400)["code"], "invalid_json");
+    // Pages of other sites can send these.
+    let headers = [("x-api-key", "secret"), ("sec-fetch-site", "cross-site")];
+    assert_eq!(send(address, "GET", "/props?model=first", &headers, "").status, 400);
+    let text = [&headers[..], &[("content-type", "text/plain")]].concat();
+    assert_eq!(send(address, "POST", CHAT, &text, &named(json!("first"))).status, 415);
     assert_eq!(num_loads(&catalog), 0);
+}
+
+#[test]
+fn requests_that_wait_for_a_model_when_the_server_stops_are_errors() {
+    let (server, catalog) = begin(ServerOptions::default(), at_most(1));
+    let address = server.address;
+    let body = json!({
+        "model": "first", "prompt": "Once", "max_tokens": 500, "ignore_eos": true, "stream": true,
+    });
+    let mut stream = connect(address);
+    let headers = [("content-type", "application/json")];
+    let bytes = request("POST", "/v1/completions", &headers, &body.to_string());
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).unwrap();
+    let waiting = thread::spawn(move || {
+        let body = json!({"model": "second", "prompt": "Once", "max_tokens": 1});
+        post(address, "/v1/completions", &body).error(503)
+    });
+    thread::sleep(Duration::from_millis(200));
+    server.stop();
+    assert_eq!(waiting.join().unwrap()["code"], "shutting_down");
+    drop(stream);
+    server.join();
+    assert_eq!(num_loads(&catalog), 1);
 }
 
 #[test]
 fn a_model_that_cannot_be_loaded_fails_its_own_requests_only() {
     let (server, catalog) = begin(ServerOptions::default(), at_most(2));
     let address = server.address;
+    ask(address, "first");
     let broken = post(address, CHAT, &json!({"model": "broken", "messages": []})).error(500);
     assert_eq!(broken["code"], "model_load_failed");
     assert!(broken["message"].as_str().unwrap().contains("output.weight is missing"), "{broken}");
-    ask(address, "first");
+    assert_eq!(loaded(address), ["first"]);
     // Once the first model has made room, the second attempt succeeds.
-    catalog.fails_once.store(true, Ordering::Relaxed);
+    catalog.is_tight.store(true, Ordering::Relaxed);
     ask(address, "second");
     assert_eq!((loaded(address), num_loads(&catalog)), (vec!["second".to_owned()], 4));
 }

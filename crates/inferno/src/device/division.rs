@@ -159,7 +159,7 @@ fn splits(spec: &ModelSpec, options: &LoadOptions) -> Vec<Split> {
         (Some(number), experts) => {
             vec![split(num_layers - number.min(num_layers), experts.unwrap_or(0))]
         }
-        (None, None) if spec.has_experts() => {
+        (None, None) if spec.has_separable_experts() => {
             let without_experts = (0..=num_layers).map(|experts| split(0, experts));
             without_experts.chain((1..=num_layers).map(|first| split(first, num_layers))).collect()
         }

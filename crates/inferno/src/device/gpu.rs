@@ -7,12 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use inferno_backend::{Backend, BackendError};
 use inferno_cpu::CpuBackend;
-use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, warm_up};
+use inferno_engine::{Fingerprint, ModelRunner, Runner, warm_up};
 use inferno_gguf::Gguf;
 use inferno_gpu::{GpuAdapter, GpuBackend, GpuCounters, GpuRoofs};
-use inferno_model::{
-    Footprint, LoadProgress, Model, ModelError, PooledHead, SeparateExperts, TokenCost,
-};
+use inferno_model::{Footprint, LoadProgress, Model, PooledHead, SeparateExperts, TokenCost};
 
 use super::division::{Division, Fallback, Parts};
 use super::loading::{prediction_head, runner_on};
@@ -294,7 +292,9 @@ impl GpuDevice {
             estimate.use_cpu(cpu);
             estimate.backend = format!("{}, then {}", cpu.describe(), self.gpu.describe());
         }
+        let mut cpu_experts = 0;
         if let Some(experts) = parts.cpu_experts {
+            cpu_experts = split.cpu_experts.min(spec.num_layers());
             let cpu = self.cpu(&options)?;
             let Footprint { weight_bytes, workspace_bytes, .. } =
                 part.footprint(&**cpu, &experts)?;
@@ -305,7 +305,7 @@ impl GpuDevice {
         }
         estimate.gpu = Some(GpuEstimate {
             layers: split.first_on_gpu..spec.num_layers(),
-            cpu_experts: split.cpu_experts.min(spec.num_layers()),
+            cpu_experts,
             footprint: on_gpu,
             memory_bytes: self.gpu.adapter().memory_bytes(),
         });
@@ -377,30 +377,12 @@ fn gpu_bytes(place: &OnceLock<Loaded>) -> usize {
     place.get().map_or(0, |loaded| loaded.gpu_bytes)
 }
 
-/// What failed in a backend while a model was loaded.
-fn backend_cause(error: &Error) -> Option<&BackendError> {
-    match error {
-        Error::Backend(cause) => Some(cause),
-        Error::Model(error) => match &**error {
-            ModelError::Backend(cause) => Some(cause),
-            _ => None,
-        },
-        Error::Engine(error) => match &**error {
-            EngineError::Backend(cause) | EngineError::Model(ModelError::Backend(cause)) => {
-                Some(cause)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// Whether a load failed because of the GPU or its memory.
 fn is_gpu_failure(error: &Error) -> bool {
     let is_too_large_or_broken = |cause: &BackendError| {
         matches!(cause, BackendError::BufferTooLarge { .. } | BackendError::Kernel { .. })
     };
-    is_smaller_with_fewer_layers(error) || backend_cause(error).is_some_and(is_too_large_or_broken)
+    is_smaller_with_fewer_layers(error) || error.backend_cause().is_some_and(is_too_large_or_broken)
 }
 
 /// Whether the GPU may be able to load fewer layers. The size of buffers and the kernels are the same for any number of them.
@@ -413,5 +395,5 @@ fn is_smaller_with_fewer_layers(error: &Error) -> bool {
                 | BackendError::DeviceLost { .. }
         )
     };
-    backend_cause(error).is_some_and(is_smaller)
+    error.backend_cause().is_some_and(is_smaller)
 }

@@ -360,6 +360,7 @@ const COPIED: &[&str] = &[
     "ffn_gate_inp_shexp.weight",
     "position_embd.weight",
     "token_types.weight",
+    "attn_rel_b.weight",
     "ssm_conv1d",
     "shortconv.conv.weight",
     "altup",

@@ -234,6 +234,9 @@ fn options_of_one_model_exclude_models_on_demand() {
     let missing = ["serve", "--models-dir", "no such folder", "--port", "0"];
     let error = Run::inferno().args(missing).failure(1).stderr;
     assert!(error.contains("no such folder"), "{error}");
+    let run = Run::inferno().args(["serve", "--unload-after", "9", "-m", "no such file.gguf"]);
+    let error = run.outcome().stderr;
+    assert!(error.contains("warning: --unload-after has no effect"), "{error}");
     // The variable is of lower rank than the command line.
     let run = Run::inferno().args(["serve", "--models-dir", "no such folder", "--port", "0"]);
     let error = run.env("INFERNO_MODEL", "model.gguf").failure(1).stderr;

@@ -20,7 +20,7 @@ use super::task::{SpanTask, within};
 use crate::isa::Level;
 use crate::kv_cache::Plane;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::ops::softmax::{cap_scores, exponentials, subtract_distances};
+use crate::ops::softmax::{add_distance_bias, cap_scores, exponentials};
 use crate::scratch::CacheLine;
 use cache::{CachedKeys, CachedValues, Element, PositionRun, ReadRun};
 use panel::{Panel, PanelRow, multiply, register_blocks};
@@ -179,9 +179,9 @@ impl Kernel for SpanSoftmax<'_> {
             if let Some(cap) = self.task.attention.params.softcap {
                 cap_scores(lanes, cap, &mut scores[vectors.clone()]);
             }
-            if let Some((own, slope)) = self.task.slope(row) {
+            if let Some((own, bias)) = self.task.distance_bias(row) {
                 let first = span.start + vectors.start;
-                subtract_distances(lanes, slope, own, first, &mut scores[vectors.clone()]);
+                add_distance_bias(lanes, &bias, own, first, &mut scores[vectors.clone()]);
             }
             scores[vectors.start..start].fill(f32::NEG_INFINITY);
             scores[end..vectors.end].fill(f32::NEG_INFINITY);

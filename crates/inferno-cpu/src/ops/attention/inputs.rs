@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use inferno_backend::{AttentionParams, Batch, KvValues, QkvLayout};
+use inferno_backend::{AttentionParams, Batch, DistanceBias, KvValues, QkvLayout};
 
 use crate::buffer::CpuBuffer;
 use crate::kv_cache::{CpuKvCache, Plane};
 use crate::lanes::LANES;
+use crate::ops::softmax::HeadBias;
 
 /// Positions of a span, whose scores are computed together.
 pub(super) const SPAN: usize = 256;
@@ -90,13 +91,24 @@ impl AttentionInputs<'_> {
         &self.qkv[at..at + self.layout.head_dim]
     }
 
-    /// The position of row `row` of a unit, and the slope of its head, if scores depend on distances.
+    /// The position of row `row` of a unit, and what distances add to the scores of its head, if they do.
     #[inline(always)]
-    pub(super) fn slope(&self, unit: &RowUnit, kv_head: usize, row: usize) -> Option<(usize, f32)> {
-        let slopes = self.params.distance_slopes?;
+    pub(super) fn distance_bias(
+        &self,
+        unit: &RowUnit,
+        kv_head: usize,
+        row: usize,
+    ) -> Option<(usize, HeadBias<'_>)> {
+        let bias = self.params.distance_bias.as_ref()?;
         let (token, head) = (unit.rows.start + row / self.group, row % self.group);
-        let slope = slopes.values()[kv_head * self.group + head];
-        Some((self.batch.positions()[token] as usize, slope))
+        let head = kv_head * self.group + head;
+        let bias = match bias {
+            DistanceBias::Slopes(slopes) => HeadBias::Slope(slopes.values()[head]),
+            DistanceBias::Table(table) => {
+                HeadBias::Table(&table.values()[head * table.cols()..][..table.cols()])
+            }
+        };
+        Some((self.batch.positions()[token] as usize, bias))
     }
 
     /// The positions that row `row` of a unit sees.

@@ -47,7 +47,7 @@ use crate::isa::Level;
 use crate::kv_cache::Plane;
 use crate::lanes::{EXP_LOWEST, Kernel, LANES, Lanes};
 use crate::ops::int16::{RowScale, quantize_row, round_to_i16};
-use crate::ops::softmax::{cap_scores, subtract_distances};
+use crate::ops::softmax::{add_distance_bias, cap_scores};
 use crate::scratch::CacheLine;
 use matrix_unit::ResultBuffers;
 use positions::PositionGroups;
@@ -161,9 +161,9 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         if let Some(cap) = self.task.attention.params.softcap {
             cap_scores(lanes, cap, &mut scores[vectors.clone()]);
         }
-        if let Some((own, slope)) = self.task.slope(row) {
+        if let Some((own, bias)) = self.task.distance_bias(row) {
             let first = self.task.span * SPAN + vectors.start;
-            subtract_distances(lanes, slope, own, first, &mut scores[vectors.clone()]);
+            add_distance_bias(lanes, &bias, own, first, &mut scores[vectors.clone()]);
         }
         scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
         scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::inputs::{AttentionInputs, RowUnit, SPAN};
 use crate::kv_cache::Plane;
+use crate::ops::softmax::HeadBias;
 
 /// One span of positions for one key/value head of a unit of rows.
 #[derive(Clone, Copy)]
@@ -37,10 +38,10 @@ impl<'a> SpanTask<'a> {
         self.attention.visible(self.unit, row)
     }
 
-    /// The position of row `row` of the unit, and the slope of its head, if scores depend on distances.
+    /// The position of row `row` of the unit, and what distances add to the scores of its head, if they do.
     #[inline(always)]
-    pub(super) fn slope(&self, row: usize) -> Option<(usize, f32)> {
-        self.attention.slope(self.unit, self.kv_head, row)
+    pub(super) fn distance_bias(&self, row: usize) -> Option<(usize, HeadBias<'_>)> {
+        self.attention.distance_bias(self.unit, self.kv_head, row)
     }
 
     /// The region of the cache that holds a position's keys or values of this head.

@@ -1,4 +1,4 @@
-//! RMS norms of parts of rows with SiLU gates. The order of the sums is that of [`norm`](crate::ops::norm).
+//! RMS norms of parts of rows with gates. The order of the sums is that of [`norm`](crate::ops::norm).
 
 use inferno_backend::{Function, GatedNorm, NormKind};
 
@@ -40,12 +40,12 @@ struct NormalizeGated<'a> {
 impl Kernel for NormalizeGated<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let GatedNorm { gates, gate_column, extent, eps, is_gate_first, .. } = self.norm;
+        let GatedNorm { gates, gate_column, function, extent, eps, is_gate_first, .. } = self.norm;
         for (row, x) in self.x.chunks_exact_mut(self.cols).enumerate() {
             let at = (self.first + row) * gates.cols() + gate_column;
             let gates = &self.gates[at..at + self.cols];
             if is_gate_first {
-                gate(lanes, gates, x);
+                gate(lanes, function, gates, x);
             }
             if let Some(weight) = self.weight {
                 for (part, x) in x.chunks_exact_mut(extent).enumerate() {
@@ -55,17 +55,17 @@ impl Kernel for NormalizeGated<'_> {
                 }
             }
             if !is_gate_first {
-                gate(lanes, gates, x);
+                gate(lanes, function, gates, x);
             }
         }
     }
 }
 
-/// `x *= silu(gates)`.
+/// `x *= function(gates)`.
 #[inline(always)]
-fn gate<L: Lanes>(lanes: L, gates: &[f32], x: &mut [f32]) {
+fn gate<L: Lanes>(lanes: L, function: Function, gates: &[f32], x: &mut [f32]) {
     for (x, gates) in x.chunks_mut(LANES).zip(gates.chunks(LANES)) {
-        let gate = evaluate(lanes, Function::Silu, lanes.load_part(gates));
+        let gate = evaluate(lanes, function, lanes.load_part(gates));
         lanes.store_part(lanes.mul(lanes.load_part(x), gate), x);
     }
 }

@@ -9,17 +9,20 @@
 use std::ops::Range;
 
 use inferno_backend::{
-    Batch, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, WriteRule,
+    Batch, DecaySteps, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights,
+    WriteRule,
 };
 
 use super::SequenceRows;
 use super::layer_state::{LayerState, StateBlock};
-use super::matrix_columns::{Columns, Update, load_columns, store_columns};
+use super::linear_attention_inputs::{ActivateHeads, DecayRows, NormalizeHeads};
+use super::matrix_columns::{
+    Columns, Decay, DecayedRead, RowDecay, UniformDecay, Update, load_columns, store_columns,
+};
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::ops::functions::sigmoid;
 use crate::recurrent_state::{BLOCK_COLS, CpuState};
 
 /// Reads and writes the matrices of each sequence.
@@ -33,17 +36,23 @@ pub(crate) fn linear_attention(
     out: &mut CpuBuffer,
 ) {
     let &LinearAttentionParams { num_heads, value_dim, .. } = params;
-    let LinearAttentionRows { projected, convolved } = rows;
+    let LinearAttentionRows { projected, convolved, mut steps } = rows;
     let num_rows = batch.num_tokens();
     assert!(num_rows <= out.num_rows(), "{num_rows} rows into {}", out.num_rows());
-    check(params, weights, [projected, convolved, out]);
+    check(params, weights, [projected, convolved, out], steps.as_deref());
     let state = LayerState::new(state, params.layer);
     assert_eq!(params.matrices(), state.layout().matrices, "the state was made for this layer");
     let step_bias = weights.step_bias.rows(1);
     let cols = projected.cols();
     projected.split_rows(executor.pool, num_rows, |_, values| {
-        executor.level.run(Activate { params, step_bias, cols, values });
+        executor.level.run(ActivateHeads { params, step_bias, cols, values });
     });
+    if let Some(steps) = &mut steps {
+        let rates = weights.rates.rows(1);
+        steps.split_rows(executor.pool, num_rows, |_, values| {
+            executor.level.run(DecayRows { params, rates, step_bias, values });
+        });
+    }
     if let WriteRule::Delta { eps, .. } = params.rule {
         let cols = convolved.cols();
         convolved.split_rows(executor.pool, num_rows, |_, values| {
@@ -57,6 +66,7 @@ pub(crate) fn linear_attention(
         convolved: convolved.rows(num_rows),
         convolved_cols: convolved.cols(),
         rates: weights.rates.rows(1),
+        row_decays: steps.map(|steps| steps.rows(num_rows)),
         skip: weights.skip.map(|skip| skip.rows(1)),
     };
     let out = Disjoint::new(out.values_mut());
@@ -81,90 +91,37 @@ fn check(
     params: &LinearAttentionParams,
     weights: &LinearAttentionWeights<'_, CpuBuffer>,
     [projected, convolved, out]: [&CpuBuffer; 3],
+    steps: Option<&CpuBuffer>,
 ) {
     let &LinearAttentionParams { num_heads, num_key_heads, key_dim, value_dim, .. } = params;
     assert_eq!(num_heads % num_key_heads, 0, "key heads are shared by as many heads each");
     assert_eq!(out.cols(), num_heads * value_dim, "an output per head and column");
-    let vectors = [Some(weights.rates), Some(weights.step_bias), weights.skip];
+    let vectors = [Some(weights.rates), weights.skip];
     assert!(vectors.into_iter().flatten().all(|vector| vector.cols() == num_heads), "head weights");
+    assert_eq!(weights.step_bias.cols(), params.num_steps(), "a bias per step");
+    let first_step = match params.steps {
+        DecaySteps::PerHead { column } => {
+            assert!(steps.is_none(), "steps of heads are in the projection's rows");
+            column
+        }
+        DecaySteps::PerComponent => {
+            assert!(steps.is_some_and(|steps| steps.cols() == params.num_steps()), "rows of steps");
+            assert_ne!(
+                params.rule,
+                WriteRule::Additive,
+                "values are multiplied by a step per head"
+            );
+            0
+        }
+    };
     let strengths = match params.rule {
         WriteRule::Additive => 0,
         WriteRule::Delta { strengths, .. } => strengths,
     };
-    assert!(params.steps.max(strengths) + num_heads <= projected.cols(), "steps beyond a row");
+    assert!(first_step.max(strengths) + num_heads <= projected.cols(), "steps beyond a row");
     let key_end = params.queries.max(params.keys) + num_key_heads * key_dim;
     let end = key_end.max(params.values + num_heads * value_dim);
     assert!(end <= convolved.cols(), "queries, keys or values beyond a row");
-}
-
-/// `step = max(softplus(step + bias), min_step)`, `strength = sigmoid(strength)`.
-struct Activate<'a> {
-    params: &'a LinearAttentionParams,
-    step_bias: &'a [f32],
-    cols: usize,
-    values: &'a mut [f32],
-}
-
-impl Kernel for Activate<'_> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let &LinearAttentionParams { num_heads, steps, min_step, rule, .. } = self.params;
-        for row in self.values.chunks_exact_mut(self.cols) {
-            let steps = row[steps..steps + num_heads].chunks_mut(LANES);
-            for (steps, bias) in steps.zip(self.step_bias.chunks(LANES)) {
-                softplus(lanes, lanes.add(lanes.load_part(steps), lanes.load_part(bias)), steps);
-                steps.iter_mut().filter(|step| **step < min_step).for_each(|step| *step = min_step);
-            }
-            if let WriteRule::Delta { strengths, .. } = rule {
-                for strengths in row[strengths..strengths + num_heads].chunks_mut(LANES) {
-                    lanes.store_part(sigmoid(lanes, lanes.load_part(strengths)), strengths);
-                }
-            }
-        }
-    }
-}
-
-/// `max(x, 0) + ln(1 + exp(-|x|))`.
-#[inline(always)]
-pub(super) fn softplus<L: Lanes>(lanes: L, x: L::F32, out: &mut [f32]) {
-    let zero = lanes.splat(0.0);
-    let mut exps = [0.0; LANES];
-    lanes.store(lanes.exp(lanes.min(x, lanes.sub(zero, x))), &mut exps);
-    lanes.store_part(lanes.max(x, zero), out);
-    for (out, exp) in out.iter_mut().zip(exps) {
-        *out += libm::log1pf(exp);
-    }
-}
-
-/// Divides each query and key head by its length, and queries by the root of their size.
-struct NormalizeHeads<'a> {
-    params: &'a LinearAttentionParams,
-    eps: f32,
-    cols: usize,
-    values: &'a mut [f32],
-}
-
-impl Kernel for NormalizeHeads<'_> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let &LinearAttentionParams { num_key_heads, key_dim, queries, keys, .. } = self.params;
-        for row in self.values.chunks_exact_mut(self.cols) {
-            for (first, scale) in [(queries, 1.0 / (key_dim as f32).sqrt()), (keys, 1.0)] {
-                let heads = &mut row[first..first + num_key_heads * key_dim];
-                for head in heads.chunks_exact_mut(key_dim) {
-                    let mut squares = lanes.splat(0.0);
-                    for x in head.chunks(LANES) {
-                        let x = lanes.load_part(x);
-                        squares = lanes.fma(x, x, squares);
-                    }
-                    let factor = lanes.splat(scale / (lanes.sum(squares) + self.eps).sqrt());
-                    for x in head.chunks_mut(LANES) {
-                        lanes.store_part(lanes.mul(lanes.load_part(x), factor), x);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// What every task of a scan reads.
@@ -175,12 +132,13 @@ struct ScanInputs<'a> {
     convolved: &'a [f32],
     convolved_cols: usize,
     rates: &'a [f32],
+    /// The factors on the rows of each head's matrix, if they differ.
+    row_decays: Option<&'a [f32]>,
     skip: Option<&'a [f32]>,
 }
 
-/// What a scan reads of one row, for one head and the columns of a block.
+/// What a scan reads of one row of the convolution, for one head and the columns of a block.
 struct ScanRow<'a> {
-    projected: &'a [f32],
     query: &'a [f32],
     key: &'a [f32],
     value: &'a [f32],
@@ -199,37 +157,83 @@ struct Scan<'a> {
 impl Kernel for Scan<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        // As many columns at a time as the registers hold sums of.
-        match self.columns.len() {
-            BLOCK_COLS if L::REGISTERS >= 32 => {
-                let columns = Columns { first: 0, len: BLOCK_COLS, block_cols: BLOCK_COLS };
-                self.scan::<L, 2>(lanes, columns);
-            }
-            BLOCK_COLS => {
-                for first in [0, LANES] {
-                    let columns = Columns { first, len: LANES, block_cols: BLOCK_COLS };
-                    self.scan::<L, 1>(lanes, columns);
-                }
-            }
-            LANES => {
-                let columns = Columns { first: 0, len: LANES, block_cols: LANES };
-                self.scan::<L, 1>(lanes, columns);
-            }
-            block_cols => {
-                for first in (0..block_cols).step_by(LANES) {
-                    let len = LANES.min(block_cols - first);
-                    self.scan::<L, 1>(lanes, Columns { first, len, block_cols });
-                }
-            }
+        match self.inputs.row_decays {
+            None => self.scan_block::<L, UniformDecay<L>>(lanes),
+            Some(_) => self.scan_block::<L, RowDecay<'_>>(lanes),
         }
     }
 }
 
-impl Scan<'_> {
+/// The decay of a head's matrix by the token of a row.
+trait DecayOfRow<'a, L: Lanes>: Decay<L> {
+    fn new(lanes: L, inputs: &ScanInputs<'a>, head: usize, row: usize) -> Self;
+}
+
+impl<'a, L: Lanes> DecayOfRow<'a, L> for UniformDecay<L> {
+    #[inline(always)]
+    fn new(lanes: L, inputs: &ScanInputs<'a>, head: usize, row: usize) -> Self {
+        Self(lanes.exp(lanes.splat(inputs.rates[head] * inputs.step(head, row))))
+    }
+}
+
+impl<'a, L: Lanes> DecayOfRow<'a, L> for RowDecay<'a> {
+    #[inline(always)]
+    fn new(_: L, inputs: &ScanInputs<'a>, head: usize, row: usize) -> Self {
+        let LinearAttentionParams { num_heads, key_dim, .. } = *inputs.params;
+        let decays = inputs.row_decays.expect("decays of rows");
+        Self(&decays[(row * num_heads + head) * key_dim..][..key_dim])
+    }
+}
+
+impl ScanInputs<'_> {
+    /// A row of the projection.
+    #[inline(always)]
+    fn projected(&self, row: usize) -> &[f32] {
+        &self.projected[row * self.projected_cols..][..self.projected_cols]
+    }
+
+    /// The step of a head in a row.
+    #[inline(always)]
+    fn step(&self, head: usize, row: usize) -> f32 {
+        match self.params.steps {
+            DecaySteps::PerHead { column } => self.projected(row)[column + head],
+            DecaySteps::PerComponent => unreachable!("heads have no steps of their own"),
+        }
+    }
+}
+
+impl<'a> Scan<'a> {
+    #[inline(always)]
+    fn scan_block<L: Lanes, D: DecayOfRow<'a, L>>(&self, lanes: L) {
+        // As many columns at a time as the registers hold sums of.
+        match self.columns.len() {
+            BLOCK_COLS if L::REGISTERS >= 32 => {
+                let columns = Columns { first: 0, len: BLOCK_COLS, block_cols: BLOCK_COLS };
+                self.scan::<L, D, 2>(lanes, columns);
+            }
+            BLOCK_COLS => {
+                for first in [0, LANES] {
+                    let columns = Columns { first, len: LANES, block_cols: BLOCK_COLS };
+                    self.scan::<L, D, 1>(lanes, columns);
+                }
+            }
+            LANES => {
+                let columns = Columns { first: 0, len: LANES, block_cols: LANES };
+                self.scan::<L, D, 1>(lanes, columns);
+            }
+            block_cols => {
+                for first in (0..block_cols).step_by(LANES) {
+                    let len = LANES.min(block_cols - first);
+                    self.scan::<L, D, 1>(lanes, Columns { first, len, block_cols });
+                }
+            }
+        }
+    }
+
     /// Scans columns of the block. The pass over the matrix that adds one token also reads it with the key of the next
     /// one, which saves a second pass.
     #[inline(always)]
-    fn scan<L: Lanes, const V: usize>(&self, lanes: L, columns: Columns) {
+    fn scan<L: Lanes, D: DecayOfRow<'a, L>, const V: usize>(&self, lanes: L, columns: Columns) {
         let is_delta = matches!(self.inputs.params.rule, WriteRule::Delta { .. });
         // SAFETY: tasks differ in the sequence, the head or the block of columns; within a task, each block is dropped
         // before the next one is created.
@@ -239,23 +243,29 @@ impl Scan<'_> {
             columns.clear(block);
         }
         let rows = self.sequence.rows.clone();
+        let mut decay = D::new(lanes, self.inputs, self.head, rows.start);
         let mut old = match is_delta {
-            true => columns.read::<L, V>(lanes, block, self.row(rows.start).key),
+            true => {
+                let key = self.row(rows.start).key;
+                columns.read::<L, D, V>(lanes, block, DecayedRead { key, decay })
+            }
             false => [lanes.splat(0.0); V],
         };
         for index in rows.clone() {
             let row = self.row(index);
             let value = load_columns::<L, V>(lanes, columns.of(row.value));
-            let (decay, written) = self.written::<L, V>(lanes, &row, value, old);
-            let update = Update::<L, V> { decay, key: row.key, written };
+            let written = self.written::<L, D, V>(lanes, index, value, (decay, old));
+            let update = Update::<L, D, V> { decay, key: row.key, written };
+            if index + 1 < rows.end {
+                decay = D::new(lanes, self.inputs, self.head, index + 1);
+            }
             let mut result = if is_delta && index + 1 < rows.end {
-                let readers = [row.query, self.row(index + 1).key];
-                let [result, next] = update.apply(lanes, columns, block, readers);
-                old = next;
-                result
+                let next = DecayedRead { key: self.row(index + 1).key, decay };
+                let sums = update.apply(lanes, columns, block, row.query, [next]);
+                [old] = sums.keys;
+                sums.query
             } else {
-                let [result] = update.apply(lanes, columns, block, [row.query]);
-                result
+                update.apply(lanes, columns, block, row.query, []).query
             };
             if let Some(skip) = self.inputs.skip {
                 let skip = lanes.splat(skip[self.head]);
@@ -273,44 +283,42 @@ impl Scan<'_> {
         }
     }
 
-    /// The decay of the matrix by a token, and what the token writes to the columns, whose product with its key is
-    /// `old`.
+    /// What the token of row `index` writes to the columns of the matrix, which it decays, and whose product with its key is
+    /// `old` up to the common factor.
     #[inline(always)]
-    fn written<L: Lanes, const V: usize>(
+    fn written<L: Lanes, D: Decay<L>, const V: usize>(
         &self,
         lanes: L,
-        row: &ScanRow<'_>,
+        index: usize,
         value: [L::F32; V],
-        old: [L::F32; V],
-    ) -> (L::F32, [L::F32; V]) {
-        let step = row.projected[self.inputs.params.steps + self.head];
-        let decay = lanes.exp(lanes.splat(self.inputs.rates[self.head] * step));
+        (decay, old): (D, [L::F32; V]),
+    ) -> [L::F32; V] {
         let mut written = value;
         match self.inputs.params.rule {
             WriteRule::Additive => {
+                let step = lanes.splat(self.inputs.step(self.head, index));
                 for written in &mut written {
-                    *written = lanes.mul(*written, lanes.splat(step));
+                    *written = lanes.mul(*written, step);
                 }
             }
             WriteRule::Delta { strengths, .. } => {
-                let strength = lanes.splat(row.projected[strengths + self.head]);
+                let strength = lanes.splat(self.inputs.projected(index)[strengths + self.head]);
                 for (written, old) in written.iter_mut().zip(old) {
-                    *written = lanes.mul(strength, lanes.sub(*written, lanes.mul(decay, old)));
+                    let old = decay.times_common_factor(lanes, old);
+                    *written = lanes.mul(strength, lanes.sub(*written, old));
                 }
             }
         }
-        (decay, written)
+        written
     }
 
     /// What the scan reads of row `index`.
     #[inline(always)]
     fn row(&self, index: usize) -> ScanRow<'_> {
-        let ScanInputs { params, projected, projected_cols, convolved, convolved_cols, .. } =
-            *self.inputs;
+        let ScanInputs { params, convolved, convolved_cols, .. } = *self.inputs;
         let key_head = params.key_head(self.head) * params.key_dim;
         let x = &convolved[index * convolved_cols..][..convolved_cols];
         ScanRow {
-            projected: &projected[index * projected_cols..][..projected_cols],
             query: &x[params.queries + key_head..][..params.key_dim],
             key: &x[params.keys + key_head..][..params.key_dim],
             value: &x[params.values + self.head * params.value_dim..][self.columns.clone()],

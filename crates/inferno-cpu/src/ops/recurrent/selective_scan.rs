@@ -14,12 +14,12 @@ use inferno_backend::{Batch, SelectiveScanParams, SelectiveScanRows, SelectiveSc
 
 use super::SequenceRows;
 use super::layer_state::{LayerState, StateBlock};
-use super::linear_attention::softplus;
 use super::matrix_columns::Columns;
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes};
+use crate::ops::functions::softplus;
 use crate::recurrent_state::{BLOCK_COLS, CpuState};
 
 /// Channels of a task: whole blocks of the state.
@@ -118,9 +118,7 @@ impl Scan<'_> {
             let at = row * num_channels;
             let of_row = at + channels.start..at + channels.end;
             let value = lanes.load_part(&values[of_row.clone()]);
-            let mut step = [0.0; LANES];
-            softplus(lanes, lanes.load_part(&steps[of_row.clone()]), &mut step);
-            let step = lanes.load(&step);
+            let step = softplus(lanes, lanes.load_part(&steps[of_row.clone()]));
             let scaled = lanes.mul(step, value);
             let selection = &selection[row * 2 * state_size..][..2 * state_size];
             let (writes, reads) = selection.split_at(state_size);

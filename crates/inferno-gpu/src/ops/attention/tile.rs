@@ -197,7 +197,7 @@ impl Heads {
     pub(super) fn variant(
         &self,
         tile: Tile,
-        [has_sinks, has_slopes]: [bool; 2],
+        (has_sinks, bias_cols): (bool, usize),
         is_split: bool,
     ) -> Variant {
         let format = match self.layer.dtype {
@@ -218,7 +218,8 @@ impl Heads {
             ("HEADS", tile.heads),
             ("ROWS", tile.rows),
             ("HAS_SINKS", usize::from(has_sinks)),
-            ("HAS_SLOPES", usize::from(has_slopes)),
+            // 1 stands for slopes, 0 for no bias.
+            ("BIAS_COLS", bias_cols),
             ("IS_SPLIT", usize::from(is_split)),
         ];
         let own = match tile.blocking {
@@ -274,11 +275,15 @@ pub(crate) fn variants() -> Vec<Variant> {
         let heads = Heads::new(layer, 6);
         for memory in [16 << 10, 48 << 10] {
             let (one, few) = (heads.single(1 << 10, memory), heads.single(1, memory));
-            variants.push(heads.variant(one, [false, true], true));
-            variants.push(heads.variant(few, [true, false], false));
+            variants.push(heads.variant(one, (false, 1), true));
+            variants.push(heads.variant(few, (true, 0), false));
             for queries in [16, 32] {
                 let Some(tile) = heads.blocked(queries, memory) else { continue };
-                variants.push(heads.variant(tile, [true, queries == 16], queries == 16));
+                variants.push(heads.variant(
+                    tile,
+                    (true, if queries == 16 { 257 } else { 0 }),
+                    queries == 16,
+                ));
             }
         }
     }

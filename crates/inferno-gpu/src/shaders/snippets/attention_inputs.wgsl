@@ -33,7 +33,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> out: array<f32>;
 @group(0) @binding(4) var<storage, read> sinks: array<f32>;
 @group(0) @binding(5) var<storage, read> places: array<u32>;
-@group(0) @binding(6) var<storage, read> distance_slopes: array<f32>;
+@group(0) @binding(6) var<storage, read> distance_bias: array<f32>;
 const CACHE_BINDING: u32 = 7u;
 
 // Tiles of heads that share a key head.
@@ -102,9 +102,14 @@ fn cap_score(score: f32) -> f32 {
 // The score of the product of a query and a key.
 fn score_of(product: f32, own: u32, position: u32, head: u32) -> f32 {
     let score = cap_score(product * params.scale);
-    if (HAS_SLOPES == 1u) {
+    if (BIAS_COLS == 1u) {
         let distance = f32(max(own, position) - min(own, position));
-        return fma(-distance_slopes[head], distance, score);
+        return fma(-distance_bias[head], distance, score);
+    }
+    if (BIAS_COLS > 1u) {
+        let reach = BIAS_COLS / 2u;
+        let column = min(max(position + reach, own) - own, 2u * reach);
+        return score + distance_bias[head * BIAS_COLS + column];
     }
     return score;
 }

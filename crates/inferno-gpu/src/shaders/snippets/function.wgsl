@@ -97,6 +97,9 @@ fn evaluate(kind: u32, parameters: vec4<f32>, x: f32) -> f32 {
             let below = exp_minus_one(min(x, parameters.w)) - x;
             return select(fma(parameters.y, below, parameters.z * x), x, is_nan(x));
         }
+        case 9u: { return select(clamp(x, -parameters.x, parameters.x), x, is_nan(x)); }
+        case 10u: { return select(max(x, 0.0), x, is_nan(x)); }
+        case 11u: { return select(softplus(x), x, is_nan(x)); }
         default: { return x; }
     }
 }
@@ -108,6 +111,12 @@ fn combine(kind: u32, parameters: vec4<f32>, gate: f32, up: f32) -> f32 {
         let bounded = select(min(gate, limit), gate, is_nan(gate));
         let other = select(clamp(up, -limit, limit), up, is_nan(up));
         return bounded * sigmoid(parameters.x * bounded) * (other + 1.0);
+    }
+    if kind == 12u {
+        let limit = parameters.x;
+        let product = gate * sigmoid(gate);
+        let bounded = select(min(product, limit), product, is_nan(product));
+        return bounded * select(clamp(up, -limit, limit), up, is_nan(up));
     }
     return evaluate(kind, parameters, gate) * up;
 }

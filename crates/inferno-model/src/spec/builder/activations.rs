@@ -6,7 +6,7 @@ use inferno_backend::{Function, Gate};
 
 use super::SpecBuilder;
 use crate::arch::architecture::Activation;
-use crate::keys::ArchitectureKeys;
+use crate::keys::{ArchitectureKeys, PerLayer};
 use crate::spec::feed_forward::ActivationSpec;
 use crate::{Architecture, ModelError};
 
@@ -16,6 +16,8 @@ pub(super) struct LayerActivations {
     sparsity: Option<Vec<f32>>,
     /// The functions of blocks with xIELU.
     xielu: Vec<Function>,
+    /// The bounds of gated projections of experts, and of dense blocks and shared experts.
+    bounds: [Option<PerLayer<f32>>; 2],
 }
 
 impl LayerActivations {
@@ -33,7 +35,12 @@ impl LayerActivations {
             Activation::Xielu => xielu(keys, list_lens)?,
             _ => Vec::new(),
         };
-        Ok(Self { sparsity, xielu })
+        let bounds = |key| match facts.has_gate_bounds {
+            true => keys.per_layer(key, list_lens),
+            false => Ok(None),
+        };
+        let bounds = [bounds("swiglu_clamp_exp")?, bounds("swiglu_clamp_shexp")?];
+        Ok(Self { sparsity, xielu, bounds })
     }
 
     /// Number of standard deviations above the mean from which on layer `layer` uses gates, if not all.
@@ -42,6 +49,18 @@ impl LayerActivations {
         scale.filter(|scale| scale.is_finite())
     }
 }
+
+/// A gate that is bounded in layer `layer` if `bounds` has a positive number for it.
+fn bounded(gate: Gate, bounds: Option<&PerLayer<f32>>, layer: usize) -> Gate {
+    let limit = bounds.map(|bounds| bounds.get(layer)).filter(|&limit| limit > MIN_BOUND);
+    match (gate, limit) {
+        (Gate::Product(Function::Silu), Some(limit)) => Gate::Bounded { limit },
+        (gate, _) => gate,
+    }
+}
+
+/// Bounds up to this number have no effect, as in llama.cpp.
+const MIN_BOUND: f32 = 1e-6;
 
 /// The function of each layer.
 fn xielu(
@@ -61,13 +80,26 @@ fn xielu(
 }
 
 impl SpecBuilder<'_> {
-    /// What the block of layer `index` computes between its projections.
+    /// What the dense block or the shared expert of layer `index` computes between its projections.
     pub(super) fn activation(&self, index: usize) -> Result<ActivationSpec, ModelError> {
+        self.bounded_activation(index, self.activations.bounds[1].as_ref())
+    }
+
+    /// What the experts of layer `index` compute between their projections.
+    pub(super) fn expert_activation(&self, index: usize) -> Result<ActivationSpec, ModelError> {
+        self.bounded_activation(index, self.activations.bounds[0].as_ref())
+    }
+
+    fn bounded_activation(
+        &self,
+        index: usize,
+        bounds: Option<&PerLayer<f32>>,
+    ) -> Result<ActivationSpec, ModelError> {
         Ok(match self.facts.activation {
-            Activation::Gated(gate) => ActivationSpec::Gated(gate),
+            Activation::Gated(gate) => ActivationSpec::Gated(bounded(gate, bounds, index)),
             Activation::GatedIfPresent(function) => ActivationSpec::Gated(Gate::Product(function)),
-            Activation::GatedByKey => {
-                ActivationSpec::Gated(Gate::Product(self.hidden_activation()?))
+            Activation::GatedByKey { default } => {
+                ActivationSpec::Gated(Gate::Product(self.hidden_activation(default)?))
             }
             Activation::Plain(function) => ActivationSpec::Plain(function),
             Activation::Xielu => ActivationSpec::Plain(self.activations.xielu[index]),
@@ -75,13 +107,17 @@ impl SpecBuilder<'_> {
     }
 
     /// The function that the key `hidden_activation` names.
-    fn hidden_activation(&self) -> Result<Function, ModelError> {
+    fn hidden_activation(&self, default: Function) -> Result<Function, ModelError> {
         const KEY: &str = "hidden_activation";
         match self.keys.optional::<String>(KEY)?.as_deref() {
-            None | Some("gelu") => Ok(Function::Gelu),
+            None => Ok(default),
+            Some("gelu") => Ok(Function::Gelu),
             Some("gelu_pytorch_tanh" | "gelu_new") => Ok(Function::GeluTanh),
             Some("silu" | "swish") => Ok(Function::Silu),
-            Some(other) => Err(self.keys.invalid(KEY, "gelu, gelu_pytorch_tanh or silu", other)),
+            Some("relu2") => Ok(Function::ReluSquared),
+            Some(other) => {
+                Err(self.keys.invalid(KEY, "gelu, gelu_pytorch_tanh, silu or relu2", other))
+            }
         }
     }
 }

@@ -1,13 +1,19 @@
 //! The attention of a layer.
 
-use inferno_backend::{AttentionMask, NormKind, QkvLayout};
+use inferno_backend::{AttentionMask, KvValues, NormKind, QkvLayout};
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::attention_facts::{OutputGate, QkNormKind, Temperature, Unrotated};
+use crate::arch::attention_facts::{DistanceBias, OutputGate, QkNormKind, Temperature, Unrotated};
 use crate::keys::{ArchitectureKeys, PerLayer, ROPE_PATTERN};
-use crate::spec::layer::{AttentionSpec, NormSpec, ProjectionSpec, QkNormSpec};
-use crate::spec::tensors::{LinearSpec, TensorFinder, TensorRows};
+use crate::spec::layer::{
+    AttentionSpec, DistanceBiasSpec, HeadGateSpec, NormSpec, ProjectionSpec, QkNormSpec,
+};
+use crate::spec::tensors::{LinearSpec, Presence, TensorFinder, TensorRows};
+use crate::tensor_names::DISTANCE_BUCKETS;
+
+/// Number of rows of the table of what distances add to scores, in all models.
+const NUM_DISTANCE_BUCKETS: usize = 32;
 
 /// The number of components of heads without a window.
 pub(super) fn head_dim(
@@ -76,40 +82,91 @@ impl SpecBuilder<'_> {
                 };
                 let [keys, values] =
                     ["attn_k", "attn_v"].map(|name| TensorRows::all(name, kv_rows));
-                let gate = tensors.rows_of_tensors(&[queries(head_dim)], hidden_size)?;
-                (tensors.rows_of_tensors(&[queries(0), keys, values], hidden_size)?, Some(gate))
+                let linear = tensors.rows_of_tensors(&[queries(head_dim)], hidden_size)?;
+                let qkv = tensors.rows_of_tensors(&[queries(0), keys, values], hidden_size)?;
+                (qkv, Some((linear, false)))
             }
             gate => {
-                let gate = match gate == OutputGate::Own {
-                    true => Some(tensors.linear("attn_gate", out_len, hidden_size)?),
+                let is_per_head = tensors.rows_of("attn_gate.weight") == Some(heads.num_heads);
+                let rows = if is_per_head { heads.num_heads } else { out_len };
+                let has_gate = match gate {
+                    OutputGate::Own => true,
+                    OutputGate::OwnIfPresent => tensors.contains("attn_gate.weight"),
+                    OutputGate::None | OutputGate::WithQueries => false,
+                };
+                let gate = match has_gate {
+                    true => Some((tensors.linear("attn_gate", rows, hidden_size)?, is_per_head)),
                     false => None,
                 };
                 (self.stacked_projection(tensors, &heads)?, gate)
             }
         };
-        let sinks = match facts.has_sinks {
-            true => Some(tensors.vector("attn_sinks.weight", 1, heads.num_heads)?),
-            false => None,
+        let function = facts.gate_function;
+        let gate = gate.map(|(linear, is_per_head)| HeadGateSpec { linear, function, is_per_head });
+        let sinks = "attn_sinks.weight";
+        let sinks = match facts.sinks {
+            Some(Presence::Required) => Some(tensors.vector(sinks, 1, heads.num_heads)?),
+            Some(Presence::Optional) => tensors.optional_vector(sinks, heads.num_heads)?,
+            None => None,
         };
-        let rotary = self.rotary(index, is_windowed)?;
+        let rotary = self.rotary(tensors, index, is_windowed)?;
         Ok(AttentionSpec {
             heads,
             cache_layer: shared.unwrap_or(cache_layer),
             scale: self.scale(&heads),
             softcap: self.softcap("attn_logit_softcapping", self.facts.score_softcap)?,
             mask: self.mask(index),
-            distance_slopes: facts
-                .max_distance_bias
-                .map(|max| distance_slopes(max, heads.num_heads)),
+            distance_bias: self.distance_bias(&heads)?,
             rotary,
             has_temperature: self.has_temperature(rotary),
             qk_norm: self.qk_norm(tensors, &heads, rotary.is_some())?,
+            bound: self.bound()?,
             part_norms: self.part_norms(tensors, &heads)?,
             qkv: ProjectionSpec::Stacked(qkv),
+            output_norm: self.inner_norm(tensors, "attn_sub_norm", out_len)?,
             output: tensors.linear("attn_output", self.hidden_size, out_len)?,
             sinks,
             gate,
         })
+    }
+
+    /// The bound of the magnitude of queries, keys and values. Negative ones have no effect, as in llama.cpp.
+    fn bound(&self) -> Result<Option<f32>, ModelError> {
+        match self.facts.attention.has_bound {
+            true => {
+                Ok(self.keys.optional_float("attention.clamp_kqv")?.filter(|&bound| bound > 0.0))
+            }
+            false => Ok(None),
+        }
+    }
+
+    /// What distances add to the scores of `heads`.
+    fn distance_bias(&self, heads: &QkvLayout) -> Result<Option<DistanceBiasSpec>, ModelError> {
+        if let DistanceBias::Buckets = self.facts.attention.distance_bias {
+            let buckets =
+                self.tensors.vector(DISTANCE_BUCKETS, NUM_DISTANCE_BUCKETS, heads.num_heads)?;
+            return Ok(Some(DistanceBiasSpec::Buckets(buckets)));
+        }
+        let slopes = self.max_distance_bias()?.map(|max| distance_slopes(max, heads.num_heads));
+        Ok(slopes.map(DistanceBiasSpec::Slopes))
+    }
+
+    /// The largest factor on distances, if scores are lowered by them.
+    fn max_distance_bias(&self) -> Result<Option<f32>, ModelError> {
+        const KEY: &str = "attention.max_alibi_bias";
+        let max = match self.facts.attention.distance_bias {
+            DistanceBias::None | DistanceBias::Buckets => return Ok(None),
+            DistanceBias::ByKey => return self.keys.optional_float(KEY),
+            DistanceBias::OfVariant { num_layers, .. } if num_layers != self.num_layers => {
+                return Ok(None);
+            }
+            DistanceBias::OfVariant { max, .. } | DistanceBias::Max(max) => max,
+        };
+        // llama.cpp saves models with this fact as well.
+        match self.keys.optional_float(KEY)? {
+            Some(found) if found != max => Err(self.keys.invalid(KEY, max.to_string(), found)),
+            _ => Ok(Some(max)),
+        }
     }
 
     fn stacked_projection(
@@ -156,24 +213,29 @@ impl SpecBuilder<'_> {
             },
             None => num_heads,
         };
+        let facts = &self.facts.attention;
         let mut head_dim = head_dim(keys, self.hidden_size, self.num_heads.as_ref())?;
         let mut value_key = "attention.value_length";
+        let mut value_dim = keys.positive_or(value_key, head_dim)?;
         let has_own = keys.optional::<usize>("attention.key_length_swa")?.is_some();
         if has_own && self.is_windowed(index) {
             let windowed_dim = keys.positive("attention.key_length_swa")?;
-            if windowed_dim != head_dim && self.facts.attention.windowed_rotary.is_none() {
+            // Gates of heads multiply rows of one size.
+            let is_uniform = facts.windowed_rotary.is_none() || facts.gate != OutputGate::None;
+            if windowed_dim != head_dim && is_uniform {
                 let expected = format!("attention.key_length ({head_dim})");
                 return Err(keys.invalid("attention.key_length_swa", expected, windowed_dim));
             }
             head_dim = windowed_dim;
             value_key = "attention.value_length_swa";
+            value_dim = keys.positive_or(value_key, value_dim)?;
         }
-        let value_dim = keys.positive_or(value_key, head_dim)?;
-        if value_dim != head_dim {
+        if value_dim != head_dim && !facts.has_value_len {
             let expected = format!("the length of keys ({head_dim})");
             return Err(keys.invalid(value_key, expected, value_dim));
         }
-        Ok(QkvLayout::new(num_heads, num_kv_heads, head_dim))
+        let values = KvValues::Separate { dim: value_dim };
+        Ok(QkvLayout { values, ..QkvLayout::new(num_heads, num_kv_heads, head_dim) })
     }
 
     /// The layer whose keys and values layer `index` reads, if it has none of its own: the last one of the same kind
@@ -229,6 +291,7 @@ impl SpecBuilder<'_> {
     /// The index of the layer's rotary embedding, if it has one.
     pub(super) fn rotary(
         &self,
+        tensors: TensorFinder<'_>,
         index: usize,
         is_windowed: bool,
     ) -> Result<Option<usize>, ModelError> {
@@ -240,8 +303,13 @@ impl SpecBuilder<'_> {
                 self.keys.mark_read(ROPE_PATTERN);
                 self.keys.optional("rope.scaling.finetuned")?.unwrap_or(true)
             }
+            Unrotated::ByPattern => self.rotated_layers.as_ref().is_none_or(|layers| layers[index]),
             Unrotated::Periodic(period) => !(index + 1).is_multiple_of(period),
             Unrotated::Unwindowed => is_windowed || self.windows.is_none(),
+            Unrotated::WithDistanceBias => self.max_distance_bias()?.is_none(),
+            Unrotated::UnwindowedExperts => {
+                is_windowed || self.layer_experts(tensors, index).is_none()
+            }
         };
         Ok(is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1)))
     }
@@ -260,6 +328,7 @@ impl SpecBuilder<'_> {
         let facts = &self.facts.attention;
         let head_scale = match self.num_layers == facts.hidden_scale_layers {
             _ if facts.has_unit_scale => 1.0,
+            _ if facts.is_scaled_by_size => 1.0 / head_dim as f32,
             true => 1.0 / ((self.hidden_size / num_heads) as f32).sqrt(),
             false => 1.0 / (head_dim as f32).sqrt(),
         };

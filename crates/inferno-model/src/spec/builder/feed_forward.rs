@@ -4,11 +4,11 @@ use inferno_backend::{ExpertGroups, ExpertParams, Gate, Gating};
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::architecture::{Activation, ExpertFacts, ModelSize};
+use crate::arch::architecture::{Activation, ExpertFacts, ExpertInputs, ModelSize};
 use crate::keys::ArchitectureKeys;
 use crate::spec::feed_forward::{
-    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec,
-    SharedExpertSpec, SparseGateSpec,
+    ActivationSpec, ExpertNormsSpec, ExpertProjectionsSpec, ExpertsSpec, FeedForwardSpec,
+    LayerInput, MlpSpec, SharedExpertSpec, SparseGateSpec,
 };
 use crate::spec::layer::NormSpec;
 use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
@@ -89,7 +89,7 @@ fn expert_groups(
         return Err(keys.invalid("expert_group_used_count", expected, num_groups_used));
     }
     let num_scored = match params.gating {
-        Gating::Softmax => 1,
+        Gating::Softmax | Gating::SparseMixer => 1,
         Gating::Sigmoid => 2,
     };
     Ok(Some(ExpertGroups { num_groups, num_groups_used, num_scored }))
@@ -122,16 +122,24 @@ impl SpecBuilder<'_> {
             }
             None => {
                 let size = self.dense_size(index)?;
-                Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
+                Ok(FeedForwardSpec::Dense(Box::new(self.mlp(tensors, index, "", size)?)))
             }
         }
     }
 
     /// The size of the dense block of layer `index`.
     fn dense_size(&self, index: usize) -> Result<usize, ModelError> {
-        match &self.feed_forward_sizes {
-            Some(sizes) => sizes.positive(index),
-            None => self.keys.positive("feed_forward_length"),
+        const KEY: &str = "feed_forward_length";
+        let size = match &self.feed_forward_sizes {
+            Some(sizes) => sizes.positive(index)?,
+            None => self.keys.positive(KEY)?,
+        };
+        match self.facts.counts_gate_and_up {
+            true if !size.is_multiple_of(2) => {
+                Err(self.keys.invalid(KEY, "an even number, of gate and up projection", size))
+            }
+            true => Ok(size / 2),
+            false => Ok(size),
         }
     }
 
@@ -147,7 +155,7 @@ impl SpecBuilder<'_> {
             None | Some(0_usize) => "feed_forward_length",
             Some(_) => "expert_feed_forward_length",
         })?;
-        let activation = self.activation(index)?;
+        let activation = self.expert_activation(index)?;
         let gate_up = [("ffn_gate_exps", size), ("ffn_up_exps", size)];
         let up = match activation {
             ActivationSpec::Gated(_) => &gate_up[..],
@@ -160,13 +168,23 @@ impl SpecBuilder<'_> {
         let beside_dense = self.facts.experts.beside_dense;
         // `ffn_gate_inp.scale` is the weight of the norm of the router's input.
         let router_tensors = if beside_dense { tensors.without_scales() } else { tensors };
+        let inputs = self.facts.experts.inputs;
         let shared = match tensors.rows_of("ffn_up_shexp.weight") {
+            _ if inputs == ExpertInputs::BeforeMixers => {
+                let size = tensors.rows_of("ffn_up.weight").unwrap_or(hidden_size);
+                Some(SharedExpertSpec { mlp: self.mlp(tensors, index, "", size)?, gate: None })
+            }
             _ if beside_dense => {
                 let size = self.dense_size(index)?;
                 Some(SharedExpertSpec { mlp: self.mlp(tensors, index, "", size)?, gate: None })
             }
             Some(size) => Some(self.shared_expert(tensors, index, size)?),
             None => None,
+        };
+        // Files of Hy3 lack the suffix.
+        let selection_bias = match tensors.contains("exp_probs_b") {
+            true => "exp_probs_b",
+            false => "exp_probs_b.bias",
         };
         let projections = self.expert_projections(tensors)?;
         let width = projections.as_ref().map_or(hidden_size, ExpertProjectionsSpec::width);
@@ -176,11 +194,18 @@ impl SpecBuilder<'_> {
             intermediate_size: size,
             router: router_tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
             weighs_inputs: self.facts.experts.weighs_inputs,
-            selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
+            selection_bias: tensors.optional_vector(selection_bias, num_experts)?,
             up: per_expert(up, fused, width)?,
             down: per_expert(&[("ffn_down_exps", width)], None, size)?,
             projections,
             shared,
+            layer_input: match inputs {
+                ExpertInputs::Block => LayerInput::Nothing,
+                ExpertInputs::RouterBeforeMixers => LayerInput::Router,
+                ExpertInputs::BeforeMixers => {
+                    LayerInput::Experts(self.norm(tensors, "ffn_norm_exps", hidden_size)?)
+                }
+            },
             beside_dense: match beside_dense {
                 true => Some(self.expert_norms(tensors)?),
                 false => None,
@@ -210,7 +235,8 @@ impl SpecBuilder<'_> {
             router: NormSpec {
                 kind: self.facts.norm,
                 eps: self.eps,
-                weight: tensors.vector("ffn_gate_inp.scale", 1, self.hidden_size)?,
+                len: self.hidden_size,
+                weight: Some(tensors.vector("ffn_gate_inp.scale", 1, self.hidden_size)?),
                 bias: None,
             },
             input: norm("pre_ffw_norm_2")?,
@@ -268,6 +294,7 @@ impl SpecBuilder<'_> {
                 _ => tensors.linear(&up, size, self.hidden_size)?,
             },
             sparse_gate,
+            down_norm: self.inner_norm(tensors, &format!("ffn_sub_norm{suffix}"), size)?,
             down: tensors.linear(&down, self.hidden_size, size)?,
         })
     }

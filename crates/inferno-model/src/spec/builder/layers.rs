@@ -34,23 +34,45 @@ impl SpecBuilder<'_> {
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
         let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes.get(index));
         let has_experts = self.layer_experts(tensors, index).is_some();
+        let may_have_none = self.facts.recurrent.is_some() || self.facts.has_optional_blocks;
         let has_feed_forward = match self.facts.has_single_blocks {
             true => size != Some(0),
-            false => self.facts.recurrent.is_none() || size != Some(0) || has_experts,
+            false => !may_have_none || size != Some(0) || has_experts,
         };
-        let has_mixers = !self.facts.has_single_blocks || !has_feed_forward;
+        let heads = [&self.num_heads, &self.num_kv_heads]
+            .map(|heads| heads.as_ref().is_none_or(|heads| heads.get(index) > 0));
+        let has_mixers = match self.facts.has_optional_blocks {
+            true => heads[0],
+            false => !self.facts.has_single_blocks || !has_feed_forward,
+        };
         let [mixer_sum, feed_forward_sum] = match names.sums {
             Some(names) => names.map(Some),
             None => [None; 2],
         };
+        let mixer_scale = match self.facts.attention.has_value_scale {
+            true => self.keys.optional_float("attention.value_scale")?.unwrap_or(1.0),
+            false => 1.0,
+        };
+        // The mean of two sums.
+        let is_averaged = self.facts.experts.averages_shared
+            && has_experts
+            && tensors.contains("ffn_up_shexp.weight");
+        let feed_forward_scale = if is_averaged { 0.5 } else { 1.0 };
         let has_no_norm =
             index == 0 && names.first_is_optional && !tensors.contains("attn_norm.weight");
         let input_norm = if has_mixers && !has_no_norm { names.attention } else { &[] };
         let mixers = BlockSpec {
             norm: self.layer_norm(tensors, input_norm)?,
-            block: if has_mixers { self.mixers(tensors, index, places)? } else { Vec::new() },
+            block: match has_mixers {
+                true if self.facts.has_optional_blocks && !heads[1] => {
+                    let size = self.hidden_size;
+                    vec![MixerSpec::Linear(tensors.linear("attn_output", size, size)?)]
+                }
+                true => self.mixers(tensors, index, places)?,
+                false => Vec::new(),
+            },
             post_norm: self.layer_norm(tensors, names.post_attention)?,
-            residual_scale,
+            residual_scale: residual_scale * mixer_scale,
             sum_norm: self.sum_norm(tensors, mixer_sum, Some("attn_norm_2"))?,
         };
         let feed_forward = match has_feed_forward {
@@ -58,7 +80,7 @@ impl SpecBuilder<'_> {
                 norm: self.layer_norm(tensors, names.feed_forward)?,
                 block: self.feed_forward(tensors, index)?,
                 post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
-                residual_scale,
+                residual_scale: residual_scale * feed_forward_scale,
                 sum_norm: self.sum_norm(tensors, feed_forward_sum, None)?,
             }),
             false => None,

@@ -2,7 +2,7 @@
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::architecture::ClassifierPooling;
+use crate::arch::architecture::{ClassifierActivation, ClassifierPooling};
 use crate::spec::pooled::{ClassifierSpec, DenseSpec, PooledSpec};
 
 impl SpecBuilder<'_> {
@@ -34,6 +34,16 @@ impl SpecBuilder<'_> {
             Some(2) => ClassifierPooling::One,
             Some(found) => return Err(self.keys.invalid(POOLING, "1 (mean) or 2 (CLS)", found)),
         };
+        const ACTIVATION: &str = "classifier.activation";
+        let activation = match self.keys.optional::<String>(ACTIVATION)?.as_deref() {
+            None => facts.activation,
+            Some("tanh") => ClassifierActivation::Tanh,
+            Some("gelu") => ClassifierActivation::Gelu,
+            Some("relu") => ClassifierActivation::Relu,
+            Some(found) => {
+                return Err(self.keys.invalid(ACTIVATION, "tanh, gelu or relu", found));
+            }
+        };
         let norm = match self.tensors.contains("cls.norm.weight") {
             true => Some(self.norm(self.tensors, "cls.norm", width)?),
             false => None,
@@ -41,7 +51,7 @@ impl SpecBuilder<'_> {
         let num_outputs = output.as_ref().map_or(width, |output| output.weight.rows);
         Ok(Some(ClassifierSpec {
             pooling,
-            dense: dense.map(|dense| (dense, facts.activation)),
+            dense: dense.map(|dense| (dense, activation)),
             norm,
             output,
             // Of a single output, a softmax would be 1.

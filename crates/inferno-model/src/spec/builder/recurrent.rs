@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use inferno_backend::{ConvParams, LinearAttentionParams, WriteRule};
+use inferno_backend::{ConvParams, DecaySteps, Function, LinearAttentionParams, WriteRule};
 
 use super::SpecBuilder;
 use crate::ModelError;
@@ -17,7 +17,7 @@ use crate::spec::tensors::{TensorFinder, TensorRows};
 const DEFAULT_INTERVAL: usize = 4;
 
 /// Epsilon of the lengths of queries and keys: a constant of the models' implementation.
-const DELTA_EPS: f32 = 1e-6;
+pub(super) const DELTA_EPS: f32 = 1e-6;
 
 /// The names of a convolution in files.
 #[derive(Clone, Copy)]
@@ -147,6 +147,7 @@ impl SpecBuilder<'_> {
     ) -> Result<RecurrentSpec, ModelError> {
         match kind {
             RecurrentKind::DeltaNet => self.delta_net(tensors, index),
+            RecurrentKind::KimiDeltaNet => self.kimi_delta_net(tensors, index),
             RecurrentKind::ShortConv => self.short_conv(tensors, index),
             RecurrentKind::Mamba1 => self.mamba1(tensors, index),
             RecurrentKind::Mamba2 { min_step } => self.mamba2(tensors, index, min_step),
@@ -191,7 +192,7 @@ impl SpecBuilder<'_> {
                     keys: sizes.keys_size(),
                     values: 2 * sizes.keys_size(),
                     are_grouped,
-                    steps,
+                    steps: DecaySteps::PerHead { column: steps },
                     min_step: 0.0,
                     rule: WriteRule::Delta { eps: DELTA_EPS, strengths: steps + num_heads },
                 },
@@ -200,11 +201,13 @@ impl SpecBuilder<'_> {
                 skip: None,
                 norm: GatedNormSpec {
                     gate_column: channels,
+                    function: Function::Silu,
                     weight: Some(tensors.vector("ssm_norm.weight", 1, value_dim)?),
                     extent: value_dim,
                     eps: self.eps,
                     is_gate_first: false,
                 },
+                low_rank_gates: None,
             })),
             output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
         })
@@ -238,7 +241,7 @@ impl SpecBuilder<'_> {
                     keys: inner_size,
                     values: 0,
                     are_grouped: true,
-                    steps: inner_size + channels,
+                    steps: DecaySteps::PerHead { column: inner_size + channels },
                     min_step,
                     rule: WriteRule::Additive,
                 },
@@ -247,11 +250,13 @@ impl SpecBuilder<'_> {
                 skip: Some(tensors.flat_vector("ssm_d", num_heads, 1)?),
                 norm: GatedNormSpec {
                     gate_column: 0,
+                    function: Function::Silu,
                     weight: norm,
                     extent,
                     eps: self.eps,
                     is_gate_first: true,
                 },
+                low_rank_gates: None,
             })),
             output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
         })
@@ -284,25 +289,29 @@ impl SpecBuilder<'_> {
         channels: usize,
         input: usize,
     ) -> Result<ConvSpec, ModelError> {
-        let ConvNames { tensor, taps_key } = names;
+        let params = self.conv_params(names, layer, channels, input)?;
+        let (tensor, taps) = (names.tensor, params.taps);
+        Ok(ConvSpec {
+            params,
+            taps: tensors.vector(&format!("{tensor}.weight"), channels, taps)?,
+            bias: tensors.optional_vector(&format!("{tensor}.bias"), channels)?,
+        })
+    }
+
+    pub(super) fn conv_params(
+        &self,
+        names: ConvNames,
+        layer: usize,
+        channels: usize,
+        input: usize,
+    ) -> Result<ConvParams, ModelError> {
+        let ConvNames { taps_key, .. } = names;
         let taps = self.keys.positive(taps_key)?;
         if taps > ConvParams::MAX_TAPS {
             let expected = format!("at most {}", ConvParams::MAX_TAPS);
             return Err(self.keys.invalid(taps_key, expected, taps));
         }
         let (input_gate, output_gate) = (None, None);
-        Ok(ConvSpec {
-            params: ConvParams {
-                layer,
-                channels,
-                taps,
-                input,
-                input_gate,
-                output_gate,
-                silu: true,
-            },
-            taps: tensors.vector(&format!("{tensor}.weight"), channels, taps)?,
-            bias: tensors.optional_vector(&format!("{tensor}.bias"), channels)?,
-        })
+        Ok(ConvParams { layer, channels, taps, input, input_gate, output_gate, silu: true })
     }
 }

@@ -1,11 +1,13 @@
 //! The rotary embeddings of a model's layers.
 
+use std::ops::RangeInclusive;
+
 use inferno_backend::RopePairing;
 
 use super::attention;
 use crate::arch::architecture::RecurrentLayers;
-use crate::arch::attention_facts::{AttentionFacts, Temperature};
-use crate::keys::{ArchitectureKeys, PerLayer};
+use crate::arch::attention_facts::{AttentionFacts, Temperature, Unrotated};
+use crate::keys::{ArchitectureKeys, PerLayer, ROPE_PATTERN};
 use crate::spec::RotarySpec;
 use crate::spec::rotary::{RotaryFacts, rotary_dim};
 use crate::spec::tensors::TensorFinder;
@@ -28,13 +30,31 @@ pub(super) fn rotaries(
         pairing: pairing(keys, &facts.attention)?,
         has_log_multiplier: matches!(facts.attention.temperature, Temperature::ByKey { .. }),
         rounds_ramp: facts.attention.unrounded_ramp_dim != Some(head_dim),
+        has_scaled_base: facts.attention.has_scaled_base,
     };
     let full = RotarySpec::from_keys(keys, tensors, rotary_facts, head_dim)?;
     let windowed = match has_window {
         true => windowed_rotary(keys, &facts.attention, &full, head_dim)?,
         false => None,
     };
+    let rotary_dim = match facts.attention.halves_unwindowed {
+        true => full.rotary_dim / 2,
+        false => full.rotary_dim,
+    };
+    let full = RotarySpec { rotary_dim, ..full };
     Ok(std::iter::once(full).chain(windowed).collect())
+}
+
+/// Which layers have rotary embedding, if the file lists them. `list_lens` are the possible lengths of the list.
+pub(super) fn rotated_layers(
+    keys: &ArchitectureKeys<'_>,
+    facts: &AttentionFacts,
+    list_lens: &RangeInclusive<usize>,
+) -> Result<Option<Vec<bool>>, ModelError> {
+    match facts.unrotated == Unrotated::ByPattern && keys.is_list(ROPE_PATTERN) {
+        true => keys.booleans(ROPE_PATTERN, list_lens),
+        false => Ok(None),
+    }
 }
 
 fn pairing(keys: &ArchitectureKeys<'_>, facts: &AttentionFacts) -> Result<RopePairing, ModelError> {

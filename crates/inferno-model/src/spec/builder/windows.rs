@@ -72,7 +72,7 @@ fn window(
     match facts.windows {
         Windows::Chunked(_) => Ok(Some(AttentionWindow::Chunked(len))),
         // Longer windows have no effect.
-        Windows::All if len >= keys.positive("context_length")? => Ok(None),
+        Windows::All | Windows::AllByDefault if len >= keys.positive("context_length")? => Ok(None),
         _ => Ok(Some(AttentionWindow::Sliding(len))),
     }
 }
@@ -82,19 +82,25 @@ fn windowed_layers(
     windows: Windows,
     list_lens: &RangeInclusive<usize>,
 ) -> Result<WindowedLayers, ModelError> {
-    let (default, layers): (_, fn(usize) -> WindowedLayers) = match windows {
-        Windows::All => return Ok(WindowedLayers::All),
-        Windows::Periodic(period) | Windows::Chunked(period) => {
-            (Some(period), WindowedLayers::AllButLast)
-        }
-        Windows::PeriodicAfterFirst(period) => (Some(period), WindowedLayers::AllButFirst),
-        Windows::ByKey => (None, WindowedLayers::AllButLast),
-    };
-    if keys.is_list(WINDOW_PATTERN)
+    if windows != Windows::All
+        && keys.is_list(WINDOW_PATTERN)
         && let Some(list) = keys.booleans(WINDOW_PATTERN, list_lens)?
     {
         return Ok(WindowedLayers::Listed(list));
     }
+    let (default, layers): (_, fn(usize) -> WindowedLayers) = match windows {
+        Windows::All => return Ok(WindowedLayers::All),
+        Windows::AllByDefault if !keys.contains(WINDOW_PATTERN) => return Ok(WindowedLayers::All),
+        Windows::AllByDefault => (None, WindowedLayers::AllButLast),
+        Windows::Periodic(period) | Windows::Chunked(period) => {
+            (Some(period), WindowedLayers::AllButLast)
+        }
+        Windows::PeriodicAfterFirst(period) => (Some(period), WindowedLayers::AllButFirst),
+        Windows::ByKey => {
+            let found = if keys.contains(WINDOW_PATTERN) { "one value" } else { "none" };
+            return Err(keys.invalid(WINDOW_PATTERN, "a boolean for each layer", found));
+        }
+    };
     // Some files have the length of the period instead.
     let period = match default {
         Some(default) => keys.positive_or(WINDOW_PATTERN, default)?,

@@ -3,6 +3,8 @@
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 use inferno_model::{ModelError, ModelSpec};
 
+use super::file::{File, Tensor};
+
 /// Sizes in which no two dimensions are equal.
 const SIZES: [(&str, u32); 9] = [
     ("context_length", 128),
@@ -38,13 +40,22 @@ fn metadata(architecture: &str) -> Metadata {
         "moe",
         "gpt-oss",
         "dots1",
+        "deepseek",
+        "hy_v3",
+        "smallthinker",
+        "arctic",
+        "mimo2",
+        "step35",
+        "dbrx",
+        "laguna",
+        "mellum",
         "minimax",
         "mixtral",
         "gemma4",
-        "deepseek2",
         "mistral4",
         "llama4",
         "jamba",
+        "kimi",
     ];
     if has_experts.iter().any(|name| architecture.contains(name)) {
         for (key, value) in [
@@ -70,7 +81,15 @@ fn metadata(architecture: &str) -> Metadata {
     ] {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
-    let has_list = ["lfm2", "lfm2moe", "granitehybrid", "jamba", "nemotron_h", "nemotron_h_moe"];
+    let has_list = [
+        "lfm2",
+        "lfm2moe",
+        "granitehybrid",
+        "jamba",
+        "kimi-linear",
+        "nemotron_h",
+        "nemotron_h_moe",
+    ];
     if has_list.contains(&architecture) {
         metadata.insert(format!("{architecture}.attention.head_count_kv"), vec![0_u32, 0, 2]);
     }
@@ -83,7 +102,7 @@ fn metadata(architecture: &str) -> Metadata {
         let scales = vec![1.2, f32::NEG_INFINITY, 0.5];
         metadata.insert(format!("{architecture}.activation_sparsity_scale"), scales);
     }
-    if ["olmo2", "gemma3n", "gemma4"].contains(&architecture) {
+    if ["olmo2", "gemma3n", "gemma4", "granite_swa", "mimo2", "step35"].contains(&architecture) {
         metadata.insert(format!("{architecture}.{pattern}"), vec![true, false, true]);
     }
     let own_keys: &[(&str, u32)] = match architecture {
@@ -98,6 +117,7 @@ fn metadata(architecture: &str) -> Metadata {
             ("attention.shared_kv_layers", 1),
             ("embedding_length_per_layer_input", 12),
         ],
+        "mimo2" => &[("attention.value_length", 12)],
         // The last layer has neither chunks nor rotary embedding.
         "llama4" => &[("block_count", 4)],
         "deepseek2" | "mistral4" => &[
@@ -107,6 +127,20 @@ fn metadata(architecture: &str) -> Metadata {
             ("attention.value_length_mla", 14),
             ("rope.dimension_count", 8),
             // Latent attention has no window.
+            ("attention.sliding_window", 0),
+        ],
+        "minicpm3" => &[
+            ("attention.q_lora_rank", 20),
+            ("attention.kv_lora_rank", 24),
+            ("rope.dimension_count", 6),
+            ("attention.sliding_window", 0),
+        ],
+        "kimi-linear" => &[
+            ("kda.head_dim", 9),
+            ("attention.kv_lora_rank", 24),
+            ("attention.key_length_mla", 18),
+            ("attention.value_length_mla", 14),
+            ("rope.dimension_count", 8),
             ("attention.sliding_window", 0),
         ],
         _ => &[],
@@ -139,6 +173,12 @@ fn file(metadata: &Metadata, tensors: &[(String, Vec<usize>)]) -> Vec<u8> {
 /// Optional tensors, and those whose shape nothing else determines.
 fn optional_tensors(architecture: &str) -> Vec<(String, Vec<usize>)> {
     let tensors: &[(&str, &[usize])] = match architecture {
+        "mimo2" => &[("blk.1.ffn_gate_inp.weight", &[6, 32]), ("blk.2.attn_sinks.weight", &[4])],
+        "step35" => {
+            &[("blk.1.ffn_gate_inp.weight", &[6, 32]), ("blk.1.attn_gate.weight", &[4, 32])]
+        }
+        "laguna" => &[("blk.1.attn_gate.weight", &[4, 32])],
+        "hy_v3" => &[("blk.1.ffn_gate_inp.weight", &[6, 32]), ("blk.1.exp_probs_b", &[6])],
         "jamba" => &[
             ("blk.1.ffn_gate_inp.weight", &[6, 32]),
             ("blk.0.ssm_dt_norm.weight", &[6]),
@@ -151,6 +191,12 @@ fn optional_tensors(architecture: &str) -> Vec<(String, Vec<usize>)> {
             ("blk.1.altup_correct_scale.weight", &[32]),
         ],
         "gemma4" => &[("blk.1.ffn_down_exps.scale", &[6])],
+        // Keys of 10 components that are not rotated, and values of 16, of 4 heads.
+        "minicpm3" => &[
+            ("blk.0.attn_kv_b.weight", &[104, 24]),
+            ("blk.1.attn_kv_b.weight", &[104, 24]),
+            ("blk.2.attn_kv_b.weight", &[104, 24]),
+        ],
         _ => &[],
     };
     tensors.iter().map(|(name, dims)| ((*name).to_owned(), dims.to_vec())).collect()
@@ -190,6 +236,38 @@ fn complete(
             Err(error) => panic!("{architecture}: {error}"),
         }
     }
+}
+
+/// The file `bytes` of DeepSeek 2 with the up-projections of keys and values as one tensor, as older files have them: those of one
+/// head after those of another.
+pub fn with_unsplit_latent_tensors(bytes: &[u8]) -> Vec<u8> {
+    // Of a head: components that are not rotated, and values.
+    let (num_heads, plain_dim, value_dim, latent_dim) = (4, 10, 14, 24);
+    let mut file = File::of_bytes(bytes.to_vec());
+    for layer in 0..3 {
+        let values = |file: &mut File, name| {
+            let name = format!("blk.{layer}.{name}.weight");
+            let values = file.tensor(&name).values();
+            file.tensors.retain(|tensor| tensor.name != name);
+            values
+        };
+        let (keys, values) = (values(&mut file, "attn_k_b"), values(&mut file, "attn_v_b"));
+        let key_len = latent_dim * plain_dim;
+        let mut unsplit = Vec::new();
+        for (keys, values) in keys.chunks(key_len).zip(values.chunks(value_dim * latent_dim)) {
+            for row in 0..plain_dim {
+                unsplit.extend(keys.iter().skip(row).step_by(plain_dim));
+            }
+            unsplit.extend(values);
+        }
+        let dims = [latent_dim, num_heads * (plain_dim + value_dim)];
+        file.tensors.push(Tensor::floats(format!("blk.{layer}.attn_kv_b.weight"), &dims, &unsplit));
+    }
+    for (key, value) in [("key_length", 18_u32), ("value_length", 14)] {
+        file.metadata.remove(&format!("deepseek2.attention.{key}_mla"));
+        file.metadata.insert(format!("deepseek2.attention.{key}"), value);
+    }
+    file.bytes()
 }
 
 /// The file `bytes` with the projections of each delta net as one tensor, as older files of Qwen3-Next have them: queries,

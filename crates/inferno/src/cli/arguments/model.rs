@@ -24,10 +24,9 @@ pub(crate) struct SourceArgs {
     model: Option<ModelSource>,
 }
 
-impl From<Option<ModelSource>> for SourceArgs {
-    /// The options that choose this model, or the built-in one.
-    fn from(model: Option<ModelSource>) -> Self {
-        Self { model }
+impl From<ModelSource> for SourceArgs {
+    fn from(model: ModelSource) -> Self {
+        Self { model: Some(model) }
     }
 }
 

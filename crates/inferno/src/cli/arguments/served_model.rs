@@ -203,7 +203,7 @@ impl ServedModelArgs {
     pub(crate) fn prepare(&self, model: Model) -> Result<PreparedModel, Error> {
         check_gpu_memory(&model)?;
         let template = template_of(self.chat_template.as_deref(), model.checkpoint().metadata())?;
-        Ok(PreparedModel { model, template })
+        Ok(PreparedModel { model, template, accepts_fallback: true })
     }
 
     /// Loads the model and starts its engine. The number of draft tokens in `options` is replaced.
@@ -214,12 +214,15 @@ impl ServedModelArgs {
         prepared: PreparedModel,
         options: EngineOptions,
     ) -> Result<ServedModel, Error> {
-        let PreparedModel { model, template } = prepared;
+        let PreparedModel { model, template, accepts_fallback } = prepared;
         let checkpoint = model.checkpoint();
         let info = self.info(checkpoint, template)?;
         let options =
             EngineOptions { num_speculative_tokens: self.speculate.num_drafts(), ..options };
         let loaded = with_loading_bar(&model, |on_progress| model.load_with(on_progress))?;
+        if let Some(reason) = model.fallback().filter(|_| !accepts_fallback) {
+            return Err(Error::OtherDevice { reason: reason.to_owned() });
+        }
         let pooling = match self.pooling {
             Some(pooling) => pooling.into(),
             None => loaded.pooling()?,
@@ -244,6 +247,7 @@ impl ServedModelArgs {
         let context_length = context_length(&spec, &options)?;
         let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
         let info = self.info(&checkpoint, template)?;
+        let info = info.with_file(ModelFile::of(&checkpoint).without_watch());
         Ok(info.with_context_length(context_length).with_text_generation(spec.has_logits()))
     }
 
@@ -289,9 +293,15 @@ impl ServedModelArgs {
 pub(crate) struct PreparedModel {
     model: Model,
     template: Option<ChatTemplate>,
+    accepts_fallback: bool,
 }
 
 impl PreparedModel {
+    /// Makes it an error to load the model on another device than planned.
+    pub(crate) fn without_fallback(self) -> Self {
+        Self { accepts_fallback: false, ..self }
+    }
+
     /// Whether the model generates text.
     pub(crate) fn generates_text(&self) -> bool {
         self.model.check_generates().is_ok()

@@ -125,7 +125,7 @@ impl ChatCommandArgs {
 impl RunArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { model, words, options } = self;
-        let source = SourceArgs::from(Some(model));
+        let source = SourceArgs::from(model);
         if options.compute.dry_run {
             return options.start(&source).map(drop);
         }

@@ -28,7 +28,8 @@ use crate::{
 /// time.
 ///
 /// auto stores weights in the type of the checkpoint; other types convert or quantize them on the way, as inferno
-/// quantize does. Weights that are quantized in the checkpoint (gpt-oss) keep their format.
+/// quantize does. Weights that are quantized in the checkpoint (AWQ, GPTQ, compressed-tensors, ...) keep their codes if
+/// a format of GGUF files holds them, unless --type is f32, f16 or bf16.
 ///
 /// All commands also run a checkpoint without converting it first: pass the folder with -m.
 #[derive(clap::Args)]

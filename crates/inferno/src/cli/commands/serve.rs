@@ -140,7 +140,12 @@ impl ServeArgs {
         let address = server.address();
         let catalog = self.on_demand.catalog(&self.model, target_itl, engine)?;
         let models = catalog.models().map_err(ServerError::Load).map_err(Error::from)?;
-        print_line(&format!("{} can be loaded on demand", count(models.len(), "model")));
+        match models.len() {
+            0 => print_line(
+                "warning: no models found; download one with inferno pull, or copy GGUF files into --models-dir",
+            ),
+            number => print_line(&format!("{} can be loaded on demand", count(number, "model"))),
+        }
         self.print_address(access, address, true);
         let loading = self.on_demand.options();
         Ok(server.run_on_demand(Arc::new(catalog), loading).map_err(Error::from)?)

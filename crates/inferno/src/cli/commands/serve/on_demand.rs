@@ -1,6 +1,6 @@
 //! `--on-demand`: the models of this machine, each of which is loaded when a request names it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error as StdError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,15 @@ use std::time::{Duration, SystemTime};
 
 use inferno_engine::EngineOptions;
 use inferno_gguf::ShardName;
-use inferno_server::{ModelCatalog, ModelInfo, OnDemandOptions, ServedModel, print_line};
+use inferno_server::{
+    ModelCatalog, ModelInfo, ModelLoadError, OnDemandOptions, ServedModel, print_line,
+};
 
 use crate::cli::arguments::model::SourceArgs;
 use crate::cli::arguments::served_model::ServedModelArgs;
-use crate::cli::arguments::values::{number_in, positive};
+use crate::cli::arguments::values::{number_in, whole};
 use crate::cli::failure::Failure;
+use crate::cli::terminal::note::print_note;
 use crate::free_memory::free_bytes;
 use crate::hub::catalog::short_name;
 use crate::{Error, Hub, HubReference, ModelSource, checkpoint, embedded};
@@ -29,14 +32,13 @@ pub(super) struct OnDemandArgs {
     /// names it; with --on-demand, downloaded models as well
     #[arg(long, value_name = "DIR", conflicts_with_all = OF_ONE_MODEL)]
     models_dir: Option<PathBuf>,
-    /// Maximum number of models loaded on demand; the one that has not been used for the longest time is unloaded first
-    #[arg(long, value_name = "N", value_parser = positive, visible_alias = "models-max")]
-    #[arg(default_value_t = OnDemandOptions::default().max_num_loaded)]
-    max_loaded_models: usize,
-    /// Unload a model that was loaded on demand after this many seconds without a request; 0 never does
+    /// Maximum number of models loaded on demand; the one that has not been used for the longest time is unloaded first; 0 sets
+    /// no limit [default: 3]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, visible_alias = "models-max")]
+    max_loaded_models: Option<usize>,
+    /// Unload a model that was loaded on demand after this many seconds without a request; 0 never does [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = number_in(0..=MAX_SECONDS), visible_alias = "sleep-idle-seconds")]
-    #[arg(default_value_t = DEFAULT_SECONDS)]
-    unload_after: usize,
+    unload_after: Option<usize>,
 }
 
 /// Options that are about one model, in addition to the model itself.
@@ -52,29 +54,47 @@ const OF_ONE_MODEL: [&str; 7] = [
 
 /// The longest time without a request, a year.
 const MAX_SECONDS: usize = 365 * 24 * 3600;
-/// The default of [`OnDemandOptions`].
-const DEFAULT_SECONDS: usize = 300;
+/// How deep the folders of models may be.
+const MAX_DEPTH: usize = 3;
 
 impl OnDemandArgs {
-    /// Whether models are loaded on demand.
+    /// Whether models are loaded on demand. Warns of options without effect if not.
     ///
     /// **Errors**: if a model is specified, too.
     pub(super) fn is_enabled(&self, model: &ServedModelArgs) -> Result<bool, Failure> {
         let is_enabled = self.on_demand || self.models_dir.is_some();
-        match is_enabled && model.is_specified() {
-            true => Err(Failure::Usage(
-                "--model serves one model, and --on-demand and --models-dir several; use one of them".to_owned(),
-            )),
-            false => Ok(is_enabled),
+        if is_enabled && model.is_specified() {
+            return Err(Failure::Usage(
+                "--model serves one model, and --on-demand and --models-dir several; use one of them"
+                    .to_owned(),
+            ));
         }
+        let options = [
+            ("--max-loaded-models", self.max_loaded_models),
+            ("--unload-after", self.unload_after),
+        ];
+        for (option, _) in options.iter().filter(|(_, value)| value.is_some() && !is_enabled) {
+            print_note(&format!(
+                "warning: {option} has no effect: one model is served, which stays loaded; see --on-demand"
+            ));
+        }
+        Ok(is_enabled)
     }
 
     /// Which models stay loaded.
     pub(super) fn options(&self) -> OnDemandOptions {
-        let idle_timeout = Duration::from_secs(self.unload_after as u64);
+        let default = OnDemandOptions::default();
         OnDemandOptions {
-            max_num_loaded: self.max_loaded_models,
-            idle_timeout: Some(idle_timeout).filter(|timeout| !timeout.is_zero()),
+            max_num_loaded: match self.max_loaded_models {
+                Some(0) => usize::MAX,
+                Some(number) => number,
+                None => default.max_num_loaded,
+            },
+            idle_timeout: match self.unload_after {
+                Some(0) => None,
+                Some(seconds) => Some(Duration::from_secs(seconds as u64)),
+                None => default.idle_timeout,
+            },
         }
     }
 
@@ -87,10 +107,14 @@ impl OnDemandArgs {
         target_itl: Option<Duration>,
         engine: EngineOptions,
     ) -> Result<LocalModels, Error> {
-        let (has_downloaded, folder) = (self.on_demand, self.models_dir.clone());
-        let model = model.clone();
-        let described = Mutex::default();
-        let models = LocalModels { has_downloaded, folder, model, target_itl, engine, described };
+        let models = LocalModels {
+            has_downloaded: self.on_demand,
+            folder: self.models_dir.clone(),
+            model: model.clone(),
+            target_itl,
+            engine,
+            described: Mutex::default(),
+        };
         models.found()?;
         Ok(models)
     }
@@ -105,16 +129,22 @@ pub(super) struct LocalModels {
     model: ServedModelArgs,
     target_itl: Option<Duration>,
     engine: EngineOptions,
-    /// Models by their names, as they were when they were described; `None` for one that cannot be served.
-    described: Mutex<HashMap<String, (Option<SystemTime>, Option<Arc<ModelInfo>>)>>,
+    described: Mutex<Described>,
+}
+
+/// What is known of models that were found earlier, by their names.
+#[derive(Default)]
+struct Described {
+    models: HashMap<String, (Option<SystemTime>, Arc<ModelInfo>)>,
+    /// Models that cannot be served, which were reported.
+    reported: HashSet<String>,
 }
 
 /// A model of this machine.
 struct FoundModel {
     /// Names for requests; the first is listed.
     names: Vec<String>,
-    /// The model; `None` for the built-in one.
-    source: Option<ModelSource>,
+    source: ModelSource,
     /// When its first file was written.
     modified: Option<SystemTime>,
 }
@@ -131,42 +161,48 @@ impl LocalModels {
         if self.has_downloaded {
             for model in Hub::from_env()?.models()? {
                 let names = names_of(&model.reference);
-                let source = Some(ModelSource::Hub(model.reference));
+                let source = ModelSource::Hub(model.reference);
                 found.push(FoundModel { names, source, modified: model.downloaded });
             }
             if embedded::IS_BUILT_IN {
+                let source = ModelSource::File(PathBuf::from(embedded::NAME));
                 let names = vec![embedded::NAME.to_owned()];
-                found.push(FoundModel { names, source: None, modified: None });
+                found.push(FoundModel { names, source, modified: None });
             }
         }
         Ok(found)
     }
 
-    /// Describes a model, unless it was described before and has not changed since. One that cannot be served is reported once.
-    fn describe(&self, found: &FoundModel) -> Option<Arc<ModelInfo>> {
-        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Describes a model, unless it was described before and has not changed since. One that cannot be served is reported once;
+    /// it may be a file that is being written.
+    fn describe(&self, described: &mut Described, found: &FoundModel) -> Option<Arc<ModelInfo>> {
         let name = &found.names[0];
-        if let Some((modified, info)) = described.get(name)
+        if let Some((modified, info)) = described.models.get(name)
             && *modified == found.modified
         {
-            return info.clone();
+            return Some(Arc::clone(info));
         }
-        let info = match self.options_of(found).describe() {
-            Ok(info) => Some(Arc::new(info)),
+        match self.options_of(found).describe() {
+            Ok(info) => {
+                let info = Arc::new(info);
+                described.models.insert(name.clone(), (found.modified, Arc::clone(&info)));
+                Some(info)
+            }
             Err(error) => {
-                print_line(&format!("warning: {name} cannot be served: {error}"));
+                if described.reported.insert(name.clone()) {
+                    print_line(&format!("warning: {name} cannot be served: {error}"));
+                }
                 None
             }
-        };
-        described.insert(name.clone(), (found.modified, info.clone()));
-        info
+        }
     }
 
     fn options_of(&self, found: &FoundModel) -> ServedModelArgs {
         self.model.of_model(SourceArgs::from(found.source.clone()), &found.names)
     }
 
-    fn load_found(&self, found: &FoundModel) -> Result<ServedModel, Error> {
+    /// Loads a model. If it `is_alone`, it may run on another device than planned.
+    fn load_found(&self, found: &FoundModel, is_alone: bool) -> Result<ServedModel, Error> {
         let options = self.options_of(found);
         let model = options.open(self.target_itl)?;
         let needed_bytes = model.estimate()?.footprint.total_bytes() as u64;
@@ -175,20 +211,27 @@ impl LocalModels {
             return Err(Error::MemoryTooSmall { needed_bytes, free_bytes });
         }
         let prepared = options.prepare(model)?;
+        let prepared = if is_alone { prepared } else { prepared.without_fallback() };
         options.load(prepared, self.engine)
     }
 }
 
 impl ModelCatalog for LocalModels {
     fn models(&self) -> Result<Vec<Arc<ModelInfo>>, Box<dyn StdError + Send + Sync>> {
-        Ok(self.found()?.iter().filter_map(|found| self.describe(found)).collect())
+        let found = self.found()?;
+        let mut described = self.described.lock().unwrap_or_else(PoisonError::into_inner);
+        described.models.retain(|name, _| found.iter().any(|it| it.names[0] == *name));
+        Ok(found.iter().filter_map(|found| self.describe(&mut described, found)).collect())
     }
 
-    fn load(&self, model: &ModelInfo) -> Result<ServedModel, Box<dyn StdError + Send + Sync>> {
-        let found = self.found()?;
+    fn load(&self, model: &ModelInfo, is_alone: bool) -> Result<ServedModel, ModelLoadError> {
+        let found = self.found().map_err(|error| ModelLoadError::Other(error.into()))?;
         let found = found.iter().find(|found| found.names[0] == model.name());
-        let found = found.ok_or("the model was deleted")?;
-        Ok(self.load_found(found)?)
+        let found = found.ok_or_else(|| ModelLoadError::Other("the model was deleted".into()))?;
+        self.load_found(found, is_alone).map_err(|error| match error.is_lack_of_memory() {
+            true => ModelLoadError::NoMemory(error.into()),
+            false => ModelLoadError::Other(error.into()),
+        })
     }
 }
 
@@ -200,31 +243,56 @@ fn names_of(reference: &HubReference) -> Vec<String> {
     short.into_iter().chain([without_prefix, whole]).collect()
 }
 
-/// The models in a folder, by the names of their files, sorted.
+/// The models in a folder and the folders in it, sorted by their names: those of files without the ending, and of folders. Models
+/// whose names are equal have their paths as names.
 ///
 /// **Errors**: a folder that cannot be read.
 fn models_in(folder: &Path) -> Result<Vec<FoundModel>, Error> {
-    let failed = |error| Error::io(folder, error);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let is_file = path.extension().is_some_and(|ending| ending == "gguf") && path.is_file();
-        if !is_file && !checkpoint::is_folder_of_checkpoint(&path) {
-            continue;
-        }
+    let mut paths = Vec::new();
+    collect_models(folder, MAX_DEPTH, &mut paths)?;
+    let names: Vec<_> = paths.iter().filter_map(|path| name_of(path)).collect();
+    let found = paths.into_iter().filter_map(|path| {
+        let name = name_of(&path)?;
+        let is_unique = names.iter().filter(|other| **other == name).count() == 1;
+        let name = match is_unique {
+            true => name,
+            false => path.strip_prefix(folder).ok()?.to_str()?.to_owned(),
+        };
         let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
-        let file = path.file_name().and_then(|name| name.to_str());
-        let shard = file.and_then(ShardName::parse);
-        if shard.is_some_and(|shard| shard.number() > 1) {
-            continue;
-        }
-        let name = shard.map(|shard| shard.prefix().to_owned());
-        let source = ModelSource::File(path);
-        let Some(name) = name.or_else(|| source.name()) else { continue };
-        found.push(FoundModel { names: vec![name], source: Some(source), modified });
-    }
+        Some(FoundModel { names: vec![name], source: ModelSource::File(path), modified })
+    });
+    let mut found: Vec<_> = found.collect();
     found.sort_by(|a, b| a.names.cmp(&b.names));
     Ok(found)
+}
+
+/// Adds the paths of models: files, of which the first shard stands for all, and folders of checkpoints.
+fn collect_models(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let failed = |error| Error::io(folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            match checkpoint::is_folder_of_checkpoint(&path) {
+                true => paths.push(path),
+                false if depth > 1 => collect_models(&path, depth - 1, paths)?,
+                false => {}
+            }
+        } else if file.ends_with(".gguf")
+            && !file.starts_with("mmproj")
+            && ShardName::parse(file).is_none_or(|shard| shard.number() == 1)
+        {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The name of a model by its path.
+fn name_of(path: &Path) -> Option<String> {
+    let shard = path.file_name()?.to_str().and_then(ShardName::parse);
+    let name = shard.map(|shard| shard.prefix().to_owned());
+    name.or_else(|| ModelSource::File(path.to_owned()).name())
 }
 
 #[cfg(test)]
@@ -232,16 +300,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_are_one_model_and_other_files_none() {
+    fn folders_are_searched_and_equal_names_become_paths() {
         let folder = tempfile::tempdir().unwrap();
-        let files =
-            ["small.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "notes.txt"];
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("owner/repo")).unwrap();
+        fs::create_dir(path("small")).unwrap();
+        let files = [
+            "small.gguf",
+            "small/config.json",
+            "small/model.safetensors",
+            "big-00001-of-00002.gguf",
+            "big-00002-of-00002.gguf",
+            "notes.txt",
+            "owner/repo/mmproj-F16.gguf",
+            "owner/repo/inner.gguf",
+        ];
         for file in files {
-            fs::write(folder.path().join(file), "").unwrap();
+            fs::write(path(file), "").unwrap();
         }
         let found = models_in(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|model| model.names.join(" ")).collect();
-        assert_eq!(names, ["big", "small"]);
+        assert_eq!(names, ["big", "inner", "small", "small.gguf"]);
     }
 
     #[test]
@@ -252,11 +331,5 @@ mod tests {
             ["qwen3:0.6b", "Qwen/Qwen3-0.6B-GGUF:Q8_0", "hf:Qwen/Qwen3-0.6B-GGUF:Q8_0"]
         );
         assert_eq!(names("hf:owner/model:Q4_0"), ["owner/model:Q4_0", "hf:owner/model:Q4_0"]);
-    }
-
-    #[test]
-    fn the_default_is_that_of_the_server() {
-        let default = OnDemandOptions::default().idle_timeout;
-        assert_eq!(default, Some(Duration::from_secs(DEFAULT_SECONDS as u64)));
     }
 }

@@ -343,9 +343,9 @@ pub(super) const OPTIONS: &[Entry] = &[
         Advice("pass each text as an argument, or one per line with --file"),
     ),
     (
-        &["--models-dir", "--models-max", "--models-preset"],
+        &["--models-preset"],
         SERVE,
-        Advice("a server serves one model; pass it with -m"),
+        Advice("the options of inferno serve apply to all models of --on-demand and --models-dir"),
     ),
     // llama-bench, llama-perplexity and llama-quantize
     (

@@ -4,12 +4,29 @@
 
 use safetensors::Dtype;
 
-/// The decoder of an 8-bit type; `None` for other types.
-pub(crate) fn decoder(dtype: Dtype) -> Option<fn(u8) -> f32> {
-    match dtype {
-        Dtype::F8_E4M3 => Some(e4m3),
-        Dtype::F8_E5M2 => Some(e5m2),
-        _ => None,
+/// A type of 8-bit floating-point numbers, by the bits of its exponents and fractions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Float8 {
+    E4m3,
+    E5m2,
+}
+
+impl Float8 {
+    /// The type with this name; `None` for others.
+    pub(crate) fn new(dtype: Dtype) -> Option<Self> {
+        match dtype {
+            Dtype::F8_E4M3 => Some(Self::E4m3),
+            Dtype::F8_E5M2 => Some(Self::E5m2),
+            _ => None,
+        }
+    }
+
+    /// The number of a code.
+    pub(crate) fn decode(self, code: u8) -> f32 {
+        match self {
+            Self::E4m3 => e4m3(code),
+            Self::E5m2 => e5m2(code),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct OllamaModelInfo {
     details: OllamaDetails,
     /// The metadata of the file. Arrays are null.
     model_info: Map<String, Value>,
-    /// `completion`, and those of `tools`, `thinking` and `insert` that apply.
+    /// `completion` and those of `tools`, `thinking` and `insert` that apply, or `embedding`.
     capabilities: Vec<&'static str>,
     /// Time of the last change of the file, in RFC 3339.
     modified_at: String,
@@ -58,7 +58,8 @@ fn capabilities(info: &ModelInfo) -> Vec<&'static str> {
     let has_tools = template.is_some_and(|it| it.supports_tools());
     let thinks = template.is_some_and(|it| it.supports_reasoning());
     let all = [
-        ("completion", true),
+        ("completion", info.generates_text),
+        ("embedding", !info.generates_text),
         ("tools", has_tools),
         ("thinking", thinks),
         ("insert", info.fills_gaps),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::{Method, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::BodyExt;
@@ -60,7 +60,11 @@ pub(crate) async fn dispatch(
             if idle_timeout == Some(Some(Duration::ZERO))
                 && let Some(answer) = ollama::manage::unloaded(path, &bytes)
             {
-                name.into_iter().for_each(|name| pool.unload_when_idle(name));
+                let info = match name {
+                    Some(name) => app.listed_model(name).await?,
+                    None => app.only_model().await?,
+                };
+                pool.unload_when_idle(info.name());
                 return Ok(answer);
             }
             let mut lease = pool.acquire(&app, name).await?;
@@ -96,7 +100,10 @@ fn given(name: Option<&str>) -> Option<&str> {
 /// **Errors**: 400 for a body that is not JSON or whose fields have the wrong type.
 fn sent(body: &[u8], is_ollama: bool) -> Result<(Choice, Option<Option<Duration>>), ApiError> {
     let invalid = |error: serde_json::Error| match error.is_data() {
-        true => ApiError::invalid("model", format!("the request names no model: {error}")),
+        true => {
+            let message = format!("the fields that choose the model are invalid: {error}");
+            ApiError::new(StatusCode::BAD_REQUEST, message)
+        }
         false => not_json(error),
     };
     match body {

@@ -170,7 +170,7 @@ impl LocalModels {
                 found.push(FoundModel { names, source, modified: None });
             }
         }
-        Ok(found)
+        Ok(with_unique_names(found))
     }
 
     /// Describes a model, unless it was described before and has not changed since. One that cannot be served is reported once;
@@ -235,6 +235,16 @@ impl ModelCatalog for LocalModels {
     }
 }
 
+/// Keeps each name for the first model that has it, and leaves out models without a name of their own.
+fn with_unique_names(found: Vec<FoundModel>) -> Vec<FoundModel> {
+    let mut known = HashSet::new();
+    let unique = found.into_iter().filter_map(|mut model| {
+        model.names.retain(|name| known.insert(name.clone()));
+        (!model.names.is_empty()).then_some(model)
+    });
+    unique.collect()
+}
+
 /// The names of a downloaded model: its short name, if it has one, and its reference with and without the prefix.
 fn names_of(reference: &HubReference) -> Vec<String> {
     let whole = reference.to_string();
@@ -243,23 +253,23 @@ fn names_of(reference: &HubReference) -> Vec<String> {
     short.into_iter().chain([without_prefix, whole]).collect()
 }
 
-/// The models in a folder and the folders in it, sorted by their names: those of files without the ending, and of folders. Models
-/// whose names are equal have their paths as names.
+/// The models in a folder and the folders in it, sorted by their names: those of files without the ending, and of folders, unless
+/// another model has the name; their paths are names as well.
 ///
 /// **Errors**: a folder that cannot be read.
 fn models_in(folder: &Path) -> Result<Vec<FoundModel>, Error> {
     let mut paths = Vec::new();
     collect_models(folder, MAX_DEPTH, &mut paths)?;
-    let names: Vec<_> = paths.iter().filter_map(|path| name_of(path)).collect();
-    let found = paths.into_iter().filter_map(|path| {
-        let name = name_of(&path)?;
-        let is_unique = names.iter().filter(|other| **other == name).count() == 1;
-        let name = match is_unique {
-            true => name,
-            false => path.strip_prefix(folder).ok()?.to_str()?.to_owned(),
-        };
+    // Those that are less deep keep their names.
+    paths.sort_by_cached_key(|path| (path.components().count(), path.clone()));
+    let names: Vec<_> = paths.iter().map(|path| name_of(path)).collect();
+    let found = paths.into_iter().enumerate().filter_map(|(index, path)| {
+        let relative = path.strip_prefix(folder).ok()?.to_str()?.to_owned();
+        let name =
+            names[index].clone().filter(|name| !names[..index].contains(&Some(name.clone())));
+        let names = name.into_iter().chain([relative]).collect();
         let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
-        Some(FoundModel { names: vec![name], source: ModelSource::File(path), modified })
+        Some(FoundModel { names, source: ModelSource::File(path), modified })
     });
     let mut found: Vec<_> = found.collect();
     found.sort_by(|a, b| a.names.cmp(&b.names));
@@ -278,7 +288,8 @@ fn collect_models(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Resu
                 false if depth > 1 => collect_models(&path, depth - 1, paths)?,
                 false => {}
             }
-        } else if file.ends_with(".gguf")
+        } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+            && !file.starts_with('.')
             && !file.starts_with("mmproj")
             && ShardName::parse(file).is_none_or(|shard| shard.number() == 1)
         {
@@ -320,7 +331,13 @@ mod tests {
         }
         let found = models_in(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|model| model.names.join(" ")).collect();
-        assert_eq!(names, ["big", "inner", "small", "small.gguf"]);
+        let expected = [
+            "big big-00001-of-00002.gguf",
+            "inner owner/repo/inner.gguf",
+            "small small",
+            "small.gguf",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

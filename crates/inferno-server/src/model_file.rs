@@ -52,13 +52,6 @@ impl ModelFile {
     }
 }
 
-impl ModelFile {
-    /// The same facts, without keeping the file open to detect changes.
-    pub fn without_watch(self) -> Self {
-        Self { watch: FileWatch::default(), ..self }
-    }
-}
-
 /// The type of most bytes.
 fn weight_type(checkpoint: &Gguf) -> &'static str {
     let mut num_bytes = std::collections::BTreeMap::<GgmlType, usize>::new();

@@ -2,6 +2,7 @@
 
 use inferno_chat::ChatTemplate;
 use inferno_engine::SamplingParams;
+use inferno_gguf::FileWatch;
 
 use crate::ModelFile;
 use crate::time::unix_seconds;
@@ -78,6 +79,12 @@ impl ModelInfo {
     /// Sets the facts about the model's file that the server reports.
     pub fn with_file(mut self, file: ModelFile) -> Self {
         self.file = file;
+        self
+    }
+
+    /// Does not keep the file open to detect changes.
+    pub fn without_watch(mut self) -> Self {
+        self.file.watch = FileWatch::default();
         self
     }
 

@@ -156,6 +156,16 @@ impl App {
         }
     }
 
+    /// The model that is listed under this name, or the only one.
+    ///
+    /// **Errors**: as [`listed_model`](Self::listed_model) and [`only_model`](Self::only_model).
+    pub async fn listed_or_only(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ApiError> {
+        match name {
+            Some(name) => self.listed_model(name).await,
+            None => self.only_model().await,
+        }
+    }
+
     /// The models in memory.
     ///
     /// **Errors**: 503 before the only model is loaded.

@@ -60,11 +60,7 @@ pub(crate) async fn dispatch(
             if idle_timeout == Some(Some(Duration::ZERO))
                 && let Some(answer) = ollama::manage::unloaded(path, &bytes)
             {
-                let info = match name {
-                    Some(name) => app.listed_model(name).await?,
-                    None => app.only_model().await?,
-                };
-                pool.unload_when_idle(info.name());
+                pool.unload_when_idle(app.listed_or_only(name).await?.name());
                 return Ok(answer);
             }
             let mut lease = pool.acquire(&app, name).await?;

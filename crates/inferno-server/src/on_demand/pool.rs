@@ -99,7 +99,7 @@ impl Loaded {
     }
 
     fn is_idle_for_too_long(&self) -> bool {
-        self.num_requests == 0 && self.time_left().is_some_and(|left| left.is_zero())
+        self.is_idle() && self.time_left().is_some_and(|left| left.is_zero())
     }
 }
 
@@ -151,10 +151,10 @@ impl ModelPool {
         front: &App,
         name: Option<&str>,
     ) -> Result<Lease, ApiError> {
-        let info = match name {
-            Some(name) => front.listed_model(name).await?,
-            None => front.only_model().await?,
-        };
+        if let Some(lease) = self.lease_named(name) {
+            return Ok(lease);
+        }
+        let info = front.listed_or_only(name).await?;
         self.lease(|known| known.name() == info.name()).ok_or_else(|| {
             let message = format!(
                 "the model {:?} is not loaded; a request that uses it loads it, such as one to /v1/chat/completions",
@@ -173,13 +173,10 @@ impl ModelPool {
         front: &Arc<App>,
         name: Option<&str>,
     ) -> Result<Lease, ApiError> {
-        let info = match name {
-            Some(name) => match self.lease(|info| info.has_name(name)) {
-                Some(lease) => return Ok(lease),
-                None => front.listed_model(name).await?,
-            },
-            None => front.only_model().await?,
-        };
+        if let Some(lease) = self.lease_named(name) {
+            return Ok(lease);
+        }
+        let info = front.listed_or_only(name).await?;
         let _waiting = Waiting::begin(self);
         let limit = front.options.limits.request_timeout.unwrap_or(MAX_WAIT).min(MAX_WAIT);
         let place = tokio::time::timeout(limit, self.place_for(front, &info)).await;
@@ -224,7 +221,7 @@ impl ModelPool {
             }
             let oldest = {
                 let loaded = self.loaded.lock();
-                let idle = loaded.iter().filter(|it| it.num_requests == 0);
+                let idle = loaded.iter().filter(|it| it.is_idle());
                 idle.min_by_key(|it| it.last_used).map(|it| Arc::clone(&it.model))
             };
             match oldest {
@@ -274,6 +271,11 @@ impl ModelPool {
         }
         let lease = self.lease(|known| known.name() == info.name());
         lease.ok_or_else(|| ApiError::internal("the model was unloaded at once"))
+    }
+
+    /// Uses the loaded model with this name, without listing those on disk.
+    fn lease_named(self: &Arc<Self>, name: Option<&str>) -> Option<Lease> {
+        self.lease(|info| name.is_some_and(|name| info.has_name(name)))
     }
 
     /// Uses a loaded model that can answer, if there is one.

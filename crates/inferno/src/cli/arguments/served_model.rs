@@ -246,8 +246,7 @@ impl ServedModelArgs {
         let options = LoadOptions { context_length: context, ..LoadOptions::default() };
         let context_length = context_length(&spec, &options)?;
         let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
-        let info = self.info(&checkpoint, template)?;
-        let info = info.with_file(ModelFile::of(&checkpoint).without_watch());
+        let info = self.info(&checkpoint, template)?.without_watch();
         Ok(info.with_context_length(context_length).with_text_generation(spec.has_logits()))
     }
 

@@ -6,7 +6,7 @@ use super::context::ForwardContext;
 use super::linear::Linear;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::recurrent::{LowRankGatesSpec, LowRankSpec};
+use crate::spec::recurrent::{LowRankGatesSpec, LowRankProductSpec};
 use crate::workspace::LowRankGateBuffers;
 
 /// The products for steps and gates.
@@ -48,7 +48,7 @@ struct LowRank<B: Backend> {
 }
 
 impl<B: Backend> LowRank<B> {
-    fn load(loader: &mut Loader<'_, B>, spec: &LowRankSpec) -> Result<Self, ModelError> {
+    fn load(loader: &mut Loader<'_, B>, spec: &LowRankProductSpec) -> Result<Self, ModelError> {
         Ok(Self { down: Linear::load(loader, &spec.down)?, up: Linear::load(loader, &spec.up)? })
     }
 }

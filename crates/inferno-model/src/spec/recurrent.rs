@@ -107,13 +107,13 @@ pub(crate) struct LinearAttentionSpec {
 /// Products of low rank from the input of the mixer to the steps of linear attention and to the gates of its output.
 #[derive(Debug, Clone)]
 pub(crate) struct LowRankGatesSpec {
-    pub(crate) steps: LowRankSpec,
-    pub(crate) gates: LowRankSpec,
+    pub(crate) steps: LowRankProductSpec,
+    pub(crate) gates: LowRankProductSpec,
 }
 
 /// A product with a matrix that is itself a product of two.
 #[derive(Debug, Clone)]
-pub(crate) struct LowRankSpec {
+pub(crate) struct LowRankProductSpec {
     pub(crate) down: LinearSpec,
     pub(crate) up: LinearSpec,
 }

@@ -6,8 +6,8 @@ use super::SpecBuilder;
 use super::recurrent::{DELTA_EPS, SSM_CONV};
 use crate::ModelError;
 use crate::spec::recurrent::{
-    ConvSpec, GatedNormSpec, LinearAttentionSpec, LowRankGatesSpec, LowRankSpec, RecurrentSpec,
-    ScanSpec,
+    ConvSpec, GatedNormSpec, LinearAttentionSpec, LowRankGatesSpec, LowRankProductSpec,
+    RecurrentSpec, ScanSpec,
 };
 use crate::spec::tensors::{TensorFinder, TensorRows};
 
@@ -34,7 +34,7 @@ impl SpecBuilder<'_> {
         // A convolution for each of queries, keys and values.
         let convs = ["ssm_conv1d_q.weight", "ssm_conv1d_k.weight", "ssm_conv1d_v.weight"];
         let low_rank = |down, up| -> Result<_, ModelError> {
-            Ok(LowRankSpec {
+            Ok(LowRankProductSpec {
                 down: tensors.linear(down, head_dim, size)?,
                 up: tensors.linear(up, inner_size, head_dim)?,
             })

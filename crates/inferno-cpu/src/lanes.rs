@@ -48,10 +48,10 @@ pub(crate) use integer::IntegerLanes;
 #[cfg(target_arch = "x86_64")] // Only AMX implements a matrix unit.
 pub(crate) use matrix_unit::RowTile;
 pub(crate) use matrix_unit::{
-    ColumnTile, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, TileSums,
+    ColumnTile, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, OtherWork, TileSums,
 };
 pub(crate) use shuffle::ShuffleLanes;
-pub(crate) use vector::{GroupBytes, LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};
+pub(crate) use vector::{LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};
 
 /// All operations of the 16-lane processor. A value is a proof that this machine has the instructions that
 /// its methods use.

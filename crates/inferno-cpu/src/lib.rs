@@ -5,8 +5,9 @@
 //! of 16 numbers, lane `i` is lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and
 //! every sum has one order, which the head of its module in `ops/` states.
 //!
-//! Weights keep the precision of the file, in panels of 16 output rows that the kernels stream. For quantized weights,
-//! activations are quantized to 8 bits, 32 or 256 columns at a time.
+//! Weights keep the codes of the file, in panels of 16 output rows that the kernels stream. For quantized weights, the scales
+//! of 256 columns become integers of one unit (`ops/product/fixed_point.rs`), and activations are quantized to 8 bits, 256
+//! columns at a time.
 //!
 //! Modules depend on one another in this order: `threads`, `disjoint`, `memory` and `scratch`; `lanes`; `isa`; `executor`,
 //! `buffer`, `pack`, `kv_cache` and `recurrent_state`; `ops`; `backend`; `roof`.

@@ -4,6 +4,7 @@
 //! tensor has in the file. A part stores its experts one after the other, an expert its panels, and a panel 16
 //! rows with all their columns. Missing rows of the last panel are zeros; they are computed but not stored.
 
+mod byte_weights;
 mod codebook;
 pub(crate) mod codes;
 mod float;
@@ -20,7 +21,7 @@ pub(crate) use float::FloatFormat;
 pub(crate) use formats::{
     ActivationFormat, FormatVisitor, PackedFormat, chunk_bytes, padded_scale_bytes, visit,
 };
-pub(crate) use quantized::{FixedPointFormat, QuantFormat};
+pub(crate) use quantized::QuantFormat;
 
 use crate::lanes::LANES;
 use crate::memory::{AlignedArray, Arena};

@@ -1,20 +1,13 @@
 //! AMX int8: the matrix unit of the AVX-512 level, in assembly because its intrinsics are not stable.
 //!
-//! A tile register holds 16 rows of 64 bytes. The first operand is activations, 16 rows of 32 or 64 bytes; the
-//! second is a group of a weight in its packed layout, `[k / 4][16 rows][4]`; the result is 16 rows of 16 sums. If
-//! each 32 columns have a separate scale, a tile holds only these 32.
+//! A tile register holds 16 rows of 64 bytes. The first operand is 16 rows of 64 activations; the second is 64 columns of
+//! 16 rows of a weight in its packed layout, `[k / 4][16 rows][4]`; the result is 16 rows of 16 sums.
 //!
-//! Products are pipelined: a result is stored after three more products have started. (Storing it at once, a
-//! product takes 31 cycles instead of 20. The tiles of four products are written out: selecting them by number
-//! costs a jump per product, and a product took half as long again.)
-//!
-//! (Tried: scaling results while the unit computes. While any tile instruction is in flight, including loads and
-//! stores, the second of the two ports for 512-bit float multiplication is blocked: a product takes 18 cycles
-//! together with 16 fused multiply-adds, and 56 with 48 of them. Conversions by a subtraction of 1.5 * 2^23, which
-//! that port still executes, reduce that to 34 for the arithmetic alone, but 45 to 80 with loads and stores. Vectors
-//! of 256 bits can use both ports, for half the work each. Products followed by their scalings take 45 to 50 cycles
-//! and are simpler. Products of bfloat16, which are exact for these integers, avoid the conversion and take 41, but
-//! their operands are twice as large.)
+//! A product of full tiles takes 16 cycles, with operands from the first-level cache 19 to 23, and also if it has only 32
+//! columns. A result takes 16 cycles to store; and scaling its 16 rows 25 to 30, of which some are in the shadow of products
+//! if they are written between them. (While any tile instruction is in flight, including loads and stores, the second of the
+//! two ports for 512-bit float multiplication is blocked.) So sums of 32 columns, each with its own scale, took 75 to 110
+//! cycles on a Xeon with 48 KiB of first-level cache; sums of 256 columns of integers in two bytes take about 35 for as many.
 
 // Instructions for tiles are written as assembly.
 #![allow(unsafe_code)]
@@ -24,7 +17,9 @@ use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, MatrixUnit, RowTile, TileSums};
+use crate::lanes::{
+    ColumnTile, ExtraTiles, MatrixUnit, OtherWork, RowTile, TileSums, VECTOR_BYTES,
+};
 
 /// A proof that this processor has AMX int8 and that the system permits this process to use it. Only
 /// [`Amx::detect`] creates values.
@@ -56,11 +51,10 @@ impl Amx {
         (saved && permitted()).then_some(Self(()))
     }
 
-    /// Configures the unit on this thread for sums of `cols` columns: 32 or 64.
+    /// Configures the unit on this thread.
     ///
-    /// **Panics** if this thread has another value, whose configuration it would change.
-    pub(crate) fn tiles(self, cols: usize) -> AmxTiles {
-        assert!(matches!(cols, 32 | 64), "columns that share a scale, or whole tiles");
+    /// **Panics** if this thread has another value, whose drop would release the unit.
+    pub(crate) fn tiles(self) -> AmxTiles {
         assert!(!IS_TAKEN.replace(true), "a thread has one value of `AmxTiles` at a time");
         let mut config = TileConfig {
             palette: 1,
@@ -70,14 +64,12 @@ impl Amx {
             rows: [0; 16],
         };
         // Tiles 0 to 3 are results, 4 and 5 activations, 6 and 7 weights.
-        for tile in 0..8 {
-            config.row_bytes[tile] = if matches!(tile, 4 | 5) { cols as u16 } else { 64 };
-            config.rows[tile] = if tile < 6 { ROWS as u8 } else { (cols / 4) as u8 };
-        }
+        config.row_bytes[..8].fill(VECTOR_BYTES as u16);
+        config.rows[..8].fill(ROWS as u8);
         // SAFETY: `self` proves that the processor has the instruction and the system permits it; the
         // configuration is valid for palette 1.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
-        AmxTiles { cols, thread: PhantomData }
+        AmxTiles { thread: PhantomData }
     }
 }
 
@@ -144,34 +136,8 @@ thread_local! {
 
 /// The unit, configured on this thread while the value lives.
 pub(crate) struct AmxTiles {
-    /// Columns of a tile of activations.
-    cols: usize,
     /// Tile registers belong to a thread, so the value must not be sent to another.
     thread: PhantomData<*const ()>,
-}
-
-/// Multiplies one group of 32 columns into tile `$sums`.
-macro_rules! multiply {
-    ($sums:literal, $activations:literal, $weights:literal, $operands:expr) => {{
-        let (a, w): (*const i8, *const [u8; 64]) = $operands;
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread; the caller checked that it is configured for 32 columns. The
-        // assembly reads 16 rows of activations, 32 bytes apart, and 8 vectors of weights, which the
-        // references that the pointers come from cover.
-        unsafe {
-            asm!(
-                concat!("tileloadd tmm", $activations, ", [{a} + {a_stride}]"),
-                concat!("tileloadd tmm", $weights, ", [{w} + {w_stride}]"),
-                concat!("tilezero tmm", $sums),
-                concat!("tdpbssd tmm", $sums, ", tmm", $activations, ", tmm", $weights),
-                a = in(reg) a,
-                w = in(reg) w,
-                a_stride = in(reg) 32usize,
-                w_stride = in(reg) 64usize,
-                options(nostack, readonly, preserves_flags),
-            )
-        }
-    }};
 }
 
 /// Adds the products of 64 columns, high and low, to tiles `$high` and `$low`.
@@ -179,15 +145,15 @@ macro_rules! add_extra {
     ($high:literal, $low:literal, $extra:expr) => {{
         let ExtraTiles { rows, columns: [high, low] } = $extra;
         // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread; the caller checked that it is configured for 64 columns. The
-        // assembly reads 16 rows of 64 bytes, and 16 lines of two tiles of columns, which the references cover.
+        // still configured on this thread. The assembly reads 16 rows of 64 bytes, and 16 lines of two tiles of columns,
+        // which the references cover.
         unsafe {
             asm!(
                 "tileloadd tmm4, [{rows} + {line}]",
                 "tileloadd tmm6, [{high} + {line}]",
                 concat!("tdpbssd tmm", $high, ", tmm4, tmm6"),
                 "tileloadd tmm7, [{low} + {line}]",
-                concat!("tdpbssd tmm", $low, ", tmm4, tmm7"),
+                concat!("tdpbsud tmm", $low, ", tmm4, tmm7"),
                 rows = in(reg) rows.as_ptr(),
                 high = in(reg) high.as_ptr(),
                 low = in(reg) low.as_ptr(),
@@ -236,97 +202,65 @@ impl MatrixUnit for AmxTiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
-    fn multiply<'a>(
+    fn multiply_bytes<const B: usize>(
         &self,
-        activations: impl Fn(usize) -> &'a [[i8; 32]; ROWS],
-        weights: &[GroupBytes],
-        out: &mut [TileSums],
-        before: impl Fn(usize),
+        rows: [&[RowTile]; B],
+        [high, low]: [&[ColumnTile]; 2],
+        extra: [Option<ExtraTiles<'_>>; B],
+        sums: &mut [[TileSums; 2]; B],
+        other: &mut impl OtherWork,
     ) {
-        assert_eq!(self.cols, 32, "the unit is configured for the columns of a group");
-        let out = &mut out[..weights.len()];
-        let operands = |number: usize| {
-            before(number);
-            (activations(number).as_flattened().as_ptr(), weights[number].as_ptr())
-        };
-        let fours = out.len() / 4 * 4;
-        for number in (0..fours).step_by(4) {
-            multiply!("0", "4", "6", operands(number));
-            if number > 0 {
-                store!("1", out[number - 3]);
-            }
-            multiply!("1", "5", "7", operands(number + 1));
-            if number > 0 {
-                store!("2", out[number - 2]);
-            }
-            multiply!("2", "4", "6", operands(number + 2));
-            if number > 0 {
-                store!("3", out[number - 1]);
-            }
-            multiply!("3", "5", "7", operands(number + 3));
-            store!("0", out[number]);
-        }
-        if fours > 0 {
-            store!("1", out[fours - 3]);
-            store!("2", out[fours - 2]);
-            store!("3", out[fours - 1]);
-        }
-        for (number, out) in out.iter_mut().enumerate().skip(fours) {
-            multiply!("0", "4", "6", operands(number));
-            store!("0", out);
-        }
-    }
-
-    #[inline(always)]
-    fn multiply_two(
-        &self,
-        rows: [&[RowTile]; 2],
-        columns: [&[ColumnTile]; 2],
-        extra: [Option<ExtraTiles<'_>>; 2],
-        sums: &mut [TileSums; 4],
-        before: impl Fn(usize),
-    ) {
-        let steps = columns[0].len();
-        assert_eq!(self.cols, 64, "the unit is configured for 64 columns");
-        assert_eq!(columns[1].len(), steps, "as many columns of both");
+        const { assert!(B == 1 || B == 2, "there are registers for two matrices of rows") };
+        assert_eq!(high.len(), low.len(), "as many columns of both");
         for rows in rows {
-            assert!(rows.len() >= steps, "as many tiles of rows as of columns");
+            assert!(rows.len() >= high.len(), "as many tiles of rows as of columns");
         }
         self.clear();
-        for (step, (first, second)) in columns[0].iter().zip(columns[1]).enumerate() {
-            before(step);
+        for (step, (high, low)) in high.iter().zip(low).enumerate() {
+            other.before_tile(step);
             // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
-            // is still configured on this thread; `cols` was checked to be 64. The assembly reads 16 lines of
-            // each tile, which the references cover.
+            // is still configured on this thread. The assembly reads 16 lines of each tile, which the references
+            // cover.
             unsafe {
                 asm!(
-                    "tileloadd tmm4, [{first_rows} + {line}]",
-                    "tileloadd tmm6, [{first_columns} + {line}]",
+                    "tileloadd tmm4, [{rows} + {line}]",
+                    "tileloadd tmm6, [{high} + {line}]",
                     "tdpbssd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{second_columns} + {line}]",
-                    "tdpbssd tmm1, tmm4, tmm7",
-                    "tileloadd tmm5, [{second_rows} + {line}]",
-                    "tdpbssd tmm2, tmm5, tmm6",
-                    "tdpbssd tmm3, tmm5, tmm7",
-                    first_rows = in(reg) rows[0][step].as_ptr(),
-                    second_rows = in(reg) rows[1][step].as_ptr(),
-                    first_columns = in(reg) first.as_ptr(),
-                    second_columns = in(reg) second.as_ptr(),
+                    "tileloadd tmm7, [{low} + {line}]",
+                    "tdpbsud tmm1, tmm4, tmm7",
+                    rows = in(reg) rows[0][step].as_ptr(),
+                    high = in(reg) high.as_ptr(),
+                    low = in(reg) low.as_ptr(),
                     line = in(reg) 64usize,
                     options(nostack, readonly, preserves_flags),
                 );
+            }
+            if B == 2 {
+                // SAFETY: as above, for 16 lines of the second matrix; tiles 6 and 7 still hold the columns.
+                unsafe {
+                    asm!(
+                        "tileloadd tmm5, [{rows} + {line}]",
+                        "tdpbssd tmm2, tmm5, tmm6",
+                        "tdpbsud tmm3, tmm5, tmm7",
+                        rows = in(reg) rows[B - 1][step].as_ptr(),
+                        line = in(reg) 64usize,
+                        options(nostack, readonly, preserves_flags),
+                    );
+                }
             }
         }
         if let Some(extra) = extra[0] {
             add_extra!("0", "1", extra);
         }
-        if let Some(extra) = extra[1] {
-            add_extra!("2", "3", extra);
+        store!("0", sums[0][0]);
+        store!("1", sums[0][1]);
+        if B == 2 {
+            if let Some(extra) = extra[B - 1] {
+                add_extra!("2", "3", extra);
+            }
+            store!("2", sums[B - 1][0]);
+            store!("3", sums[B - 1][1]);
         }
-        store!("0", sums[0]);
-        store!("1", sums[1]);
-        store!("2", sums[2]);
-        store!("3", sums[3]);
     }
 
     #[inline(always)]
@@ -338,7 +272,6 @@ impl MatrixUnit for AmxTiles {
         sums: &mut [TileSums; 3],
     ) {
         let steps = columns[0].len();
-        assert_eq!(self.cols, 64, "the unit is configured for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many high tiles as low ones");
         let last_row = (ROWS - 1).checked_mul(row_stride);
         let end = last_row.and_then(|last_row| last_row.checked_add(steps * 64));
@@ -347,7 +280,7 @@ impl MatrixUnit for AmxTiles {
         self.clear();
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
             // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
-            // is still configured on this thread; `cols` was checked to be 64. The assembly reads 16 rows of 64
+            // is still configured on this thread. The assembly reads 16 rows of 64
             // bytes, `row_stride` bytes apart, which the slices were checked to hold for each tile, and 16
             // lines of each tile of columns.
             unsafe {
@@ -411,10 +344,10 @@ mod tests {
     #[test]
     fn a_thread_configures_the_unit_once_at_a_time() {
         let Some(amx) = Amx::detect() else { return };
-        let tiles = amx.tiles(32);
-        assert!(catch_unwind(|| amx.tiles(64)).is_err(), "it was configured twice");
+        let tiles = amx.tiles();
+        assert!(catch_unwind(|| amx.tiles()).is_err(), "it was configured twice");
         drop(tiles);
-        drop(amx.tiles(64));
+        drop(amx.tiles());
     }
 
     #[test]
@@ -423,7 +356,7 @@ mod tests {
         let (rows, columns) = ([0; 16 * 64], [[[0; 64]; 16]]);
         let multiply = |row_stride| {
             let mut sums = [[[1; 16]; 16]; 3];
-            let unit = amx.tiles(64);
+            let unit = amx.tiles();
             unit.multiply_halves([&rows; 2], row_stride, [&columns; 2], &mut sums);
             sums
         };

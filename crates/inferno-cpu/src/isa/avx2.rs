@@ -220,6 +220,14 @@ impl<const VNNI: bool> FloatLanes for Avx2<VNNI> {
 
 impl<const VNNI: bool> IntegerLanes for Avx2<VNNI> {
     #[inline(always)]
+    fn load_u8(self, x: &[u8; LANES]) -> [__m256i; 2] {
+        avx2! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            [_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, bytes))]
+        }
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> [__m256i; 2] {
         avx2! { [_mm256_set1_epi32(x); 2] }
     }
@@ -459,10 +467,7 @@ impl<const VNNI: bool> PrefetchLanes for Avx2<VNNI> {
 }
 
 impl<const VNNI: bool> DotLanes for Avx2<VNNI> {
-    #[inline(always)]
-    fn dot_i8_start(self, start: i32) -> [__m256i; 2] {
-        self.splat_i32(if VNNI { start } else { 0 })
-    }
+    const BYTE_OFFSET: i32 = if VNNI { 128 } else { 0 };
 
     #[inline(always)]
     fn operand_i8(self, w: [__m256i; 2]) -> [__m256i; 2] {

@@ -188,6 +188,11 @@ impl FloatLanes for Avx512 {
 
 impl IntegerLanes for Avx512 {
     #[inline(always)]
+    fn load_u8(self, x: &[u8; LANES]) -> __m512i {
+        avx512! { _mm512_cvtepu8_epi32(_mm_loadu_si128(x.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> __m512i {
         avx512! { _mm512_set1_epi32(x) }
     }
@@ -386,10 +391,7 @@ impl PrefetchLanes for Avx512 {
 }
 
 impl DotLanes for Avx512 {
-    #[inline(always)]
-    fn dot_i8_start(self, start: i32) -> __m512i {
-        self.splat_i32(start)
-    }
+    const BYTE_OFFSET: i32 = 128;
 
     #[inline(always)]
     fn operand_i8(self, w: __m512i) -> __m512i {
@@ -452,18 +454,39 @@ impl Int16Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn scaled_halves(self, codes: __m512i, factors: __m512i, offsets: __m512i) -> [__m512i; 2] {
+    fn scaled_bytes(self, codes: __m512i, factors: __m512i, offsets: __m512i) -> [__m512i; 2] {
+        avx512! {
+            let even = _mm512_and_si512(codes, _mm512_set1_epi16(0xff));
+            let odd = _mm512_srli_epi16::<8>(codes);
+            self.split_pairs(
+                _mm512_sub_epi16(_mm512_mullo_epi16(even, factors), offsets),
+                _mm512_sub_epi16(_mm512_mullo_epi16(odd, factors), offsets),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn scaled_signed_bytes(self, codes: __m512i, factors: __m512i) -> [__m512i; 2] {
+        avx512! {
+            // Sums of two products of which one is zero.
+            self.split_pairs(
+                _mm512_maddubs_epi16(factors, codes),
+                _mm512_maddubs_epi16(_mm512_slli_epi16::<8>(factors), codes),
+            )
+        }
+    }
+}
+
+impl Avx512 {
+    /// The high bytes of 16-bit integers, those of `even` and `odd` in turns, then their low bytes.
+    #[inline(always)]
+    fn split_pairs(self, even: __m512i, odd: __m512i) -> [__m512i; 2] {
         const ODD: __mmask64 = 0xaaaa_aaaa_aaaa_aaaa;
         avx512! {
-            // Adding 128 rounds the high half, and flips the highest bit of the low half.
-            let start = _mm512_sub_epi16(_mm512_set1_epi16(128), offsets);
-            let even = _mm512_and_si512(codes, _mm512_set1_epi16(0xff));
-            let even = _mm512_add_epi16(_mm512_mullo_epi16(even, factors), start);
-            let odd = _mm512_srli_epi16::<8>(codes);
-            let odd = _mm512_add_epi16(_mm512_mullo_epi16(odd, factors), start);
-            let high = _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16::<8>(even), odd);
-            let low = _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16::<8>(odd));
-            [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
+            [
+                _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16::<8>(even), odd),
+                _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16::<8>(odd)),
+            ]
         }
     }
 }
@@ -472,7 +495,7 @@ impl MatrixLanes for Avx512 {
     type Unit = AmxTiles;
 
     #[inline(always)]
-    fn matrix_unit(self, cols: usize) -> Option<AmxTiles> {
-        self.amx.map(|amx| amx.tiles(cols))
+    fn matrix_unit(self) -> Option<AmxTiles> {
+        self.amx.map(Amx::tiles)
     }
 }

@@ -265,6 +265,20 @@ impl<P: ByteProducts> FloatLanes for Neon<P> {
 
 impl<P: ByteProducts> IntegerLanes for Neon<P> {
     #[inline(always)]
+    fn load_u8(self, x: &[u8; LANES]) -> [int32x4_t; 4] {
+        neon! {
+            let bytes = vld1q_u8(x.as_ptr());
+            let (low, high) = (vmovl_u8(vget_low_u8(bytes)), vmovl_high_u8(bytes));
+            [
+                vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(low))),
+                vreinterpretq_s32_u32(vmovl_high_u16(low)),
+                vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(high))),
+                vreinterpretq_s32_u32(vmovl_high_u16(high)),
+            ]
+        }
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> [int32x4_t; 4] {
         neon! { [vdupq_n_s32(x); 4] }
     }
@@ -480,11 +494,6 @@ impl<P: ByteProducts> PrefetchLanes for Neon<P> {
 
 impl<P: ByteProducts> DotLanes for Neon<P> {
     const ROW_PAIRS: bool = P::ROW_PAIRS;
-
-    #[inline(always)]
-    fn dot_i8_start(self, _start: i32) -> [int32x4_t; 4] {
-        self.splat_i32(0)
-    }
 
     #[inline(always)]
     fn dot_i8(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {

@@ -166,6 +166,11 @@ impl FloatLanes for Scalar {
 
 impl IntegerLanes for Scalar {
     #[inline(always)]
+    fn load_u8(self, x: &[u8; LANES]) -> [i32; LANES] {
+        each!(x => i32::from(x))
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> [i32; LANES] {
         [x; LANES]
     }
@@ -348,11 +353,6 @@ impl PrefetchLanes for Scalar {
 }
 
 impl DotLanes for Scalar {
-    #[inline(always)]
-    fn dot_i8_start(self, _start: i32) -> [i32; LANES] {
-        [0; LANES]
-    }
-
     #[inline(always)]
     fn dot_i8(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
         Self::dot(acc, &w, a, |w| i32::from(w as i8))

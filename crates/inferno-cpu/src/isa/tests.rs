@@ -194,10 +194,10 @@ fn shuffles<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
 fn dot_products<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     let TestInput { bytes, four, integer, .. } = input;
     let w = lanes.load_bytes(bytes);
-    let start = -128 * four.iter().map(|&a| i32::from(a)).sum::<i32>();
+    let start = -L::BYTE_OFFSET * four.iter().map(|&a| i32::from(a)).sum::<i32>();
     let seven = lanes.bits(w, 0, 7);
     for (name, vector) in [
-        ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
+        ("dot_i8", lanes.dot_i8(lanes.splat_i32(start), lanes.operand_i8(w), *four)),
         ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
     ] {
         push_integers(lanes, results, name, vector);
@@ -206,7 +206,7 @@ fn dot_products<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     let [a, b, c, d] = *four;
     let rows = [[a, b, c, d, c, a, d, b], [d, c, b, a, b, d, a, c]];
     let operands = [lanes.operand_i8(w), lanes.operand_i8(lanes.load_bytes(&input.more_bytes))];
-    let sums = [lanes.dot_i8_start(2 * start); 2];
+    let sums = [lanes.splat_i32(2 * start); 2];
     let sums = lanes.dot_pair(sums, lanes.pair_operands(operands), rows);
     let [first, second] = lanes.pair_sums(sums);
     push_integers(lanes, results, "dot_pair of the first row", first);
@@ -222,18 +222,23 @@ fn int16_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results
     let factor = lanes.splat_i32(i32::from(four[0]) + 128);
     let factors = lanes.pair_i16(factor, factor);
     let halves = lanes.halves(first, second);
-    let scaled = lanes.scaled_halves(lanes.bits(w, 0, 7), factors, second);
+    let scaled = lanes.scaled_bytes(w, factors, second);
+    let signed = lanes.scaled_signed_bytes(w, factors);
     for (name, vector) in [
         ("pair_i16", lanes.pair_i16(lanes.splat_i32(*integer), factor)),
         ("high halves", halves[0]),
         ("low halves", halves[1]),
-        ("high scaled halves", scaled[0]),
-        ("low scaled halves", scaled[1]),
+        ("high scaled bytes", scaled[0]),
+        ("low scaled bytes", scaled[1]),
+        ("high scaled signed bytes", signed[0]),
+        ("low scaled signed bytes", signed[1]),
     ] {
         push_bytes(lanes, results, name, vector);
     }
     let pair = [i16::from(four[0]) * 256 + i16::from(four[1]), i16::from(four[2])];
     push_integers(lanes, results, "dot_i16", lanes.dot_i16(integers(lanes, input), w, pair));
+    let first = bytes.first_chunk().expect("16 bytes");
+    push_integers(lanes, results, "load_u8", lanes.load_u8(first));
 }
 
 /// The bits of a number, all NaNs made one.

@@ -6,21 +6,21 @@ use super::integer::IntegerLanes;
 /// Dot products of four bytes per lane, added to 32-bit sums.
 pub(crate) trait DotLanes: ByteLanes + IntegerLanes {
     /// Whether [`dot_pair`](Self::dot_pair) is faster than a [`dot_i8`](Self::dot_i8) for each row and each four
-    /// columns. If so, it needs neither [`dot_i8_start`](Self::dot_i8_start) nor [`operand_i8`](Self::operand_i8).
+    /// columns. If so, [`BYTE_OFFSET`](Self::BYTE_OFFSET) is 0.
     const ROW_PAIRS: bool = false;
+    /// What [`operand_i8`](Self::operand_i8) adds to signed bytes: 128 if products need an unsigned operand, else 0.
+    const BYTE_OFFSET: i32 = 0;
 
-    /// The initial value of a chain of [`dot_i8`](Self::dot_i8). `start` is -128 times the sum of all
-    /// activations of the chain; the sum is correct only after all of them were added.
-    fn dot_i8_start(self, start: i32) -> Self::I32;
     /// Converts signed bytes to the operand of [`dot_i8`](Self::dot_i8).
     #[inline(always)]
     fn operand_i8(self, w: Self::Bytes) -> Self::Bytes {
         w
     }
     /// Adds to lane `i` the four products of bytes `4i..4i + 4` of `w` with `a`, which must not contain
-    /// -128. `w` is the result of [`operand_i8`](Self::operand_i8).
+    /// -128. `w` is the result of [`operand_i8`](Self::operand_i8), so each product exceeds that of the signed bytes
+    /// by [`BYTE_OFFSET`](Self::BYTE_OFFSET) times the activation.
     fn dot_i8(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
-    /// The same for bytes of 0 to 127; the chain may start from any number.
+    /// The same for bytes of 0 to 127.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
 
     /// Converts two vectors of consecutive columns to the operand of [`dot_pair`](Self::dot_pair).

@@ -31,29 +31,55 @@ pub(crate) trait Int16Lanes: ByteLanes + IntegerLanes {
         [self.load_bytes(&halves[0]), self.load_bytes(&halves[1])]
     }
 
-    /// The [`halves`](Self::halves) of the 16-bit integers `code * factor - offset`, for codes of 0 to 127.
-    /// `factors` and `offsets` hold each lane's number twice.
+    /// The signed high bytes of the 16-bit integers `code * factor - offset`, which wrap around, then their unsigned low
+    /// bytes. Codes are unsigned bytes. `factors` and `offsets` hold each lane's number twice.
     #[inline(always)]
-    fn scaled_halves(
+    fn scaled_bytes(
         self,
         codes: Self::Bytes,
         factors: Self::Bytes,
         offsets: Self::Bytes,
     ) -> [Self::Bytes; 2] {
-        let mut bytes = [[0; VECTOR_BYTES]; 3];
-        for (bytes, vector) in bytes.iter_mut().zip([codes, factors, offsets]) {
+        let bytes = self.stored([codes, factors, offsets]);
+        self.split_bytes(|at| {
+            let [factor, offset] = [1, 2].map(|of: usize| number_at(&bytes[of], at));
+            i16::from(bytes[0][at]).wrapping_mul(factor).wrapping_sub(offset)
+        })
+    }
+
+    /// The same for signed bytes as codes, factors of 0 to 255, and no offsets.
+    #[inline(always)]
+    fn scaled_signed_bytes(self, codes: Self::Bytes, factors: Self::Bytes) -> [Self::Bytes; 2] {
+        let bytes = self.stored([codes, factors]);
+        self.split_bytes(|at| i16::from(bytes[0][at] as i8).wrapping_mul(number_at(&bytes[1], at)))
+    }
+
+    /// The bytes of vectors.
+    #[inline(always)]
+    fn stored<const N: usize>(self, vectors: [Self::Bytes; N]) -> [[u8; VECTOR_BYTES]; N] {
+        let mut bytes = [[0; VECTOR_BYTES]; N];
+        for (bytes, vector) in bytes.iter_mut().zip(vectors) {
             self.store_bytes(vector, bytes);
         }
-        let [codes, factors, offsets] = bytes;
+        bytes
+    }
+
+    /// The high bytes of 16-bit integers, one for each byte of a vector, then their low bytes.
+    #[inline(always)]
+    fn split_bytes(self, integer: impl Fn(usize) -> i16) -> [Self::Bytes; 2] {
         let mut halves = [[0; VECTOR_BYTES]; 2];
-        for (at, code) in codes.into_iter().enumerate() {
-            let number = |of: &[u8; VECTOR_BYTES]| i16::from_le_bytes([of[at & !1], of[at | 1]]);
-            let x = i16::from(code).wrapping_mul(number(&factors)).wrapping_sub(number(&offsets));
-            let [high, low] = split_i16(x);
-            (halves[0][at], halves[1][at]) = (high as u8, low as u8);
+        let [high, low] = &mut halves;
+        for (at, (high, low)) in high.iter_mut().zip(low).enumerate() {
+            [*low, *high] = integer(at).to_le_bytes();
         }
         [self.load_bytes(&halves[0]), self.load_bytes(&halves[1])]
     }
+}
+
+/// The 16-bit integer that contains byte `at`.
+#[inline(always)]
+fn number_at(bytes: &[u8; VECTOR_BYTES], at: usize) -> i16 {
+    i16::from_le_bytes([bytes[at & !1], bytes[at | 1]])
 }
 
 /// The high and the low half of a 16-bit integer of at most 32639: `x = 256 high + low`, both signed.

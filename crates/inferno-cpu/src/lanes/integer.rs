@@ -8,6 +8,8 @@ pub(crate) trait IntegerLanes: VectorTypes {
     fn splat_i32(self, x: i32) -> Self::I32;
     /// Loads 16 integers.
     fn load_i32(self, x: &[i32; LANES]) -> Self::I32;
+    /// Loads 16 unsigned bytes.
+    fn load_u8(self, x: &[u8; LANES]) -> Self::I32;
     /// Stores 16 integers.
     fn store_i32(self, x: Self::I32, out: &mut [i32; LANES]);
     /// `a + b`.

@@ -1,15 +1,15 @@
 //! The matrix unit of an instruction set, if it has one.
 
-use super::vector::{GroupBytes, LANES, VECTOR_BYTES, VectorTypes};
+use super::vector::{LANES, VECTOR_BYTES, VectorTypes};
 
 /// Access to the matrix unit.
 pub(crate) trait MatrixLanes: VectorTypes {
     /// The unit; [`NoMatrixUnit`] if there is none.
     type Unit: MatrixUnit;
 
-    /// Configures the unit on this thread for sums of `cols` columns: 32, or the maximum of 64.
+    /// Configures the unit on this thread.
     #[inline(always)]
-    fn matrix_unit(self, _cols: usize) -> Option<Self::Unit> {
+    fn matrix_unit(self) -> Option<Self::Unit> {
         None
     }
 }
@@ -20,7 +20,7 @@ pub(crate) type RowTile = [[i8; VECTOR_BYTES]; 16];
 /// 64 rows of 16 columns of bytes, the second operand of a matrix unit: `[64 / 4][16 columns][4]`.
 pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 
-/// One more tile of rows, and of columns of both matrices.
+/// One more tile of rows, and of the high and low bytes of columns.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
 pub(crate) struct ExtraTiles<'a> {
@@ -31,46 +31,37 @@ pub(crate) struct ExtraTiles<'a> {
 /// The sums of products of 16 rows of activations (first index) with 16 rows of a weight.
 pub(crate) type TileSums = [[i32; LANES]; 16];
 
+/// Work that is done between the products of tiles. (Not a closure: what is not inlined is compiled for any processor.)
+pub(crate) trait OtherWork {
+    /// Does what is due before tile `tile` of the columns.
+    fn before_tile(&mut self, tile: usize);
+}
+
 /// A unit that multiplies small matrices of bytes. A value belongs to one thread, on which the unit is
 /// configured while the value lives.
 pub(crate) trait MatrixUnit {
-    /// Operations of one turn of [`repeat`](Self::repeat), for a unit configured for 64 columns.
+    /// Operations of one turn of [`repeat`](Self::repeat).
     const TURN_OPS: usize;
 
-    /// Multiplies groups of activations, indexed by group number, by those of the signed `weights`, and stores
-    /// the sums of each group in `out`. Calls `before` with the group number before each product.
+    /// Multiplies `B` matrices of 16 rows of signed bytes, at most two, by the signed high bytes of 16 columns and by their
+    /// unsigned low bytes, all stored as consecutive tiles. The sums are those of each matrix with high bytes, then with
+    /// low bytes. Each matrix may have `extra` tiles with separate columns. Does `other` work between the tiles.
     ///
-    /// **Panics** when the unit is not configured for 32 columns, or `out` is too short.
-    fn multiply<'a>(
+    /// **Panics** when there are fewer tiles of rows than of columns, or the numbers of high and low tiles differ.
+    fn multiply_bytes<const B: usize>(
         &self,
-        activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
-        weights: &[GroupBytes],
-        out: &mut [TileSums],
-        before: impl Fn(usize),
-    );
-
-    /// Multiplies two matrices of 16 rows of signed bytes by two matrices of 16 columns, all stored as
-    /// consecutive tiles. The sums are those of first by first, first by second, second by first and second by
-    /// second. Each matrix of rows may have `extra` tiles with separate columns. Calls `before` with the
-    /// tile number before each tile.
-    ///
-    /// **Panics** when the unit is not configured for 64 columns, or there are fewer tiles of rows than of
-    /// columns.
-    fn multiply_two(
-        &self,
-        rows: [&[RowTile]; 2],
+        rows: [&[RowTile]; B],
         columns: [&[ColumnTile]; 2],
-        extra: [Option<ExtraTiles<'_>>; 2],
-        sums: &mut [TileSums; 4],
-        before: impl Fn(usize),
+        extra: [Option<ExtraTiles<'_>>; B],
+        sums: &mut [[TileSums; 2]; B],
+        other: &mut impl OtherWork,
     );
 
     /// Multiplies a matrix of 16 rows of 16-bit integers by one of 16 columns, both stored as high and low
     /// halves. Rows start `row_stride` bytes apart; columns are consecutive tiles. The sums are those of
     /// products of high halves, of a high half and a low one, and of low halves.
     ///
-    /// **Panics** when the unit is not configured for 64 columns, rows are shorter than the columns, or the
-    /// numbers of high and low tiles differ.
+    /// **Panics** when rows are shorter than the columns, or the numbers of high and low tiles differ.
     fn multiply_halves(
         &self,
         rows: [&[i8]; 2],
@@ -90,23 +81,13 @@ pub(crate) enum NoMatrixUnit {}
 impl MatrixUnit for NoMatrixUnit {
     const TURN_OPS: usize = 0;
 
-    fn multiply<'a>(
+    fn multiply_bytes<const B: usize>(
         &self,
-        _activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
-        _weights: &[GroupBytes],
-        _out: &mut [TileSums],
-        _before: impl Fn(usize),
-    ) {
-        match *self {}
-    }
-
-    fn multiply_two(
-        &self,
-        _rows: [&[RowTile]; 2],
+        _rows: [&[RowTile]; B],
         _columns: [&[ColumnTile]; 2],
-        _extra: [Option<ExtraTiles<'_>>; 2],
-        _sums: &mut [TileSums; 4],
-        _before: impl Fn(usize),
+        _extra: [Option<ExtraTiles<'_>>; B],
+        _sums: &mut [[TileSums; 2]; B],
+        _other: &mut impl OtherWork,
     ) {
         match *self {}
     }

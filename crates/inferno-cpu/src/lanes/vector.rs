@@ -8,10 +8,6 @@ pub(crate) const LANES: usize = 16;
 /// Bytes of a vector.
 pub(crate) const VECTOR_BYTES: usize = 64;
 
-/// 32 columns of 16 rows of a weight as bytes: the operands of [`DotLanes::dot_i8`](super::DotLanes::dot_i8),
-/// vector by vector.
-pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
-
 /// The vectors of an instruction set.
 pub(crate) trait VectorTypes: Copy + Send + Sync + 'static {
     /// Number of vectors that the registers hold.

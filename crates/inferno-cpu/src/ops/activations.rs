@@ -1,5 +1,4 @@
-//! Activations in the layouts that products read: 8-bit integers with a scale per 32 or per 256 columns, or
-//! floating point.
+//! Activations in the layouts that products read: 8-bit integers with a scale per 256 columns, or floating point.
 //!
 //! Rows are stored in blocks. A block holds its groups of columns one after the other, each with all rows of the
 //! block side by side. So products read activations at fixed strides: four columns are one broadcast from memory,
@@ -26,25 +25,6 @@ pub(crate) const BLOCK_ROWS: usize = 16;
 
 /// The largest number of rows that make a single block of their own width.
 pub(crate) const MAX_NARROW: usize = 8;
-
-/// 32 columns of the `W` rows of a block.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct ActivationGroup<const W: usize> {
-    /// The integers, -127 or more.
-    pub(crate) quants: [[i8; GROUP_COLS]; W],
-    /// The scale of each row.
-    pub(crate) scales: [f32; W],
-    /// -128 times the sum of the integers.
-    pub(crate) starts: [i32; W],
-    spare: [[f32; W]; 6],
-}
-
-// SAFETY: the fields are plain numbers, for which zeros are valid.
-unsafe impl<const W: usize> Zeroable for ActivationGroup<W> {}
-// SAFETY: the fields are plain numbers, in C layout: 32 W bytes, then eight arrays of 4 W bytes. Together they are
-// whole cache lines, so that there is no padding.
-unsafe impl<const W: usize> Pod for ActivationGroup<W> {}
 
 /// The entries of `T` rows of a block, from row `first` on, as an array whose length the compiler knows.
 #[inline(always)]
@@ -85,7 +65,9 @@ pub(crate) struct ActivationRun<const W: usize> {
     /// The overflows, and the groups of four columns that they belong to.
     overflows: [[[i8; 4]; MAX_OVERFLOWS]; W],
     overflow_fours: [[u8; MAX_OVERFLOWS]; W],
-    more_spare: [[u8; 32]; W],
+    /// Where sums of products of each group begin, if weights are signed bytes that
+    /// [`BYTE_OFFSET`](crate::lanes::DotLanes::BYTE_OFFSET) was added to.
+    pub(crate) starts: [[i32; W]; CHUNK_GROUPS],
 }
 
 /// The largest number of overflows of a row of a run.
@@ -143,6 +125,12 @@ impl<const W: usize> ActivationRun<W> {
         self.num_overflows[row] = 0;
     }
 
+    /// Whether some rows have overflows.
+    #[inline(always)]
+    pub(crate) fn has_overflows(&self) -> bool {
+        self.num_overflows != [0; W]
+    }
+
     /// Adds `rest` to the overflows of a row in a column.
     #[inline(always)]
     pub(crate) fn add_overflow(&mut self, row: usize, column: usize, mut rest: i32) {
@@ -184,7 +172,7 @@ impl<const W: usize> ActivationRun<W> {
     pub(crate) fn gather_overflows(&mut self) {
         self.gathered_fours = [NO_FOUR; W];
         self.num_gathered = [0; W];
-        if self.num_overflows == [0; W] {
+        if !self.has_overflows() {
             return;
         }
         self.gathered = [[0; TILE_COLS]; W];
@@ -217,7 +205,7 @@ impl<const W: usize> ActivationRun<W> {
             // The sums of each four columns, as products with ones.
             let operand = lanes.operand_i8(lanes.load_bytes(bytemuck::cast_ref(&tile[row])));
             let mut fours = [0; LANES];
-            let start = lanes.dot_i8_start(-128 * 4);
+            let start = lanes.splat_i32(-L::BYTE_OFFSET * 4);
             lanes.store_i32(lanes.dot_i8(start, operand, [1; 4]), &mut fours);
             for (sum, fours) in sums.as_flattened_mut().iter_mut().zip(fours.chunks_exact(4)) {
                 *sum = -fours.iter().sum::<i32>() as i16;
@@ -231,6 +219,9 @@ impl<const W: usize> ActivationRun<W> {
         let groups = half_sums.map(|[first, last]| first + last);
         for (sums, pair) in self.group_sums[row].iter_mut().zip(groups.chunks_exact(2)) {
             *sums = [pair[0], pair[1]];
+        }
+        for (starts, sum) in self.starts.iter_mut().zip(groups) {
+            starts[row] = L::BYTE_OFFSET * i32::from(sum);
         }
     }
 }
@@ -274,8 +265,8 @@ impl<'a> Activations<'a> {
         Self { lines: &self.lines[first * self.row_lines..], row_lines: self.row_lines }
     }
 
-    /// The groups of the block of `width` rows that begins at row `first`. `G` is [`ActivationGroup`],
-    /// [`ActivationRun`] or [`FloatGroup`] of this width.
+    /// The groups of the block of `width` rows that begins at row `first`. `G` is [`ActivationRun`]
+    /// or [`FloatGroup`] of this width.
     #[inline(always)]
     pub(crate) fn block<G: Pod>(self, first: usize, width: usize) -> &'a [G] {
         bytemuck::cast_slice(&self.lines[first * self.row_lines..][..width * self.row_lines])

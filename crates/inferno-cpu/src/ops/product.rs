@@ -1,11 +1,10 @@
 //! Products of activations with packed weights.
 //!
 //! **Order of the sums.** For floating-point weights, output `(t, n)` starts from zero and adds `w[n][k] *
-//! x[t][k]` by fused multiply-add, `k` rising. For quantized weights it starts from zero and adds, for each group
-//! of 32 columns (`grouped.rs`) or each 256 columns (`fixed_point.rs`), `k` rising, by fused multiply-add: the
-//! exact integer sum of the products, converted, times the scale or unit of the weights times the scale of the
-//! activations (rounded once). Then the sum is multiplied by the scale of the weight's row, if it
-//! has one, and the bias is added, and for accumulating products the previous output.
+//! x[t][k]` by fused multiply-add, `k` rising. For quantized weights it starts from zero and adds, for each 256
+//! columns (`fixed_point.rs`), `k` rising, by fused multiply-add: the exact integer sum of the products, converted,
+//! times the unit of the weights times the scale of the activations (rounded once). Then the sum is multiplied by the
+//! scale of the weight's row, if it has one, and the bias is added, and for accumulating products the previous output.
 //!
 //! Several rows of activations are computed side by side in registers. With few rows, or if it costs little, the weights are
 //! unpacked in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
@@ -14,7 +13,6 @@
 mod few_rows;
 mod fixed_point;
 mod float;
-mod grouped;
 mod many_rows;
 mod row_blocks;
 mod row_pairs;
@@ -22,10 +20,9 @@ mod target;
 mod task;
 
 use crate::isa::Level;
-use crate::pack::{FixedPointFormat, FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
+use crate::pack::{FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
 use fixed_point::{fixed_point, unpacked};
 use float::FloatProduct;
-use grouped::grouped;
 pub(crate) use many_rows::PRODUCT_LINES;
 pub(crate) use target::{Epilogue, OutputTarget};
 pub(crate) use task::Product;
@@ -47,15 +44,11 @@ impl FormatVisitor for Multiply<'_> {
         self.level.run(FloatProduct::<F>::new(self.product));
     }
 
-    fn grouped<F: QuantFormat>(self) {
-        grouped::<F>(self.level, self.product);
-    }
-
-    fn fixed_point<F: FixedPointFormat>(self) {
+    fn fixed_point<F: QuantFormat>(self) {
         fixed_point::<F>(self.level, self.product);
     }
 
-    fn unpacked<F: FixedPointFormat>(self) {
+    fn unpacked<F: QuantFormat>(self) {
         unpacked::<F>(self.level, self.product);
     }
 }

@@ -1,7 +1,6 @@
-//! Activations as 8-bit integers, for products with quantized weights: with a scale for each 32
-//! columns, or for each 256.
+//! Activations as 8-bit integers with a scale for each 256 columns, for products with quantized weights.
 //!
-//! For each 32 or 256 values: `scale = max |x| / 127`, and each value times `127 / max |x|` is rounded to the nearest
+//! For each 256 values: `scale = max |x| / 127`, and each value times `127 / max |x|` is rounded to the nearest
 //! integer, ties to even. If the largest magnitude is below 2^-100, all integers are zero. If a value is not finite,
 //! neither is the scale, so that the results are not numbers either.
 //!
@@ -18,9 +17,9 @@ use crate::isa::Level;
 use crate::lanes::{Kernel, LANES, Lanes, vectors, vectors_mut};
 use crate::ops::activation_rows::{BlockRow, InputForm};
 use crate::ops::activations::{
-    ActivationGroup, ActivationRun, BLOCK_ROWS, MAX_NARROW, MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
+    ActivationRun, BLOCK_ROWS, MAX_NARROW, MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
 };
-use crate::pack::codes::{CHUNK_COLS, GROUP_COLS};
+use crate::pack::codes::CHUNK_COLS;
 use crate::scratch::CacheLine;
 
 /// The largest magnitude is an outlier if its square is more than this times the mean of the squares of the maxima of
@@ -30,23 +29,10 @@ const OUTLIER_RATIO: f32 = 4.0;
 /// Largest magnitudes below this are treated as zero, and so are units of weights.
 pub(crate) const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Activations in groups of 32 columns, padded to whole groups.
-pub(crate) struct Groups;
-
-impl InputForm for Groups {
-    fn row_lines(cols: usize) -> usize {
-        cols.div_ceil(GROUP_COLS)
-    }
-
-    fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
-        level.run(ForWidth { width: row.width, work: QuantizeGroups { row, out } });
-    }
-}
-
 /// Activations in runs of 256 columns, padded to whole runs.
-pub(crate) struct Runs;
+pub(crate) struct Integers;
 
-impl Runs {
+impl Integers {
     /// Whether the matrix unit multiplies a block of `width` rows: fewer are multiplied by vectors even if there is one
     /// (`product/few_rows.rs`).
     fn for_tiles(level: Level, width: usize) -> bool {
@@ -54,7 +40,7 @@ impl Runs {
     }
 }
 
-impl InputForm for Runs {
+impl InputForm for Integers {
     fn row_lines(cols: usize) -> usize {
         cols.div_ceil(CHUNK_COLS) * RUN_LINES
     }
@@ -94,60 +80,6 @@ impl<B: BlockWork> Kernel for ForWidth<B> {
             _ => self.work.run::<L, 16>(lanes),
         }
     }
-}
-
-/// Quantizes columns of one row in groups of 32. The scales of 16 groups are computed side by side.
-struct QuantizeGroups<'a> {
-    row: BlockRow<'a>,
-    out: &'a mut [CacheLine],
-}
-
-impl BlockWork for QuantizeGroups<'_> {
-    #[inline(always)]
-    fn run<L: Lanes, const W: usize>(self, lanes: L) {
-        let Self { row: BlockRow { values, row, .. }, out } = self;
-        let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(out);
-        for (x, out) in values.chunks(LANES * GROUP_COLS).zip(out.chunks_mut(LANES)) {
-            let mut magnitudes = [0.0; LANES];
-            for (x, magnitude) in x.chunks(GROUP_COLS).zip(&mut magnitudes) {
-                let [low, high] = load_group(lanes, x);
-                *magnitude = lanes.max_magnitude(low, high);
-            }
-            let (magnitude, steps) = (lanes.load(&magnitudes), lanes.splat(127.0));
-            let (mut scales, mut inverses) = ([0.0; LANES], [0.0; LANES]);
-            lanes.store(lanes.div(magnitude, steps), &mut scales);
-            let inverse = lanes.div(steps, magnitude);
-            lanes.store(lanes.zero_below(magnitude, lanes.splat(LOWEST), inverse), &mut inverses);
-            let factors = scales.iter().zip(&inverses);
-            for ((x, out), (scale, inverse)) in x.chunks(GROUP_COLS).zip(out).zip(factors) {
-                out.scales[row] = *scale;
-                out.starts[row] =
-                    -128 * quantize_group(lanes, x, lanes.splat(*inverse), &mut out.quants[row]);
-            }
-        }
-    }
-}
-
-/// Loads up to 32 columns, with zeros for missing ones.
-#[inline(always)]
-fn load_group<L: Lanes>(lanes: L, columns: &[f32]) -> [L::F32; 2] {
-    let (low, high) = columns.split_at(LANES.min(columns.len()));
-    [lanes.load_part(low), lanes.load_part(high)]
-}
-
-/// Quantizes up to 32 columns, which are multiplied by `inverse`, and returns the sum of the integers.
-#[inline(always)]
-fn quantize_group<L: Lanes>(
-    lanes: L,
-    columns: &[f32],
-    inverse: L::F32,
-    out: &mut [i8; GROUP_COLS],
-) -> i32 {
-    let (quants, _) = vectors_mut(out);
-    for (x, quants) in load_group(lanes, columns).into_iter().zip(quants) {
-        lanes.store_i8(lanes.mul(x, inverse), quants);
-    }
-    i32::from(out.iter().map(|&quant| i16::from(quant)).sum::<i16>())
 }
 
 /// Quantizes columns of one row in runs of 256.

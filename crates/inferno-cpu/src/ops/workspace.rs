@@ -8,7 +8,7 @@ use crate::ops::activation_rows::{ActivationRows, Floats, InputForm, max_padded_
 use crate::ops::activations::Activations;
 use crate::ops::input::{InputRows, normalize_lines};
 use crate::ops::product_rows::ProductRows;
-use crate::ops::quantize::{Groups, Runs};
+use crate::ops::quantize::Integers;
 use crate::pack::{ActivationFormat, CpuWeight, PackedFormat, PackedPart};
 use crate::scratch::{ThreadScratch, allocated_bytes};
 
@@ -16,8 +16,7 @@ use crate::scratch::{ThreadScratch, allocated_bytes};
 #[derive(Debug)]
 pub(crate) struct ProductWorkspace {
     floats: ActivationRows,
-    groups: ActivationRows,
-    runs: ActivationRows,
+    integers: ActivationRows,
     scratch: ThreadScratch,
 }
 
@@ -26,8 +25,7 @@ impl ProductWorkspace {
     pub(crate) fn new(num_threads: usize) -> Self {
         Self {
             floats: ActivationRows::default(),
-            groups: ActivationRows::default(),
-            runs: ActivationRows::default(),
+            integers: ActivationRows::default(),
             scratch: ThreadScratch::new(num_threads),
         }
     }
@@ -52,11 +50,8 @@ impl ProductWorkspace {
             if reads(ActivationFormat::Float) {
                 self.floats.fill::<Floats>(executor, rows, x)?;
             }
-            if reads(ActivationFormat::Groups) {
-                self.groups.fill::<Groups>(executor, rows, x)?;
-            }
-            if reads(ActivationFormat::Runs) {
-                self.runs.fill::<Runs>(executor, rows, x)?;
+            if reads(ActivationFormat::Integers) {
+                self.integers.fill::<Integers>(executor, rows, x)?;
             }
             Ok(())
         })
@@ -66,8 +61,7 @@ impl ProductWorkspace {
     pub(crate) fn input(&self, part: &PackedPart, index: usize) -> Activations<'_> {
         match part.format.activations {
             ActivationFormat::Float => &self.floats,
-            ActivationFormat::Groups => &self.groups,
-            ActivationFormat::Runs => &self.runs,
+            ActivationFormat::Integers => &self.integers,
         }
         .expert(index)
     }
@@ -79,7 +73,7 @@ impl ProductWorkspace {
 
     /// Bytes allocated.
     pub(crate) fn num_bytes(&self) -> usize {
-        let inputs = [&self.floats, &self.groups, &self.runs].map(ActivationRows::num_bytes);
+        let inputs = [&self.floats, &self.integers].map(ActivationRows::num_bytes);
         inputs.iter().sum::<usize>() + self.scratch.num_bytes()
     }
 }
@@ -91,14 +85,13 @@ pub(crate) fn max_scratch_bytes(
     thread_lines: usize,
     products: &[ProductShape],
 ) -> usize {
-    let mut input_lines = [0; 3];
+    let mut input_lines = [0; 2];
     let mut thread_lines = thread_lines;
     for product in products {
         let Some(format) = PackedFormat::of(product.dtype) else { continue };
         let (lines, row_lines) = match format.activations {
             ActivationFormat::Float => (&mut input_lines[0], Floats::row_lines(product.cols)),
-            ActivationFormat::Groups => (&mut input_lines[1], Groups::row_lines(product.cols)),
-            ActivationFormat::Runs => (&mut input_lines[2], Runs::row_lines(product.cols)),
+            ActivationFormat::Integers => (&mut input_lines[1], Integers::row_lines(product.cols)),
         };
         let rows = max_padded_rows(product.max_num_rows, product.num_experts);
         *lines = rows.saturating_mul(row_lines).max(*lines);

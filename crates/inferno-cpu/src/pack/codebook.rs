@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use inferno_tensor::quant::{self, CodebookBlock, SymmetricFactors};
 
-use super::codes::{CodeLayout, GROUP_COLS};
-use super::quantized::{FixedPointFormat, QuantFormat};
-use super::scales::{CodeRange, IntegerScales, OddScale, Scales};
+use super::codes::{CodeLayout, CodeRange, GROUP_COLS};
+use super::quantized::{QuantFormat, factor_of};
+use super::scales::{OddScale, Scales};
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
 /// Weights in blocks `B` with `N` scales.
@@ -111,6 +111,7 @@ impl<B: CodebookBlock> CodebookCodes<B> {
 
 impl<B: CodebookBlock + Send + Sync> CodeLayout for CodebookCodes<B> {
     const BYTES: usize = Self::HIGH + LANES * Self::VECTORS * Self::HIGH_BITS / 8;
+    const RANGE: CodeRange = CodeRange { zero: B::MAX_QUANT as i32, last: 2 * B::MAX_QUANT as i32 };
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
@@ -129,6 +130,8 @@ where
 {
     type Codes = CodebookCodes<B>;
 
+    const HALVES: bool = B::GROUP_LEN < GROUP_COLS;
+
     fn scale_bytes(_groups: usize) -> usize {
         <OddScale<N> as Scales<B>>::BLOCK_BYTES
     }
@@ -146,26 +149,19 @@ where
     }
 
     #[inline(always)]
-    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
-        <OddScale<N> as Scales<B>>::scale(lanes, scales, group, half)
+    fn factor<L: Lanes>(
+        lanes: L,
+        scales: &[u8],
+        group: usize,
+        half: usize,
+        inverse: L::F32,
+    ) -> L::I32 {
+        let scales = <OddScale<N> as Scales<B>>::scale(lanes, scales, group, half);
+        factor_of(lanes, scales, inverse)
     }
-}
-
-impl<const N: usize, B> FixedPointFormat for CodebookWeights<B, N>
-where
-    B: CodebookBlock<Factors = SymmetricFactors<N>> + Send + Sync,
-{
-    const HALVES: bool = B::GROUP_LEN < GROUP_COLS;
-    const MINS: bool = false;
-    const RANGE: CodeRange = CodeRange { zero: B::MAX_QUANT as i32, last: 2 * B::MAX_QUANT as i32 };
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32 {
-        <OddScale<N> as IntegerScales<B>>::unit(lanes, scales, num_groups, Self::RANGE)
-    }
-
-    #[inline(always)]
-    fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
-        lanes.splat(0.0)
+        <OddScale<N> as Scales<B>>::unit(lanes, scales, num_groups, Self::Codes::RANGE)
     }
 }

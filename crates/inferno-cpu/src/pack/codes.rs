@@ -12,7 +12,7 @@ use inferno_tensor::quant::{IQ4_LEVELS, MXFP4_LEVELS};
 
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
-/// Columns of a group, which share a scale of the activations.
+/// Columns of a group, whose weights share one or two scales.
 pub(crate) const GROUP_COLS: usize = 32;
 
 /// Groups of a chunk, whose scales and codes are stored together.
@@ -31,10 +31,12 @@ pub(super) type Quants = [[i8; GROUP_COLS]; LANES];
 pub(crate) trait CodeLayout: Copy + Send + Sync + 'static {
     /// Bytes of a group.
     const BYTES: usize;
-    /// Whether the stored codes are the weights themselves, as signed bytes in [vectors](Self::vector).
-    const SIGNED_BYTES: bool = false;
+    /// Whether codes are signed bytes; otherwise they are from 0 to 127.
+    const SIGNED: bool = false;
+    /// Their range.
+    const RANGE: CodeRange;
 
-    /// Vector `v` of a group: its codes if these are [`ShortCodes`], else the integers that they represent.
+    /// The codes of vector `v` of a group.
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
 }
 
@@ -44,12 +46,20 @@ pub(crate) trait PackedCodes: CodeLayout {
     fn pack(quants: &Quants, group: &mut [u8]);
 }
 
-/// Codes from 0 to [`LAST`](Self::LAST), which is below 128.
-pub(crate) trait ShortCodes: CodeLayout {
-    /// The largest code.
-    const LAST: i32;
+/// The range of codes, counted from 0, or from -128 if they are signed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodeRange {
     /// The code of zero, in formats without minimums.
-    const ZERO: i32;
+    pub(crate) zero: i32,
+    /// The largest code.
+    pub(crate) last: i32,
+}
+
+impl CodeRange {
+    /// The largest magnitude of weights without minimums, in scales.
+    pub(crate) fn reach(self) -> i32 {
+        self.zero.max(self.last - self.zero)
+    }
 }
 
 /// Signed bytes.
@@ -90,19 +100,11 @@ impl Levels for Iq4Levels {
     const LEVELS: [i8; 16] = IQ4_LEVELS;
 }
 
-/// Those of MXFP4.
+/// Those of MXFP4 and NVFP4, increased so that none is negative.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mxfp4Levels;
+pub(crate) struct Fp4Levels;
 
-impl Levels for Mxfp4Levels {
-    const LEVELS: [i8; 16] = MXFP4_LEVELS;
-}
-
-/// Those of MXFP4, increased so that none is negative, for NVFP4.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Nvfp4Levels;
-
-impl Levels for Nvfp4Levels {
+impl Levels for Fp4Levels {
     const LEVELS: [i8; 16] = {
         let mut levels = MXFP4_LEVELS;
         let mut code = 0;
@@ -136,7 +138,8 @@ impl PackedCodes for SignedCodes {
 
 impl CodeLayout for SignedCodes {
     const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
-    const SIGNED_BYTES: bool = true;
+    const SIGNED: bool = true;
+    const RANGE: CodeRange = CodeRange { zero: 128, last: 255 };
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
@@ -152,16 +155,12 @@ impl<const WIDTH: u32, const ZERO: i32> PackedCodes for UnsignedCodes<WIDTH, ZER
 
 impl<const WIDTH: u32, const ZERO: i32> CodeLayout for UnsignedCodes<WIDTH, ZERO> {
     const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
+    const RANGE: CodeRange = CodeRange { zero: ZERO, last: (1 << WIDTH) - 1 };
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
         planes::<L, WIDTH>(lanes, group, v)
     }
-}
-
-impl<const WIDTH: u32, const ZERO: i32> ShortCodes for UnsignedCodes<WIDTH, ZERO> {
-    const LAST: i32 = (1 << WIDTH) - 1;
-    const ZERO: i32 = ZERO;
 }
 
 impl<T: Levels, const WIDTH: u32> PackedCodes for LevelCodes<T, WIDTH> {
@@ -174,6 +173,16 @@ impl<T: Levels, const WIDTH: u32> PackedCodes for LevelCodes<T, WIDTH> {
 
 impl<T: Levels, const WIDTH: u32> CodeLayout for LevelCodes<T, WIDTH> {
     const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
+    const SIGNED: bool = {
+        let signed = smallest_and_largest(&T::LEVELS)[0] < 0;
+        assert!(!signed || T::ZERO == 0, "signed levels are the weights themselves");
+        signed
+    };
+    const RANGE: CodeRange = {
+        let first = if Self::SIGNED { i8::MIN as i32 } else { 0 };
+        let [_, largest] = smallest_and_largest(&T::LEVELS);
+        CodeRange { zero: T::ZERO as i32 - first, last: largest - first }
+    };
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
@@ -181,20 +190,19 @@ impl<T: Levels, const WIDTH: u32> CodeLayout for LevelCodes<T, WIDTH> {
     }
 }
 
-/// Levels without negative ones, of which the last code need not be the largest.
-impl<T: Levels, const WIDTH: u32> ShortCodes for LevelCodes<T, WIDTH> {
-    const LAST: i32 = {
-        let (mut largest, mut code) = (0, 0);
-        while code < T::LEVELS.len() {
-            assert!(T::LEVELS[code] >= 0, "codes are not negative");
-            if T::LEVELS[code] > largest {
-                largest = T::LEVELS[code];
-            }
-            code += 1;
+/// The smallest and the largest level, which need not be the first and the last.
+const fn smallest_and_largest(levels: &[i8; 16]) -> [i32; 2] {
+    let (mut smallest, mut largest, mut code) = (levels[0], levels[0], 0);
+    while code < levels.len() {
+        if levels[code] < smallest {
+            smallest = levels[code];
         }
-        largest as i32
-    };
-    const ZERO: i32 = T::ZERO as i32;
+        if levels[code] > largest {
+            largest = levels[code];
+        }
+        code += 1;
+    }
+    [smallest as i32, largest as i32]
 }
 
 /// The width of each plane of codes of `WIDTH` bits, and its first vector, which is also its lowest bit.

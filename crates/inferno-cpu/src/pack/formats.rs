@@ -8,7 +8,7 @@
 //! | format | ratio | | format | ratio |
 //! |---|---|---|---|---|
 //! | F32, F16, BF16 | 1 | | Q2_K | 1 |
-//! | Q8_0 | 1 | | Q3_K | 116 / 110 |
+//! | Q8_0 | 67 / 68 | | Q3_K | 116 / 110 |
 //! | Q4_0, Q4_1 | 1 | | Q4_K | 148 / 144 |
 //! | Q5_0, Q5_1 | 1 | | Q5_K | 180 / 176 |
 //! | IQ4_NL | 1 | | Q6_K | 212 / 210 |
@@ -24,19 +24,19 @@ use inferno_tensor::DType;
 use inferno_tensor::quant::{
     Iq1MBlock, Iq1SBlock, Iq2SBlock, Iq2XsBlock, Iq2XxsBlock, Iq3SBlock, Iq3XxsBlock, Iq4NlBlock,
     Iq4XsBlock, Mxfp4Block, Nvfp4Block, Q1_0Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block,
-    Q4KBlock, Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block, Q8KBlock, Tq1_0Block,
-    Tq2_0Block,
+    Q4KBlock, Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Tq1_0Block, Tq2_0Block,
 };
 
+use super::byte_weights::{ByteWeights, Int8Rows, Q8_0Rows, Q8KRows};
 use super::codebook::CodebookWeights;
 use super::codes::{
-    CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, Iq4Levels, LevelCodes, Mxfp4Levels,
-    Nvfp4Levels, SignLevels, SignedCodes, UnsignedCodes,
+    CHUNK_COLS, CHUNK_GROUPS, CodeLayout, Fp4Levels, GROUP_COLS, Iq4Levels, LevelCodes, SignLevels,
+    UnsignedCodes,
 };
 use super::float::{BF16Weights, F16Weights, F32Weights, FloatFormat};
-use super::quantized::{BlockWeights, FixedPointFormat, Int8Weights, QuantFormat};
+use super::quantized::{BlockWeights, QuantFormat};
 use super::scales::{
-    BlockScale, BlockScaleMin, FloatScale, HalfScale, PowerScale, SuperScale, SuperScaleMin,
+    BlockScale, BlockScaleMin, HalfScale, PowerScale, SuperScale, SuperScaleMin,
     SuperScaleMinNibbles,
 };
 use crate::lanes::LANES;
@@ -49,14 +49,11 @@ pub(crate) trait FormatVisitor {
 
     /// Visits a floating-point format.
     fn float<F: FloatFormat>(self) -> Self::Output;
-    /// Visits a format whose weights are multiplied as signed bytes.
-    fn grouped<F: QuantFormat>(self) -> Self::Output;
-    /// Visits a format whose weights are multiplied as 16-bit integers: its codes are so short that they
-    /// leave enough bits for the scales.
-    fn fixed_point<F: FixedPointFormat>(self) -> Self::Output;
+    /// Visits a quantized format, whose weights are multiplied as 16-bit integers.
+    fn fixed_point<F: QuantFormat>(self) -> Self::Output;
     /// Visits such a format without a kernel of its own for few rows, because decoding takes most of the time or the
     /// format is rare.
-    fn unpacked<F: FixedPointFormat>(self) -> Self::Output;
+    fn unpacked<F: QuantFormat>(self) -> Self::Output;
 }
 
 /// Visits the format of weights of type `dtype`; `None` if there is no kernel for it.
@@ -73,7 +70,7 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         DType::F32 => visitor.float::<F32Weights>(),
         DType::F16 => visitor.float::<F16Weights>(),
         DType::BF16 => visitor.float::<BF16Weights>(),
-        DType::Q8_0 => visitor.grouped::<BlockWeights<Q8_0Block, SignedCodes, BlockScale>>(),
+        DType::Q8_0 => visitor.fixed_point::<ByteWeights<Q8_0Rows>>(),
         DType::Q4_0 => visitor.fixed_point::<Plain<Q4_0Block, 4, 8>>(),
         DType::Q4_1 => visitor.fixed_point::<WithMin<Q4_1Block, 4>>(),
         DType::Q5_0 => visitor.fixed_point::<Plain<Q5_0Block, 5, 16>>(),
@@ -83,20 +80,20 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         DType::Q4K => visitor.fixed_point::<SuperWithMin<Q4KBlock, 4>>(),
         DType::Q5K => visitor.fixed_point::<SuperWithMin<Q5KBlock, 5>>(),
         DType::Q6K => visitor.fixed_point::<SuperPlain<Q6KBlock, 6, 32>>(),
-        DType::Iq4Nl => visitor.grouped::<Iq4<Iq4NlBlock, BlockScale>>(),
-        DType::Iq4Xs => visitor.grouped::<Iq4<Iq4XsBlock, SuperScale<8>>>(),
+        DType::Iq4Nl => visitor.fixed_point::<Iq4<Iq4NlBlock, BlockScale>>(),
+        DType::Iq4Xs => visitor.fixed_point::<Iq4<Iq4XsBlock, SuperScale<8>>>(),
         DType::Mxfp4 => {
-            visitor.grouped::<BlockWeights<Mxfp4Block, LevelCodes<Mxfp4Levels>, PowerScale>>()
+            visitor.fixed_point::<BlockWeights<Mxfp4Block, LevelCodes<Fp4Levels>, PowerScale>>()
         }
         DType::Nvfp4 => {
-            visitor.unpacked::<BlockWeights<Nvfp4Block, LevelCodes<Nvfp4Levels>, HalfScale>>()
+            visitor.unpacked::<BlockWeights<Nvfp4Block, LevelCodes<Fp4Levels>, HalfScale>>()
         }
         DType::Q1_0 => {
             visitor.unpacked::<BlockWeights<Q1_0Block, LevelCodes<SignLevels, 1>, BlockScale>>()
         }
         DType::Tq1_0 => visitor.unpacked::<Plain<Tq1_0Block, 2, 1>>(),
         DType::Tq2_0 => visitor.unpacked::<Plain<Tq2_0Block, 2, 1>>(),
-        DType::Q8K => visitor.grouped::<BlockWeights<Q8KBlock, SignedCodes, FloatScale>>(),
+        DType::Q8K => visitor.fixed_point::<ByteWeights<Q8KRows>>(),
         DType::Iq1S => visitor.unpacked::<CodebookWeights<Iq1SBlock, 8>>(),
         DType::Iq1M => visitor.unpacked::<CodebookWeights<Iq1MBlock, 16>>(),
         DType::Iq2Xxs => visitor.unpacked::<CodebookWeights<Iq2XxsBlock, 8>>(),
@@ -104,7 +101,7 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         DType::Iq2S => visitor.unpacked::<CodebookWeights<Iq2SBlock, 16>>(),
         DType::Iq3Xxs => visitor.unpacked::<CodebookWeights<Iq3XxsBlock, 8>>(),
         DType::Iq3S => visitor.unpacked::<CodebookWeights<Iq3SBlock, 8>>(),
-        DType::Int8 => visitor.grouped::<Int8Weights>(),
+        DType::Int8 => visitor.fixed_point::<ByteWeights<Int8Rows>>(),
         _ => return None,
     })
 }
@@ -114,10 +111,8 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
 pub(crate) enum ActivationFormat {
     /// Floating point.
     Float,
-    /// 8-bit integers with a scale for each 32 columns.
-    Groups,
     /// 8-bit integers with a scale for each 256 columns.
-    Runs,
+    Integers,
 }
 
 /// How weights of one type are packed.
@@ -143,17 +138,6 @@ impl PackedFormat {
 /// Describes the packed form of a type.
 struct Describe(DType);
 
-impl Describe {
-    fn quantized<F: QuantFormat>(self, activations: ActivationFormat) -> PackedFormat {
-        PackedFormat {
-            dtype: self.0,
-            activations,
-            panel_bytes: quantized_panel_bytes::<F>,
-            pack: pack_quantized::<F>,
-        }
-    }
-}
-
 impl FormatVisitor for Describe {
     type Output = PackedFormat;
 
@@ -166,15 +150,16 @@ impl FormatVisitor for Describe {
         }
     }
 
-    fn grouped<F: QuantFormat>(self) -> PackedFormat {
-        self.quantized::<F>(ActivationFormat::Groups)
+    fn fixed_point<F: QuantFormat>(self) -> PackedFormat {
+        PackedFormat {
+            dtype: self.0,
+            activations: ActivationFormat::Integers,
+            panel_bytes: quantized_panel_bytes::<F>,
+            pack: pack_quantized::<F>,
+        }
     }
 
-    fn fixed_point<F: FixedPointFormat>(self) -> PackedFormat {
-        self.quantized::<F>(ActivationFormat::Runs)
-    }
-
-    fn unpacked<F: FixedPointFormat>(self) -> PackedFormat {
+    fn unpacked<F: QuantFormat>(self) -> PackedFormat {
         self.fixed_point::<F>()
     }
 }

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use inferno_tensor::quant::{self, BlockFormat, QK_K};
 
-use super::codes::{CodeLayout, GROUP_COLS, PackedCodes, Quants, ShortCodes, SignedCodes};
-use super::scales::{CodeRange, IntegerScales, Scales};
+use super::codes::{CodeLayout, GROUP_COLS, PackedCodes, Quants};
+use super::scales::Scales;
 use crate::lanes::{LANES, Lanes};
 
 /// A quantized format of packed weights.
@@ -27,24 +27,37 @@ pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
     /// Packs columns of up to 16 rows of the file into a zeroed chunk.
     fn pack(rows: &[&[u8]], cols: Range<usize>, scales: &mut [u8], codes: &mut [u8]);
 
-    /// The scales of 16 rows in half `half` of the chunk's group `group`.
-    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
-}
-
-/// A format whose weights are multiplied as 16-bit integers.
-pub(crate) trait FixedPointFormat: QuantFormat {
     /// Whether each half of a group has its own scale.
-    const HALVES: bool;
+    const HALVES: bool = false;
     /// Whether weights have a minimum in addition to the scale.
-    const MINS: bool;
-    /// The range of the codes.
-    const RANGE: CodeRange;
+    const MINS: bool = false;
 
-    /// The unit of the integers of 16 rows, in a chunk of `num_groups` groups.
+    /// Whether factors are from 0 to 255.
+    const BYTE_FACTORS: bool = false;
+
+    /// The unit of the 16-bit integers of 16 rows (`ops/product/fixed_point.rs`), in a chunk of `num_groups` groups.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32;
 
-    /// The minimums, indexed like [`scale`](QuantFormat::scale).
-    fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
+    /// The factors of 16 rows in half `half` of the chunk's group `group`. `inverse` is the inverse of the unit, or zero.
+    fn factor<L: Lanes>(
+        lanes: L,
+        scales: &[u8],
+        group: usize,
+        half: usize,
+        inverse: L::F32,
+    ) -> L::I32;
+
+    /// The minimums, indexed like the factors.
+    #[inline(always)]
+    fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
+        lanes.splat(0.0)
+    }
+}
+
+/// The factors of scales.
+#[inline(always)]
+pub(super) fn factor_of<L: Lanes>(lanes: L, scales: L::F32, inverse: L::F32) -> L::I32 {
+    lanes.round_i32(lanes.mul(scales, inverse))
 }
 
 /// Weights in blocks `B` of the file, packed as codes `C` and scales `S`.
@@ -65,6 +78,9 @@ where
     S: Scales<B>,
 {
     type Codes = C;
+
+    const HALVES: bool = B::GROUP_LEN < GROUP_COLS;
+    const MINS: bool = S::MINS;
 
     fn scale_bytes(groups: usize) -> usize {
         groups * GROUP_COLS / B::LEN * S::BLOCK_BYTES
@@ -89,24 +105,19 @@ where
     }
 
     #[inline(always)]
-    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
-        S::scale(lanes, scales, group, half)
+    fn factor<L: Lanes>(
+        lanes: L,
+        scales: &[u8],
+        group: usize,
+        half: usize,
+        inverse: L::F32,
+    ) -> L::I32 {
+        factor_of(lanes, S::scale(lanes, scales, group, half), inverse)
     }
-}
-
-impl<B, C, S> FixedPointFormat for BlockWeights<B, C, S>
-where
-    B: BlockFormat + Send + Sync,
-    C: ShortCodes + PackedCodes,
-    S: IntegerScales<B>,
-{
-    const HALVES: bool = B::GROUP_LEN < GROUP_COLS;
-    const MINS: bool = S::MINS;
-    const RANGE: CodeRange = CodeRange { zero: C::ZERO, last: C::LAST };
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32 {
-        S::unit(lanes, scales, num_groups, Self::RANGE)
+        S::unit(lanes, scales, num_groups, C::RANGE)
     }
 
     #[inline(always)]
@@ -120,41 +131,4 @@ fn group_of<const N: usize>(quants: &[[i8; N]; LANES], group: usize) -> Quants {
     std::array::from_fn(|row| {
         *quants[row][group * GROUP_COLS..].first_chunk().expect("a block is whole groups")
     })
-}
-
-/// One single-precision scale per row, repeated in every chunk, for any number of columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Int8Weights;
-
-/// Bytes of one single-precision number.
-const SCALE_BYTES: usize = size_of::<f32>();
-
-impl QuantFormat for Int8Weights {
-    type Codes = SignedCodes;
-
-    fn scale_bytes(_groups: usize) -> usize {
-        LANES * SCALE_BYTES
-    }
-
-    fn pack(rows: &[&[u8]], cols: Range<usize>, scales: &mut [u8], codes: &mut [u8]) {
-        for (row, out) in rows.iter().zip(scales.chunks_exact_mut(SCALE_BYTES)) {
-            out.copy_from_slice(&row[..SCALE_BYTES]);
-        }
-        for (first, codes) in
-            cols.step_by(GROUP_COLS).zip(codes.chunks_exact_mut(SignedCodes::BYTES))
-        {
-            let mut quants = [[0; GROUP_COLS]; LANES];
-            for (row, quants) in rows.iter().zip(&mut quants) {
-                let row = &bytemuck::cast_slice(&row[SCALE_BYTES..])[first..];
-                let used = GROUP_COLS.min(row.len());
-                quants[..used].copy_from_slice(&row[..used]);
-            }
-            SignedCodes::pack(&quants, codes);
-        }
-    }
-
-    #[inline(always)]
-    fn scale<L: Lanes>(lanes: L, scales: &[u8], _group: usize, _half: usize) -> L::F32 {
-        lanes.load_f32(scales.first_chunk().expect("a scale a row"))
-    }
 }

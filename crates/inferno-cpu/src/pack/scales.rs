@@ -9,7 +9,7 @@ use inferno_tensor::quant::{
     AffineFactors, BlockFormat, Nvfp4Block, QK_K, SuperBlock, SymmetricFactors,
 };
 
-use super::codes::{CHUNK_GROUPS, GROUP_COLS};
+use super::codes::{CHUNK_GROUPS, CodeRange, GROUP_COLS};
 use crate::lanes::{LANES, Lanes};
 
 /// 16 half-precision numbers.
@@ -25,6 +25,8 @@ const _: () = assert!(CHUNK_GROUPS * GROUP_COLS == QK_K);
 pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// Bytes for one block of 16 rows.
     const BLOCK_BYTES: usize;
+    /// Whether weights have a minimum in addition to the scale.
+    const MINS: bool = false;
 
     /// Stores the scales of `block`, which is row `row` of 16.
     fn pack(block: &B, row: usize, scales: &mut [u8]);
@@ -32,40 +34,19 @@ pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// The scales of 16 rows in half `half` of the chunk's group `group`. The halves differ if the format has a
     /// scale for each 16 columns.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
-}
-
-/// Scales that can be converted to integers, for [`ShortCodes`](super::codes::ShortCodes).
-pub(crate) trait IntegerScales<B>: Scales<B> {
-    /// Whether weights have a minimum in addition to the scale.
-    const MINS: bool;
 
     /// The unit of 16-bit integers in a chunk of `num_groups` groups, which `ops/product/fixed_point.rs` defines.
     /// NaN if a scale is not finite.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32;
 
-    /// The minimums, indexed like [`scale`](Scales::scale).
+    /// The minimums, indexed like [`scale`](Self::scale).
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
         lanes.splat(0.0)
     }
 }
 
-/// Codes from 0 to `last`; without minimums, `zero` is the code of zero.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CodeRange {
-    pub(crate) zero: i32,
-    pub(crate) last: i32,
-}
-
-impl CodeRange {
-    /// The largest magnitude of weights without minimums, in scales.
-    fn reach(self) -> i32 {
-        self.zero.max(self.last - self.zero)
-    }
-}
-
-/// The largest weight as an integer. With what rounding adds, less than half of a code plus one, it still has a
-/// [high half](crate::lanes::Int16Lanes::halves).
+/// The largest weight as an integer. With what rounding adds, less than half of a code plus one, it has 16 bits.
 const LARGEST: i32 = 32600;
 
 /// The largest power of two by which `count * each` can be multiplied without exceeding `limit`.
@@ -73,10 +54,10 @@ fn spare_factor(limit: i32, each: i32, count: i32) -> f32 {
     (1 << (limit / (each * count)).ilog2()) as f32
 }
 
-/// The unit of blocks whose largest scale is `largest`.
+/// The unit of blocks whose largest scale is `largest`, which becomes a whole factor.
 #[inline(always)]
 fn largest_unit<L: Lanes>(lanes: L, largest: L::F32, codes: CodeRange) -> L::F32 {
-    let steps = codes.reach() as f32 / LARGEST as f32;
+    let steps = 1.0 / (LARGEST / codes.reach()) as f32;
     finite(lanes, lanes.mul(largest, lanes.splat(steps)))
 }
 
@@ -93,10 +74,6 @@ pub(crate) struct BlockScale;
 /// One scale per block, a power of two, in the upper half of single precision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PowerScale;
-
-/// One single-precision scale per block.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FloatScale;
 
 /// One scale per 16 columns: a number of 4 exponent and 3 fraction bits, as in NVFP4.
 #[derive(Debug, Clone, Copy)]
@@ -134,10 +111,6 @@ impl<B: BlockFormat> Scales<B> for BlockScale {
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         halves(lanes, scales, group * GROUP_COLS / B::LEN * HALVES_BYTES)
     }
-}
-
-impl<B: BlockFormat> IntegerScales<B> for BlockScale {
-    const MINS: bool = false;
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
@@ -162,18 +135,17 @@ impl<B: BlockFormat> Scales<B> for PowerScale {
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         lanes.load_bf16(chunk(scales, group * HALVES_BYTES))
     }
-}
 
-impl<B: BlockFormat> Scales<B> for FloatScale {
-    const BLOCK_BYTES: usize = FLOATS_BYTES;
-
-    fn pack(block: &B, row: usize, scales: &mut [u8]) {
-        put_float(scales, row, block.scale(0));
-    }
-
+    /// The largest scale divided by a power of two, so that factors are exact unless scales differ by more.
     #[inline(always)]
-    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
-        lanes.load_f32(chunk(scales, group * GROUP_COLS / B::LEN * FLOATS_BYTES))
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
+        let mut largest = lanes.splat(0.0);
+        for group in 0..num_groups {
+            let scale = lanes.load_bf16(chunk(scales, group * HALVES_BYTES));
+            largest = lanes.larger_magnitude(largest, scale);
+        }
+        let steps = 1.0 / spare_factor(LARGEST, 1, codes.reach());
+        finite(lanes, lanes.mul(largest, lanes.splat(steps)))
     }
 }
 
@@ -198,16 +170,12 @@ impl Scales<Nvfp4Block> for HalfScale {
         let rescale = lanes.splat((1 << (15 - 7 - 1)) as f32);
         lanes.mul(lanes.load_f16(bytemuck::cast_ref(&halves)), rescale)
     }
-}
-
-impl IntegerScales<Nvfp4Block> for HalfScale {
-    const MINS: bool = false;
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
         let mut largest = lanes.splat(0.0);
         for part in 0..2 * num_groups {
-            let scale = <Self as Scales<Nvfp4Block>>::scale(lanes, scales, part / 2, part % 2);
+            let scale = Self::scale(lanes, scales, part / 2, part % 2);
             largest = lanes.larger_magnitude(largest, scale);
         }
         largest_unit(lanes, largest, codes)
@@ -216,6 +184,7 @@ impl IntegerScales<Nvfp4Block> for HalfScale {
 
 impl<B: BlockFormat> Scales<B> for BlockScaleMin {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES;
+    const MINS: bool = true;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
         put_half(scales, row, block.scale(0));
@@ -226,10 +195,6 @@ impl<B: BlockFormat> Scales<B> for BlockScaleMin {
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         halves(lanes, scales, group * 2 * HALVES_BYTES)
     }
-}
-
-impl<B: BlockFormat> IntegerScales<B> for BlockScaleMin {
-    const MINS: bool = true;
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
@@ -268,12 +233,6 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for
         let factors = lanes.load_i8(chunk(scales, HALVES_BYTES + sub * LANES));
         lanes.mul(halves(lanes, scales, 0), factors)
     }
-}
-
-impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B>
-    for SuperScale<N>
-{
-    const MINS: bool = false;
 
     /// A fraction of the scale of scales, so that factors are exact integers.
     #[inline(always)]
@@ -304,12 +263,6 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for
         let factors = lanes.fma(codes, lanes.splat(2.0), lanes.splat(1.0));
         lanes.mul(lanes.load_f32(chunk(scales, 0)), factors)
     }
-}
-
-impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B>
-    for OddScale<N>
-{
-    const MINS: bool = false;
 
     /// As that of [`SuperScale`].
     #[inline(always)]
@@ -322,6 +275,7 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales
 
 impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperScaleMin {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 8 * 2 * LANES;
+    const MINS: bool = true;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
         let factors = block.factors();
@@ -340,10 +294,6 @@ impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperScaleMin {
         let sub = 2 * HALVES_BYTES + group * 2 * LANES;
         lanes.mul(halves(lanes, scales, 0), lanes.load_i8(chunk(scales, sub)))
     }
-}
-
-impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperScaleMin {
-    const MINS: bool = true;
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
@@ -359,6 +309,7 @@ impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperScaleM
 
 impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperScaleMinNibbles {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 16 * LANES;
+    const MINS: bool = true;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
         let factors = block.factors();
@@ -375,10 +326,6 @@ impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperScaleMinNibb
         let sub = 2 * HALVES_BYTES + (group * 2 + half) * LANES;
         lanes.mul(halves(lanes, scales, 0), lanes.load_u4(chunk(scales, sub), 0))
     }
-}
-
-impl<B: SuperBlock<Factors = AffineFactors<16>>> IntegerScales<B> for SuperScaleMinNibbles {
-    const MINS: bool = true;
 
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {

@@ -177,7 +177,7 @@ struct TilesPeak<'a> {
 impl Kernel for TilesPeak<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        if let Some(tiles) = lanes.matrix_unit(64) {
+        if let Some(tiles) = lanes.matrix_unit() {
             tiles.repeat(self.turns);
             *self.turn_ops = L::Unit::TURN_OPS;
         }

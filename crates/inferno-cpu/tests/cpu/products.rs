@@ -31,7 +31,7 @@ fn every_format_is_bit_identical_on_every_instruction_set_and_thread_count() {
 fn products_larger_than_one_tile_are_bit_identical() {
     let mut random = Random::new(10);
     for dtype in DType::ALL {
-        for (rows, cols, out_cols) in [(18, 1280, 17), (275, 256, 16)] {
+        for (rows, cols, out_cols) in [(18, 1280, 17), (275, 256, 16), (150, 5120, 49)] {
             let parts = [random.weight(dtype, 1, out_cols, cols)];
             let x = random.values(rows * cols);
             let expected = bits(&linear(&simplest(), rows, &x, &parts, None));
@@ -235,7 +235,17 @@ fn outlier_columns_preserve_the_precision_of_others() {
             (0..12).map(|_| (column(random), 7.0)).collect()
         }),
     ];
-    for dtype in [DType::Q4_0, DType::Q5_1, DType::Q2K, DType::Q4K, DType::Q6K] {
+    let dtypes = [
+        DType::Q4_0,
+        DType::Q5_1,
+        DType::Q2K,
+        DType::Q4K,
+        DType::Q6K,
+        DType::Q8_0,
+        DType::Int8,
+        DType::Iq4Nl,
+    ];
+    for dtype in dtypes {
         let parts = [random.weight(dtype, 1, out_cols, cols)];
         for (kind, bound, outliers) in kinds {
             for rows in [1, 2, 4, 7, 16, 37, 70] {
@@ -254,6 +264,32 @@ fn outlier_columns_preserve_the_precision_of_others() {
                     assert_eq!(bits(&found), bits(&expected), "{dtype} {kind} {rows} {backend:?}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn scales_of_bytes_may_differ_be_negative_or_zero() {
+    let mut random = Random::new(13);
+    let (cols, out_cols) = (608, 21);
+    let factors = [1.0, 0.4, -0.7, 0.0, 0.05, 0.9, 1.0, 0.6];
+    let mut bytes = Vec::new();
+    for block in 0..out_cols * cols / 32 {
+        let scale = 0.01 * factors[block * 5 % factors.len()];
+        bytes.extend_from_slice(&half::f16::from_f32(scale).to_le_bytes());
+        bytes.extend((0..32).map(|_| (random.bits() % 255) as i8 as u8));
+    }
+    let part = WeightPart::matrix("w", DType::Q8_0, out_cols, cols, bytes.into()).expect("size");
+    let parts = std::slice::from_ref(&part);
+    for rows in [1, 2, 4, 7, 16, 37, 70] {
+        let x = random.values(rows * cols);
+        let expected = linear(&simplest(), rows, &x, parts, None);
+        let reference = linear(&ReferenceBackend::new(), rows, &x, parts, None);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 0.01, "{rows}: {error}");
+        for backend in all() {
+            let found = linear(&backend, rows, &x, parts, None);
+            assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
         }
     }
 }
@@ -329,9 +365,11 @@ fn packed_weights_have_the_estimated_size_close_to_the_file() {
         assert!(packed * 100 <= file * bound, "{dtype}: {packed} for {file}");
         // Sums are not stored.
         let file = if dtype == DType::Q8K { file / 292 * 260 } else { file };
+        // Scales are bytes.
+        let file = if dtype == DType::Q8_0 { file / 68 * 67 } else { file };
         assert!(packed >= file || packed * 100 >= file * 99, "{dtype}: {packed} for {file}");
     }
-    assert_eq!(backend.weight_bytes(DType::Q8_0, 1, 4096, 4096), 4096 * 4096 / 32 * 34);
+    assert_eq!(backend.weight_bytes(DType::Q8_0, 1, 4096, 4096), 4096 * 4096 / 64 * 67);
 }
 
 #[test]

@@ -40,7 +40,7 @@ mod vectors;
 
 use inferno_backend::{LARGEST_I16, MAX_I16_ROW_LEN, QkvLayout};
 
-use super::inputs::{PANEL, SPAN};
+use super::inputs::SPAN;
 use super::merge::{MAX, SUM};
 use super::task::SpanTask;
 use crate::isa::Level;
@@ -114,7 +114,7 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
         } else {
             self.read(lanes);
         }
-        let unit = if self.path == ReadPath::Tiles { lanes.matrix_unit(PANEL) } else { None };
+        let unit = if self.path == ReadPath::Tiles { lanes.matrix_unit() } else { None };
         let mut buffers = ResultBuffers::new();
         for first in (0..num_rows).step_by(BLOCK_ROWS) {
             let rows = first..num_rows.min(first + BLOCK_ROWS);

@@ -1,14 +1,20 @@
-//! Products with weights of short codes: 256 columns become 16-bit integers with one scale.
+//! Products with quantized weights: 256 columns become 16-bit integers with one scale.
 //!
 //! In a file, each 16 or 32 columns of a row have a scale, and in some formats a minimum: a weight is
 //! `scale * code - min`. For the columns of a chunk (256, or the remainder of a row), the format defines a `unit` such
-//! that all weights are approximately small multiples of it (`pack/scales.rs`). A group's factor is `scale / unit`,
+//! that all weights are approximately small multiples of it (`pack/scales.rs`, `pack/byte_weights.rs`). A group's factor is `scale / unit`,
 //! rounded to the nearest integer, ties to even; its offset is `min / unit`, rounded likewise, or the factor times the
 //! code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of a chunk's
-//! products with 8-bit activations is exact in 32 bits. If the unit is below 2^-100, all weights are zero.
+//! products with 8-bit activations is exact in 32 bits. If a unit that is computed from scales is below 2^-100, all weights
+//! are zero.
 //!
 //! Vectors multiply codes, and each group's sum by its factor. The matrix unit multiplies the high and the low bytes of
-//! the integers, whose sums are combined and scaled once per chunk.
+//! the integers, whose sums are combined and scaled once per chunk. Levels whose dot products need an unsigned operand
+//! add 128 to codes that are signed bytes, and sums of products begin with what that adds too much.
+//!
+//! Factors of signed bytes with several scales (Q8_0, IQ4_NL) are at most 254, that of the largest scale exactly, the others
+//! rounded. So a weight differs from that in the file by up to a quarter of the step of the group with the largest scale of
+//! the 256 columns, where rounding to bytes has errors of up to half a step.
 //!
 //! (Tried: integers for vectors too, which multiply them at half the speed: with AVX-512, products took a third longer,
 //! with AVX-VNNI two thirds, and one row with 4-bit weights fell below the memory bandwidth.)
@@ -24,14 +30,14 @@ use super::task::Product;
 use crate::isa::Level;
 use crate::lanes::{Lanes, VECTOR_BYTES};
 use crate::ops::activations::ActivationRun;
-use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
-use crate::pack::{FixedPointFormat, chunk_bytes};
+use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS};
+use crate::pack::{QuantFormat, chunk_bytes};
 use chunk::{PackedChunk, add_chunk};
 use unpacked::{UnpackIntegers, UnpackedIntegers};
 
 /// Multiplies by weights of format `F`.
-pub(crate) fn fixed_point<F: FixedPointFormat>(level: Level, product: Product<'_>) {
-    if few_rows::handles(level, product.target.rows().len()) {
+pub(crate) fn fixed_point<F: QuantFormat>(level: Level, product: Product<'_>) {
+    if few_rows::handles(level, product.target.rows().len(), F::BYTE_FACTORS) {
         return few_rows::run(level, product, FixedPoint::<F>(PhantomData));
     }
     many_rows_of::<F>(level, product);
@@ -39,8 +45,9 @@ pub(crate) fn fixed_point<F: FixedPointFormat>(level: Level, product: Product<'_
 
 /// Multiplies by weights of format `F`, whose chunks are unpacked to memory even for few rows: two more kernels then
 /// serve all such formats.
-pub(crate) fn unpacked<F: FixedPointFormat>(level: Level, product: Product<'_>) {
-    if !few_rows::handles(level, product.target.rows().len()) {
+pub(crate) fn unpacked<F: QuantFormat>(level: Level, product: Product<'_>) {
+    const { assert!(!F::Codes::SIGNED, "no kernel for few rows of unpacked signed codes") };
+    if !few_rows::handles(level, product.target.rows().len(), false) {
         return many_rows_of::<F>(level, product);
     }
     if F::HALVES { few::<F, true>(level, product) } else { few::<F, false>(level, product) }
@@ -49,7 +56,7 @@ pub(crate) fn unpacked<F: FixedPointFormat>(level: Level, product: Product<'_>) 
 /// Weights of format `F` for one block of rows.
 struct FixedPoint<F>(PhantomData<F>);
 
-impl<F: FixedPointFormat> FewRowsKernel for FixedPoint<F> {
+impl<F: QuantFormat> FewRowsKernel for FixedPoint<F> {
     type Activations<const W: usize> = ActivationRun<W>;
 
     #[inline(always)]
@@ -72,32 +79,45 @@ impl<F: FixedPointFormat> FewRowsKernel for FixedPoint<F> {
     }
 }
 
-/// Multiplies many rows: two kernels serve all formats.
-fn many_rows_of<F: FixedPointFormat>(level: Level, product: Product<'_>) {
-    if F::HALVES { many::<F, true>(level, product) } else { many::<F, false>(level, product) }
+/// Multiplies many rows: three kernels serve all formats.
+fn many_rows_of<F: QuantFormat>(level: Level, product: Product<'_>) {
+    const {
+        assert!(
+            !(F::HALVES && F::Codes::SIGNED),
+            "no kernel for signed codes with two scales per group"
+        )
+    };
+    match (F::HALVES, F::Codes::SIGNED) {
+        (true, _) => many::<F, true, false>(level, product),
+        (false, false) => many::<F, false, false>(level, product),
+        (false, true) => many::<F, false, true>(level, product),
+    }
 }
 
 /// Unpacks a chunk of format `F` with the given number of groups.
-fn unpack<F: FixedPointFormat, const HALVES: bool, const FOR_TILES: bool>(
+fn unpack<F: QuantFormat, const HALVES: bool, const SIGNED: bool, const FOR_TILES: bool>(
     level: Level,
     packed: &[u8],
     num_groups: usize,
-    out: &mut UnpackedIntegers<HALVES>,
+    out: &mut UnpackedIntegers<HALVES, SIGNED>,
 ) {
     let for_tiles = FOR_TILES && level.has_matrix_unit();
     level.run(UnpackIntegers { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
 }
 
-/// Multiplies many rows whose chunks are unpacked as `UnpackedIntegers<HALVES>`.
-fn many<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
-    let unpack = unpack::<F, HALVES, true>;
+/// Multiplies many rows whose chunks are unpacked as `UnpackedIntegers<HALVES, SIGNED>`.
+fn many<F: QuantFormat, const HALVES: bool, const SIGNED: bool>(
+    level: Level,
+    product: Product<'_>,
+) {
+    let unpack = unpack::<F, HALVES, SIGNED, true>;
     let chunk_bytes = chunk_bytes::<F>(CHUNK_GROUPS);
     many_rows::run(level, product, Unpacking { chunk_bytes, unpack });
 }
 
 /// Multiplies few rows, one unpacked chunk at a time.
-fn few<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
-    let unpack = unpack::<F, HALVES, false>;
+fn few<F: QuantFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
+    let unpack = unpack::<F, HALVES, false, false>;
     let unpacking = Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack };
     few_rows::run(level, product, UnpackedRows { level, unpacking, chunk: Chunk::EMPTY });
 }
@@ -105,8 +125,8 @@ fn few<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'
 /// Weights of any format, unpacked for one block of rows.
 struct UnpackedRows<const HALVES: bool> {
     level: Level,
-    unpacking: Unpacking<UnpackedIntegers<HALVES>>,
-    chunk: UnpackedIntegers<HALVES>,
+    unpacking: Unpacking<UnpackedIntegers<HALVES, false>>,
+    chunk: UnpackedIntegers<HALVES, false>,
 }
 
 impl<const HALVES: bool> FewRowsKernel for UnpackedRows<HALVES> {

@@ -5,33 +5,32 @@
 //! rows at a time, or by the matrix unit, whose integer sums are stored first and scaled afterwards.
 //!
 //! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
-//! do not (a tenth slower). Prefetches must not come in bursts: those of following weights and of the output are spread
-//! over blocks and chunks. Bursts of both took an eighth of the time. Pages of 4 KiB for activations and outputs cost
-//! some percent. The remaining costs of a product of short codes with 512 rows by 1024 by 3072 columns: without the
-//! work of the unit it takes 57% less time, without writing 32%, scaling 12%, unpacking 7%; with 128 rows by 1024 by
-//! 6144 columns, without writing 17%, without unpacking 30%.
+//! do not (a tenth slower). What else is due is done between products of tiles or of blocks: scaling previous sums, writing
+//! finished panels, and prefetches of following weights and of the output, which must not come in bursts: bursts of both took
+//! an eighth of the time. Pages of 4 KiB for activations and outputs cost some percent. 256 rows by 1024 by 3072 columns take
+//! 55 cycles per 16 by 16 by 32 (a product of as many columns 16 to 20) on a Xeon, with the conversion of the input; before
+//! scaling and writing were spread, 70.
 //!
 //! (Tried without gain, with the matrix unit: 2 or 4 panels that share their activations; prefetching the next block's
-//! activations while the last products are scaled; 16 or 32 products at a time; AVX-512 for formats with a scale for
-//! each 16 columns; scaling one block while the unit multiplies the next, for the reason in `isa/amx.rs`, also with one
-//! sum for 256 columns (4% slower); outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
+//! activations while the last products are scaled; AVX-512 for formats with a scale for
+//! each 16 columns; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
 //! do not share a set of the first-level cache (1%, within noise); passes of 512 tokens instead of 256, which unpack
-//! half as often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster.)
+//! half as often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster. With 16 rows:
+//! prefetching weights while a chunk is unpacked (a tenth slower), and other distances from 4 to 64 KiB (the same).)
 //!
 //! AVX-512 computes 16 rows at a time; other levels have registers for 4. 8 rows have dependency chains of 4 cycles of
-//! work for a latency of 5: with 16, products of 128 rows are a tenth faster with Q8_0, and a sixth with Q4_0. That
+//! work for a latency of 5: with 16, products of 128 rows are a sixth faster with Q4_0. That
 //! requires that the compiler keeps the order of rows and knows their number: otherwise it computes one row after the
 //! other (a fifth slower), or keeps sums in memory (as slow).
 
 use std::ops::Range;
 
+use super::target::OutputTarget;
 use super::task::Product;
 use crate::isa::Level;
 use crate::lanes::{Kernel, LANES, Lanes, VECTOR_BYTES};
-use crate::ops::activations::{
-    ActivationGroup, ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES,
-};
-use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
+use crate::ops::activations::{ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES};
+use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
 /// The fewest and the most blocks that share one unpacking of a chunk, if there are as many.
@@ -43,25 +42,20 @@ const MAX_BLOCKS: usize = 32;
 /// KiB apart, writing still takes an eighth of a product of 512 rows.)
 const PANELS_TOGETHER: usize = 2;
 
-/// The largest number of blocks that the matrix unit multiplies at a time.
-const BLOCKS_TOGETHER: usize = 2;
-
 /// Prefetch distance of packed weights: some chunks.
 const PREFETCH_BYTES: usize = 16 * 1024;
 
 /// The sums of one block with one panel, row by row.
 pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
 
-/// Cache lines of scratch memory that a task needs: the sums of [`PANELS_TOGETHER`] panels.
-pub(crate) const PRODUCT_LINES: usize = PANELS_TOGETHER * MAX_BLOCKS * BLOCK_ROWS;
+/// Cache lines of scratch memory that a task needs: the sums of [`PANELS_TOGETHER`] panels, and those of the previous ones.
+pub(crate) const PRODUCT_LINES: usize = 2 * PANELS_TOGETHER * MAX_BLOCKS * BLOCK_ROWS;
 
 /// An unpacked chunk of weights, with the buffers of a product.
 pub(super) trait Chunk: 'static {
     const EMPTY: Self;
     /// The largest number of blocks that share one unpacking.
     const MAX_BLOCKS: usize;
-    /// Columns that the matrix unit is configured for.
-    const TILE_COLS: usize;
 
     /// Adds the chunk's share to the sums of `T` rows, from row `first` on, of the block that begins at
     /// row `first_row`.
@@ -74,16 +68,17 @@ pub(super) trait Chunk: 'static {
         sums: [L::F32; T],
     ) -> [L::F32; T];
 
-    /// Adds the chunk's share to the sums of one or two blocks by the matrix unit, and prefetches `ahead`.
+    /// Adds the chunk's share to the sums of the blocks from row `first_row` on by the matrix unit, one or two blocks at a
+    /// time, prefetches `ahead`, and does what is due with `outputs`.
     #[allow(clippy::too_many_arguments)]
     fn add_tiles<L: Lanes>(
         &mut self,
         lanes: L,
         tiles: &L::Unit,
-        packed: &[u8],
         inputs: &ChunkInputs<'_>,
         first_row: usize,
-        ahead: &PrefetchAhead<'_>,
+        ahead: PrefetchAhead<'_>,
+        outputs: &mut Outputs<'_, '_, '_>,
         sums: &mut [BlockSums],
     );
 }
@@ -95,18 +90,6 @@ pub(super) struct ChunkInputs<'a> {
 }
 
 impl<'a> ChunkInputs<'a> {
-    /// Number of groups of the chunk.
-    #[inline(always)]
-    pub(super) fn num_groups(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// The groups of the block that begins at row `first`.
-    #[inline(always)]
-    pub(super) fn groups(&self, first: usize) -> &'a [ActivationGroup<BLOCK_ROWS>] {
-        &self.activations.block(first, BLOCK_ROWS)[self.groups.clone()]
-    }
-
     /// The run of the block that begins at row `first`.
     #[inline(always)]
     pub(super) fn run(&self, first: usize) -> &'a ActivationRun<BLOCK_ROWS> {
@@ -114,23 +97,87 @@ impl<'a> ChunkInputs<'a> {
     }
 }
 
-/// Cache lines of a weight to prefetch.
+/// Weights to prefetch: those that follow a chunk.
+#[derive(Clone, Copy)]
 pub(super) struct PrefetchAhead<'a> {
     packed: &'a [u8],
-    lines: Range<usize>,
 }
 
 impl PrefetchAhead<'_> {
-    /// Divides the prefetches into `steps` steps; the result prefetches the lines of a step.
+    /// Prefetches the lines of step `step` of `steps`.
     #[inline(always)]
-    pub(super) fn in_steps<L: Lanes>(&self, lanes: L, steps: usize) -> impl Fn(usize) {
-        let lines_per_step = self.lines.len().div_ceil(steps);
-        move |step| {
-            let first = self.lines.start + step * lines_per_step;
-            for line in first..self.lines.end.min(first + lines_per_step) {
-                lanes.prefetch_far(self.packed, PREFETCH_BYTES + line * VECTOR_BYTES);
+    pub(super) fn step<L: Lanes>(&self, lanes: L, step: usize, steps: usize) {
+        let num_lines = self.packed.len() / VECTOR_BYTES;
+        let lines_per_step = num_lines.div_ceil(steps);
+        let first = step * lines_per_step;
+        for line in first..num_lines.min(first + lines_per_step) {
+            lanes.prefetch_far(self.packed, PREFETCH_BYTES + line * VECTOR_BYTES);
+        }
+    }
+}
+
+/// What is done with outputs while one chunk is multiplied: a part of the rows of its panel is prefetched, and some rows of
+/// the previous panels are written.
+pub(super) struct Outputs<'p, 'a, 's> {
+    target: &'p mut OutputTarget<'a>,
+    panel: usize,
+    rows: Range<usize>,
+    /// The rows of each block that are prefetched.
+    prefetched: Range<usize>,
+    finished: &'p mut FinishedPanels<'s>,
+}
+
+impl Outputs<'_, '_, '_> {
+    /// Prefetches those of some blocks.
+    #[inline(always)]
+    pub(super) fn prefetch<L: Lanes>(&mut self, lanes: L, blocks: Range<usize>) {
+        // The output of few rows is in the caches anyway.
+        if self.rows.len() <= BLOCK_ROWS {
+            return;
+        }
+        for block in blocks {
+            let first = self.rows.start + block * BLOCK_ROWS;
+            let rows = first + self.prefetched.start..first + self.prefetched.end;
+            for row in rows.start..self.rows.end.min(rows.end) {
+                self.target.prefetch(lanes, row, self.panel);
             }
         }
+    }
+
+    /// Writes some rows of the previous panels.
+    #[inline(always)]
+    pub(super) fn write<L: Lanes>(&mut self, lanes: L) {
+        self.finished.write(lanes, self.target, self.finished.rows_per_step);
+    }
+}
+
+/// The sums of panels whose rows are not all written yet. Rows of an output are far apart, so that each waits for a cache
+/// line; they are written while the next panels are multiplied. (Written at once, they took a sixth of a product of 256 rows
+/// by 1024 by 3072 columns with the matrix unit.)
+struct FinishedPanels<'a> {
+    sums: &'a [BlockSums],
+    /// Blocks of each panel.
+    max_blocks: usize,
+    panels: Range<usize>,
+    /// The rows that are left, and the first row of all.
+    rows: Range<usize>,
+    first_row: usize,
+    rows_per_step: usize,
+}
+
+impl FinishedPanels<'_> {
+    /// Writes at most `count` rows.
+    #[inline(always)]
+    fn write<L: Lanes>(&mut self, lanes: L, target: &mut OutputTarget<'_>, count: usize) {
+        let end = self.rows.start + count.min(self.rows.len());
+        for row in self.rows.start..end {
+            let place = row - self.first_row;
+            for (panel, sums) in self.panels.clone().zip(self.sums.chunks_exact(self.max_blocks)) {
+                let CacheLine(sums) = &sums[place / BLOCK_ROWS][place % BLOCK_ROWS];
+                target.write(lanes, row, panel, lanes.load(sums));
+            }
+        }
+        self.rows.start = end;
     }
 }
 
@@ -157,7 +204,7 @@ impl<C: Chunk> Kernel for ManyRows<'_, C> {
     fn run<L: Lanes>(mut self, lanes: L) {
         let Product { panels, panel_bytes, .. } = self.product;
         let all_rows = self.product.target.rows().len();
-        let tiles = lanes.matrix_unit(C::TILE_COLS);
+        let tiles = lanes.matrix_unit();
         let mut chunk = C::EMPTY;
         let block_bytes = (BLOCK_ROWS * self.product.inputs.row_bytes()).max(1);
         let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, C::MAX_BLOCKS);
@@ -166,30 +213,51 @@ impl<C: Chunk> Kernel for ManyRows<'_, C> {
         let max_rows = max_blocks * BLOCK_ROWS;
         let scratch = std::mem::take(&mut self.product.scratch);
         let sums: &mut [BlockSums] = bytemuck::cast_slice_mut(&mut scratch[..PRODUCT_LINES]);
-        let sums = &mut sums[..PANELS_TOGETHER * max_blocks];
+        let (mut current, mut previous) = sums.split_at_mut(PANELS_TOGETHER * max_blocks);
+        // The panels and the rows of `previous`.
+        let (mut finished_panels, mut finished_rows) = (0..0, 0..0);
+        let num_chunks = self.product.cols.div_ceil(CHUNK_COLS);
         for first_row in (0..all_rows).step_by(max_rows) {
-            let num_rows = max_rows.min(all_rows - first_row);
-            let rows = first_row..first_row + num_rows;
+            let rows = first_row..all_rows.min(first_row + max_rows);
+            let num_blocks = rows.len().div_ceil(BLOCK_ROWS);
+            let num_steps = PANELS_TOGETHER * num_chunks * num_blocks.div_ceil(2);
             for (pair, panels) in panels.chunks(PANELS_TOGETHER * panel_bytes).enumerate() {
                 let first_panel = pair * PANELS_TOGETHER;
-                let panels = (first_panel..).zip(panels.chunks_exact(panel_bytes));
-                for (panel, sums) in panels.clone().zip(sums.chunks_exact_mut(max_blocks)) {
-                    let sums = &mut sums[..num_rows.div_ceil(BLOCK_ROWS)];
-                    self.panel(lanes, tiles.as_ref(), panel, rows.clone(), &mut chunk, sums);
+                let mut finished = FinishedPanels {
+                    sums: previous,
+                    max_blocks,
+                    panels: finished_panels,
+                    first_row: finished_rows.start,
+                    rows_per_step: finished_rows.len().div_ceil(num_steps.max(1)),
+                    rows: finished_rows,
+                };
+                finished_panels = first_panel..first_panel + panels.len() / panel_bytes;
+                let panels = finished_panels.clone().zip(panels.chunks_exact(panel_bytes));
+                for (panel, sums) in panels.zip(current.chunks_exact_mut(max_blocks)) {
+                    let sums = &mut sums[..num_blocks];
+                    let rows = rows.clone();
+                    self.panel(lanes, tiles.as_ref(), panel, rows, &mut chunk, &mut finished, sums);
                 }
-                for row in 0..num_rows {
-                    for ((panel, _), sums) in panels.clone().zip(sums.chunks_exact(max_blocks)) {
-                        let CacheLine(sums) = &sums[row / BLOCK_ROWS][row % BLOCK_ROWS];
-                        self.product.target.write(lanes, first_row + row, panel, lanes.load(sums));
-                    }
-                }
+                finished.write(lanes, &mut self.product.target, usize::MAX);
+                finished_rows = rows.clone();
+                std::mem::swap(&mut current, &mut previous);
             }
         }
+        let mut finished = FinishedPanels {
+            sums: previous,
+            max_blocks,
+            panels: finished_panels,
+            first_row: finished_rows.start,
+            rows_per_step: 0,
+            rows: finished_rows,
+        };
+        finished.write(lanes, &mut self.product.target, usize::MAX);
     }
 }
 
 impl<C: Chunk> ManyRows<'_, C> {
     /// The sums of some rows with a panel, block by block.
+    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn panel<L: Lanes>(
         &mut self,
@@ -198,6 +266,7 @@ impl<C: Chunk> ManyRows<'_, C> {
         (number, panel): (usize, &[u8]),
         rows: Range<usize>,
         chunk: &mut C,
+        finished: &mut FinishedPanels<'_>,
         sums: &mut [BlockSums],
     ) {
         sums.fill([CacheLine([0.0; LANES]); BLOCK_ROWS]);
@@ -206,35 +275,27 @@ impl<C: Chunk> ManyRows<'_, C> {
         for (first_group, packed) in first_groups.zip(panel.chunks(self.unpacking.chunk_bytes)) {
             let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
             (self.unpacking.unpack)(self.level, packed, groups.len(), chunk);
-            // The prefetches of this chunk: its share of each block's output, and of weights.
-            let outputs =
-                BLOCK_ROWS * groups.start / num_groups..BLOCK_ROWS * groups.end / num_groups;
+            let share = |group| BLOCK_ROWS * group / num_groups;
+            let prefetched = share(groups.start)..share(groups.end);
             let inputs = ChunkInputs { activations: self.product.inputs, groups };
-            let num_lines = packed.len() / VECTOR_BYTES;
-            let lines_per_step = num_lines.div_ceil(sums.len().div_ceil(BLOCKS_TOGETHER));
-            for (step, sums) in sums.chunks_mut(BLOCKS_TOGETHER).enumerate() {
-                let first_line = num_lines.min(step * lines_per_step);
-                let lines = first_line..num_lines.min(first_line + lines_per_step);
-                let ahead = PrefetchAhead { packed, lines };
-                let first = rows.start + step * BLOCKS_TOGETHER * BLOCK_ROWS;
-                // The output of few rows is in the caches anyway.
-                let blocks = if rows.len() > BLOCK_ROWS { sums.len() } else { 0 };
-                for block in 0..blocks {
-                    let first = first + block * BLOCK_ROWS;
-                    for row in first + outputs.start..rows.end.min(first + outputs.end) {
-                        self.product.target.prefetch(lanes, row, number);
-                    }
+            let ahead = PrefetchAhead { packed };
+            let target = &mut self.product.target;
+            let mut outputs =
+                Outputs { target, panel: number, rows: rows.clone(), prefetched, finished };
+            if let Some(tiles) = tiles {
+                chunk.add_tiles(lanes, tiles, &inputs, rows.start, ahead, &mut outputs, sums);
+                continue;
+            }
+            outputs.prefetch(lanes, 0..sums.len());
+            let num_blocks = sums.len();
+            for (block, sums) in sums.iter_mut().enumerate() {
+                ahead.step(lanes, block, num_blocks);
+                if block % 2 == 0 {
+                    outputs.write(lanes);
                 }
-                if let Some(tiles) = tiles {
-                    chunk.add_tiles(lanes, tiles, packed, &inputs, first, &ahead, sums);
-                    continue;
-                }
-                ahead.in_steps(lanes, 1)(0);
-                for (block, sums) in sums.iter_mut().enumerate() {
-                    let first = first + block * BLOCK_ROWS;
-                    let num_rows = BLOCK_ROWS.min(rows.end - first);
-                    add_block(lanes, chunk, &inputs, first, num_rows, sums);
-                }
+                let first = rows.start + block * BLOCK_ROWS;
+                let num_rows = BLOCK_ROWS.min(rows.end - first);
+                add_block(lanes, chunk, &inputs, first, num_rows, sums);
             }
         }
     }

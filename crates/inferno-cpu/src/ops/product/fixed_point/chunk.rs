@@ -8,7 +8,7 @@ use crate::ops::product::few_rows::PREFETCH_BYTES;
 use crate::ops::product::row_pairs;
 use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_VECTORS};
-use crate::pack::{FixedPointFormat, padded_scale_bytes};
+use crate::pack::{QuantFormat, padded_scale_bytes};
 
 /// The largest number of parts of a chunk with separate scales.
 pub(super) const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
@@ -20,6 +20,9 @@ pub(super) const CHUNK_VECTORS: usize = CHUNK_GROUPS * GROUP_VECTORS;
 pub(super) trait ChunkWeights<L: Lanes> {
     /// Whether each half of a group has its own scale.
     const HALVES: bool;
+    /// Whether codes are operands of [`dot_i8`](crate::lanes::DotLanes::dot_i8), otherwise of
+    /// [`dot_u7`](crate::lanes::DotLanes::dot_u7).
+    const SIGNED: bool;
 
     /// Number of groups of the chunk.
     fn num_groups(&self) -> usize;
@@ -27,7 +30,7 @@ pub(super) trait ChunkWeights<L: Lanes> {
     fn codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes;
     /// The factors of a part, which is a group or half of one.
     fn factor(&self, lanes: L, part: usize) -> L::I32;
-    /// The offsets of parts `2 pair` and `2 pair + 1`, interleaved; zero if a part is missing.
+    /// The offsets of parts `2 pair` and `2 pair + 1`, interleaved; zero if a part is missing. Not for signed codes.
     fn offsets(&self, lanes: L, pair: usize) -> L::Bytes;
     /// The unit of the integers.
     fn unit(&self, lanes: L) -> L::F32;
@@ -56,11 +59,17 @@ pub(super) fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: u
                 let codes = |v| weights.codes(lanes, group, v);
                 dots = row_pairs::dots(lanes, codes, vectors, rows, at);
             } else {
+                if C::SIGNED && L::BYTE_OFFSET != 0 {
+                    let starts: &[_; T] = rows_from(&input.starts[group], first);
+                    for (dot, start) in dots.iter_mut().zip(starts) {
+                        *dot = lanes.splat_i32(*start);
+                    }
+                }
                 for v in vectors {
                     let codes = weights.codes(lanes, group, v);
                     for (dot, row) in dots.iter_mut().zip(rows) {
                         let four = four(&row[at..], v);
-                        *dot = lanes.in_program_order(lanes.dot_u7(*dot, codes, four));
+                        *dot = lanes.in_program_order(dot_four::<L, C>(lanes, *dot, codes, four));
                     }
                 }
             }
@@ -70,17 +79,21 @@ pub(super) fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: u
             }
         }
     }
-    for pair in 0..(weights.num_groups() * parts).div_ceil(2) {
+    let num_pairs = (weights.num_groups() * parts).div_ceil(2);
+    for pair in 0..if C::SIGNED { 0 } else { num_pairs } {
         let offsets = weights.offsets(lanes, pair);
         for (t, total) in totals.iter_mut().enumerate() {
             *total = lanes.dot_i16(*total, offsets, input.sums(first + t, C::HALVES)[pair]);
         }
     }
-    for (t, total) in totals.iter_mut().enumerate() {
-        for (group, v, four) in input.overflows(first + t) {
-            let dot = lanes.dot_u7(lanes.splat_i32(0), weights.codes(lanes, group, v), four);
-            let factor = weights.factor(lanes, group * parts + v * parts / GROUP_VECTORS);
-            *total = lanes.add_i32(*total, lanes.mul_i32(dot, factor));
+    if input.has_overflows() {
+        for (t, total) in totals.iter_mut().enumerate() {
+            for (group, v, four) in input.overflows(first + t) {
+                let codes = weights.codes(lanes, group, v);
+                let dot = dot_four::<L, C>(lanes, lanes.splat_i32(0), codes, four);
+                let factor = weights.factor(lanes, group * parts + v * parts / GROUP_VECTORS);
+                *total = lanes.add_i32(*total, lanes.mul_i32(dot, factor));
+            }
         }
     }
     let unit = weights.unit(lanes);
@@ -90,6 +103,17 @@ pub(super) fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: u
         *sum = lanes.fma(lanes.to_f32(total), factor, *sum);
     }
     sums
+}
+
+/// Adds the products of four columns to `sum`.
+#[inline(always)]
+fn dot_four<L: Lanes, C: ChunkWeights<L>>(
+    lanes: L,
+    sum: L::I32,
+    codes: L::Bytes,
+    four: [i8; 4],
+) -> L::I32 {
+    if C::SIGNED { lanes.dot_i8(sum, codes, four) } else { lanes.dot_u7(sum, codes, four) }
 }
 
 /// A chunk in format `F`.
@@ -103,7 +127,7 @@ pub(super) struct PackedChunk<'a, L: Lanes, F> {
     format: PhantomData<F>,
 }
 
-impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
+impl<'a, L: Lanes, F: QuantFormat> PackedChunk<'a, L, F> {
     /// Parts of a group.
     pub(super) const PARTS: usize = if F::HALVES { 2 } else { 1 };
 
@@ -121,6 +145,12 @@ impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
         &self.codes[group * F::Codes::BYTES..][..F::Codes::BYTES]
     }
 
+    /// Codes `4 v..4 v + 4` of a group, not converted to an operand of products.
+    #[inline(always)]
+    pub(super) fn raw_codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes {
+        F::Codes::vector(lanes, self.group_codes(group), v)
+    }
+
     #[inline(always)]
     pub(super) fn num_parts(&self) -> usize {
         self.num_groups * Self::PARTS
@@ -129,8 +159,11 @@ impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
     /// The offsets of a part.
     #[inline(always)]
     pub(super) fn offset(&self, lanes: L, part: usize) -> L::I32 {
+        if F::Codes::SIGNED {
+            return lanes.mul_i32(self.factor(lanes, part), lanes.splat_i32(L::BYTE_OFFSET));
+        }
         if !F::MINS {
-            let zero = lanes.splat_i32(F::RANGE.zero);
+            let zero = lanes.splat_i32(F::Codes::RANGE.zero);
             return lanes.mul_i32(self.factor(lanes, part), zero);
         }
         let min = F::min(lanes, self.scales, part / Self::PARTS, part % Self::PARTS);
@@ -138,8 +171,9 @@ impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
     }
 }
 
-impl<L: Lanes, F: FixedPointFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
+impl<L: Lanes, F: QuantFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
     const HALVES: bool = F::HALVES;
+    const SIGNED: bool = F::Codes::SIGNED;
 
     #[inline(always)]
     fn num_groups(&self) -> usize {
@@ -148,13 +182,13 @@ impl<L: Lanes, F: FixedPointFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
 
     #[inline(always)]
     fn codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes {
-        F::Codes::vector(lanes, self.group_codes(group), v)
+        let codes = self.raw_codes(lanes, group, v);
+        if F::Codes::SIGNED { lanes.operand_i8(codes) } else { codes }
     }
 
     #[inline(always)]
     fn factor(&self, lanes: L, part: usize) -> L::I32 {
-        let scale = F::scale(lanes, self.scales, part / Self::PARTS, part % Self::PARTS);
-        lanes.round_i32(lanes.mul(scale, self.inverse))
+        F::factor(lanes, self.scales, part / Self::PARTS, part % Self::PARTS, self.inverse)
     }
 
     #[inline(always)]

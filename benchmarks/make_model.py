@@ -29,6 +29,8 @@ BLOCKS = {
     "Q4_K": (12, 256, 144),
     "Q6_K": (14, 256, 210),
 }
+# The numbers of quantizations of files.
+FILE_TYPES = {"Q4_0": 2, "Q8_0": 7, "Q4_K_M": 15}
 POOL_BLOCKS = 1 << 18
 rng = np.random.default_rng(1)
 
@@ -130,6 +132,8 @@ def main(out, shape, quantization):
         f"{arch}.rope.dimension_count": head,
         f"{arch}.vocab_size": vocabulary,
         "general.quantization_version": 2,
+        # OpenVINO requires it.
+        "general.file_type": FILE_TYPES[quantization],
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "qwen2",
         "tokenizer.ggml.tokens": tokens,

@@ -32,6 +32,7 @@ pub(crate) struct ExtraTiles<'a> {
 pub(crate) type TileSums = [[i32; LANES]; 16];
 
 /// Work that is done between the products of tiles. (Not a closure: what is not inlined is compiled for any processor.)
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit does it.
 pub(crate) trait OtherWork {
     /// Does what is due before tile `tile` of the columns.
     fn before_tile(&mut self, tile: usize);

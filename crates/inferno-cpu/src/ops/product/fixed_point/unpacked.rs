@@ -228,6 +228,7 @@ impl<const HALVES: bool, const SIGNED: bool> Chunk for UnpackedIntegers<HALVES, 
 }
 
 /// What is done between the products of tiles: prefetches, and the scaling of previous products.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit calls for it.
 struct BetweenTiles<'a, 'p, 't, 's, L: Lanes> {
     lanes: L,
     ahead: PrefetchAhead<'a>,

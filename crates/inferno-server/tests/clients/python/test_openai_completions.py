@@ -70,8 +70,8 @@ def test_an_echo_tells_what_transformers_tells_of_the_prompt(client, prompts):
         assert (choice.text, choice.finish_reason) == (expected["prompt"], "length")
         assert "".join(choice.logprobs.tokens) == expected["prompt"]
         first, *others = choice.logprobs.token_logprobs
-        # Products are of 8 bits here, and of 32 there.
-        assert first is None and others == pytest.approx(expected["logprobs"], abs=0.3, rel=0.04)
+        # Products are of 8 bits here, with one scale per 256 activations, and of 32 there.
+        assert first is None and others == pytest.approx(expected["logprobs"], abs=0.4, rel=0.04)
         assert choice.logprobs.text_offset == [
             len("".join(choice.logprobs.tokens[:place])) for place in range(len(choice.logprobs.tokens))
         ]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use inferno_tensor::quant::{self, BlockFormat, Q8_0Block, Q8KBlock};
 
-use super::codes::{CHUNK_GROUPS, GROUP_COLS, PackedCodes, SignedCodes};
+use super::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS, PackedCodes, SignedCodes};
 use super::quantized::QuantFormat;
 use crate::lanes::{LANES, Lanes};
 
@@ -123,7 +123,7 @@ impl<R: ByteRows> QuantFormat for ByteWeights<R> {
                 }
             }
         }
-        let codes = codes.chunks_exact_mut(<SignedCodes as super::codes::CodeLayout>::BYTES);
+        let codes = codes.chunks_exact_mut(SignedCodes::BYTES);
         for (group, codes) in groups.iter().take(num_groups).zip(codes) {
             SignedCodes::pack(group, codes);
         }

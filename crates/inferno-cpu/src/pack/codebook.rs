@@ -11,7 +11,7 @@ use std::ops::Range;
 use inferno_tensor::quant::{self, CodebookBlock, SymmetricFactors};
 
 use super::codes::{CodeLayout, CodeRange, GROUP_COLS};
-use super::quantized::{QuantFormat, factor_of};
+use super::quantized::QuantFormat;
 use super::scales::{OddScale, Scales};
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
@@ -156,8 +156,7 @@ where
         half: usize,
         inverse: L::F32,
     ) -> L::I32 {
-        let scales = <OddScale<N> as Scales<B>>::scale(lanes, scales, group, half);
-        factor_of(lanes, scales, inverse)
+        <OddScale<N> as Scales<B>>::factor(lanes, scales, group, half, inverse)
     }
 
     #[inline(always)]

@@ -21,19 +21,18 @@ pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
     /// The layout of the integers.
     type Codes: CodeLayout;
 
+    /// Whether each half of a group has its own scale.
+    const HALVES: bool = false;
+    /// Whether weights have a minimum in addition to the scale.
+    const MINS: bool = false;
+    /// Whether factors are from 0 to 255.
+    const BYTE_FACTORS: bool = false;
+
     /// Bytes of the scales of `groups` groups, without padding.
     fn scale_bytes(groups: usize) -> usize;
 
     /// Packs columns of up to 16 rows of the file into a zeroed chunk.
     fn pack(rows: &[&[u8]], cols: Range<usize>, scales: &mut [u8], codes: &mut [u8]);
-
-    /// Whether each half of a group has its own scale.
-    const HALVES: bool = false;
-    /// Whether weights have a minimum in addition to the scale.
-    const MINS: bool = false;
-
-    /// Whether factors are from 0 to 255.
-    const BYTE_FACTORS: bool = false;
 
     /// The unit of the 16-bit integers of 16 rows (`ops/product/fixed_point.rs`), in a chunk of `num_groups` groups.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32;
@@ -52,12 +51,6 @@ pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
     fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
         lanes.splat(0.0)
     }
-}
-
-/// The factors of scales.
-#[inline(always)]
-pub(super) fn factor_of<L: Lanes>(lanes: L, scales: L::F32, inverse: L::F32) -> L::I32 {
-    lanes.round_i32(lanes.mul(scales, inverse))
 }
 
 /// Weights in blocks `B` of the file, packed as codes `C` and scales `S`.
@@ -112,7 +105,7 @@ where
         half: usize,
         inverse: L::F32,
     ) -> L::I32 {
-        factor_of(lanes, S::scale(lanes, scales, group, half), inverse)
+        S::factor(lanes, scales, group, half, inverse)
     }
 
     #[inline(always)]

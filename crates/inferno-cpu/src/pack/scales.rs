@@ -39,6 +39,18 @@ pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// NaN if a scale is not finite.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32;
 
+    /// The factors of 16 rows, indexed like [`scale`](Self::scale). `inverse` is the inverse of the unit, or zero.
+    #[inline(always)]
+    fn factor<L: Lanes>(
+        lanes: L,
+        scales: &[u8],
+        group: usize,
+        half: usize,
+        inverse: L::F32,
+    ) -> L::I32 {
+        lanes.round_i32(lanes.mul(Self::scale(lanes, scales, group, half), inverse))
+    }
+
     /// The minimums, indexed like [`scale`](Self::scale).
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
@@ -141,7 +153,7 @@ impl<B: BlockFormat> Scales<B> for PowerScale {
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
         let mut largest = lanes.splat(0.0);
         for group in 0..num_groups {
-            let scale = lanes.load_bf16(chunk(scales, group * HALVES_BYTES));
+            let scale = <Self as Scales<B>>::scale(lanes, scales, group, 0);
             largest = lanes.larger_magnitude(largest, scale);
         }
         let steps = 1.0 / spare_factor(LARGEST, 1, codes.reach());

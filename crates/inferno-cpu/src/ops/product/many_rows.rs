@@ -12,15 +12,13 @@
 //! scaling and writing were spread, 70.
 //!
 //! (Tried without gain, with the matrix unit: 2 or 4 panels that share their activations; prefetching the next block's
-//! activations while the last products are scaled; AVX-512 for formats with a scale for
-//! each 16 columns; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
-//! do not share a set of the first-level cache (1%, within noise); passes of 512 tokens instead of 256, which unpack
-//! half as often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster. With 16 rows:
+//! activations while the last products are scaled; AVX-512 for formats with a scale for each 16 columns; outputs whose rows
+//! are a cache line longer than a multiple of 4 KiB, so that they do not share a set of the first-level cache (1%, within
+//! noise); passes of 512 tokens instead of 256, which unpack half as often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster. With 16 rows:
 //! prefetching weights while a chunk is unpacked (a tenth slower), and other distances from 4 to 64 KiB (the same).)
 //!
 //! AVX-512 computes 16 rows at a time; other levels have registers for 4. 8 rows have dependency chains of 4 cycles of
-//! work for a latency of 5: with 16, products of 128 rows are a sixth faster with Q4_0. That
-//! requires that the compiler keeps the order of rows and knows their number: otherwise it computes one row after the
+//! work for a latency of 5: with 16, products of 128 rows are a sixth faster with Q4_0. That requires that the compiler keeps the order of rows and knows their number: otherwise it computes one row after the
 //! other (a fifth slower), or keeps sums in memory (as slow).
 
 use std::ops::Range;
@@ -33,7 +31,8 @@ use crate::ops::activations::{ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
-/// The fewest and the most blocks that share one unpacking of a chunk, if there are as many.
+/// The fewest and the most blocks that share one unpacking of a chunk, if there are as many. (Products of 512 rows by 1024
+/// columns are a sixth faster than with at most 8.)
 const MIN_BLOCKS: usize = 8;
 const MAX_BLOCKS: usize = 32;
 
@@ -54,8 +53,6 @@ pub(crate) const PRODUCT_LINES: usize = 2 * PANELS_TOGETHER * MAX_BLOCKS * BLOCK
 /// An unpacked chunk of weights, with the buffers of a product.
 pub(super) trait Chunk: 'static {
     const EMPTY: Self;
-    /// The largest number of blocks that share one unpacking.
-    const MAX_BLOCKS: usize;
 
     /// Adds the chunk's share to the sums of `T` rows, from row `first` on, of the block that begins at
     /// row `first_row`.
@@ -165,7 +162,20 @@ struct FinishedPanels<'a> {
     rows_per_step: usize,
 }
 
-impl FinishedPanels<'_> {
+impl<'a> FinishedPanels<'a> {
+    /// Panels whose `rows` are to be written in `num_steps` steps.
+    #[inline(always)]
+    fn new(
+        sums: &'a [BlockSums],
+        max_blocks: usize,
+        panels: Range<usize>,
+        rows: Range<usize>,
+        num_steps: usize,
+    ) -> Self {
+        let rows_per_step = rows.len().div_ceil(num_steps.max(1));
+        Self { sums, max_blocks, panels, first_row: rows.start, rows, rows_per_step }
+    }
+
     /// Writes at most `count` rows.
     #[inline(always)]
     fn write<L: Lanes>(&mut self, lanes: L, target: &mut OutputTarget<'_>, count: usize) {
@@ -207,8 +217,7 @@ impl<C: Chunk> Kernel for ManyRows<'_, C> {
         let tiles = lanes.matrix_unit();
         let mut chunk = C::EMPTY;
         let block_bytes = (BLOCK_ROWS * self.product.inputs.row_bytes()).max(1);
-        let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, C::MAX_BLOCKS);
-        const { assert!(C::MAX_BLOCKS <= MAX_BLOCKS, "scratch memory holds the sums of all blocks") };
+        let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, MAX_BLOCKS);
         let max_blocks = max_blocks.min(all_rows.div_ceil(BLOCK_ROWS));
         let max_rows = max_blocks * BLOCK_ROWS;
         let scratch = std::mem::take(&mut self.product.scratch);
@@ -223,14 +232,13 @@ impl<C: Chunk> Kernel for ManyRows<'_, C> {
             let num_steps = PANELS_TOGETHER * num_chunks * num_blocks.div_ceil(2);
             for (pair, panels) in panels.chunks(PANELS_TOGETHER * panel_bytes).enumerate() {
                 let first_panel = pair * PANELS_TOGETHER;
-                let mut finished = FinishedPanels {
-                    sums: previous,
+                let mut finished = FinishedPanels::new(
+                    previous,
                     max_blocks,
-                    panels: finished_panels,
-                    first_row: finished_rows.start,
-                    rows_per_step: finished_rows.len().div_ceil(num_steps.max(1)),
-                    rows: finished_rows,
-                };
+                    finished_panels,
+                    finished_rows,
+                    num_steps,
+                );
                 finished_panels = first_panel..first_panel + panels.len() / panel_bytes;
                 let panels = finished_panels.clone().zip(panels.chunks_exact(panel_bytes));
                 for (panel, sums) in panels.zip(current.chunks_exact_mut(max_blocks)) {
@@ -243,14 +251,8 @@ impl<C: Chunk> Kernel for ManyRows<'_, C> {
                 std::mem::swap(&mut current, &mut previous);
             }
         }
-        let mut finished = FinishedPanels {
-            sums: previous,
-            max_blocks,
-            panels: finished_panels,
-            first_row: finished_rows.start,
-            rows_per_step: 0,
-            rows: finished_rows,
-        };
+        let mut finished =
+            FinishedPanels::new(previous, max_blocks, finished_panels, finished_rows, 1);
         finished.write(lanes, &mut self.product.target, usize::MAX);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct UnpackedIntegers<const HALVES: bool, const SIGNED: bool> {
     /// The codes, vector by vector; or, for the matrix unit, the high bytes of the integers, then the low bytes.
     vectors: [[u8; VECTOR_BYTES]; 2 * CHUNK_VECTORS],
     factors: [[i32; LANES]; MAX_PARTS],
-    /// The offsets of each pair of parts.
+    /// The offsets of each pair of parts, unless codes are signed.
     offsets: [[u8; VECTOR_BYTES]; MAX_PARTS / 2],
     unit: [f32; LANES],
     /// Two buffers of sums of up to two blocks, with high and with low bytes. One is scaled while the unit fills the other.
@@ -81,7 +81,7 @@ impl<F: QuantFormat, const HALVES: bool, const SIGNED: bool> Kernel
         for (part, out) in out.factors[..weights.num_parts()].iter_mut().enumerate() {
             lanes.store_i32(weights.factor(lanes, part), out);
         }
-        let num_pairs = weights.num_parts().div_ceil(2);
+        let num_pairs = if SIGNED { 0 } else { weights.num_parts().div_ceil(2) };
         for (pair, out) in out.offsets[..num_pairs].iter_mut().enumerate() {
             lanes.store_bytes(weights.offsets(lanes, pair), out);
         }
@@ -139,8 +139,6 @@ impl<const HALVES: bool, const SIGNED: bool> Chunk for UnpackedIntegers<HALVES, 
         gathered: [[[[0; VECTOR_BYTES]; LANES]; 2]; 2],
         num_groups: 0,
     };
-    // Products of 512 rows by 1024 columns are a sixth faster than with 8.
-    const MAX_BLOCKS: usize = 32;
 
     #[inline(always)]
     fn add_rows<L: Lanes, const T: usize>(
@@ -181,7 +179,7 @@ impl<const HALVES: bool, const SIGNED: bool> Chunk for UnpackedIntegers<HALVES, 
             outputs.prefetch(lanes, blocks.clone());
             let first = first_row + blocks.start * BLOCK_ROWS;
             let last = first_row + (blocks.end - 1) * BLOCK_ROWS;
-            // A single block stands in both places; what is computed for the second one is not used.
+            // If a single block is left, both are that block, and the results of the second one are not used.
             let runs = [inputs.run(first), inputs.run(last)];
             let mut extra = [None; 2];
             for ((run, columns), extra) in runs.iter().zip(&mut self.gathered).zip(&mut extra) {
@@ -228,7 +226,7 @@ impl<const HALVES: bool, const SIGNED: bool> Chunk for UnpackedIntegers<HALVES, 
 }
 
 /// What is done between the products of tiles: prefetches, and the scaling of previous products.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit calls for it.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit uses it.
 struct BetweenTiles<'a, 'p, 't, 's, L: Lanes> {
     lanes: L,
     ahead: PrefetchAhead<'a>,

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::lanes::{
-    ColumnTile, ExtraTiles, MatrixUnit, OtherWork, RowTile, TileSums, VECTOR_BYTES,
+    CHUNK_TILES, ColumnTile, ExtraTiles, MatrixUnit, OtherWork, RowTile, TileSums, VECTOR_BYTES,
 };
 
 /// A proof that this processor has AMX int8 and that the system permits this process to use it. Only
@@ -63,7 +63,7 @@ impl Amx {
             row_bytes: [0; 16],
             rows: [0; 16],
         };
-        // Tiles 0 to 3 are results, 4 and 5 activations, 6 and 7 weights.
+        // Tiles 0 to 3 are results, the others operands.
         config.row_bytes[..8].fill(VECTOR_BYTES as u16);
         config.rows[..8].fill(ROWS as u8);
         // SAFETY: `self` proves that the processor has the instruction and the system permits it; the
@@ -140,21 +140,20 @@ pub(crate) struct AmxTiles {
     thread: PhantomData<*const ()>,
 }
 
-/// Adds the products of 64 columns, high and low, to tiles `$high` and `$low`.
-macro_rules! add_extra {
-    ($high:literal, $low:literal, $extra:expr) => {{
-        let ExtraTiles { rows, columns: [high, low] } = $extra;
+/// Adds the products of tile 4 and a tile of 64 columns, high and low, to tiles `$high` and `$low`. `$low_columns` is the tile for
+/// low bytes.
+macro_rules! add_columns {
+    ($high:literal, $low:literal, $high_columns:literal, $low_columns:literal, $columns:expr) => {{
+        let [high, low]: [&ColumnTile; 2] = $columns;
         // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread. The assembly reads 16 rows of 64 bytes, and 16 lines of two tiles of columns,
-        // which the references cover.
+        // still configured on this thread. The assembly reads 16 lines of two tiles of columns, which the references
+        // cover.
         unsafe {
             asm!(
-                "tileloadd tmm4, [{rows} + {line}]",
-                "tileloadd tmm6, [{high} + {line}]",
-                concat!("tdpbssd tmm", $high, ", tmm4, tmm6"),
-                "tileloadd tmm7, [{low} + {line}]",
-                concat!("tdpbsud tmm", $low, ", tmm4, tmm7"),
-                rows = in(reg) rows.as_ptr(),
+                concat!("tileloadd tmm", $high_columns, ", [{high} + {line}]"),
+                concat!("tdpbssd tmm", $high, ", tmm4, tmm", $high_columns),
+                concat!("tileloadd tmm", $low_columns, ", [{low} + {line}]"),
+                concat!("tdpbsud tmm", $low, ", tmm4, tmm", $low_columns),
                 high = in(reg) high.as_ptr(),
                 low = in(reg) low.as_ptr(),
                 line = in(reg) 64usize,
@@ -196,70 +195,64 @@ impl AmxTiles {
             );
         }
     }
+
+    /// Loads a tile of rows, and adds its products with the columns of `P` weights to their sums.
+    #[inline(always)]
+    fn add_rows<const P: usize>(&self, rows: &RowTile, columns: [[&ColumnTile; 2]; P]) {
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread. The assembly reads 16 rows of 64 bytes, which the reference covers.
+        unsafe {
+            asm!(
+                "tileloadd tmm4, [{rows} + {line}]",
+                rows = in(reg) rows.as_ptr(),
+                line = in(reg) 64usize,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        add_columns!("0", "1", "6", "7", columns[0]);
+        if P == 2 {
+            add_columns!("2", "3", "5", "6", columns[P - 1]);
+        }
+    }
 }
 
 impl MatrixUnit for AmxTiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
-    fn multiply_bytes<const B: usize>(
+    fn multiply_bytes<const P: usize>(
         &self,
-        rows: [&[RowTile]; B],
-        [high, low]: [&[ColumnTile]; 2],
-        extra: [Option<ExtraTiles<'_>>; B],
-        sums: &mut [[TileSums; 2]; B],
+        num_tiles: usize,
+        rows: &[RowTile; CHUNK_TILES],
+        columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
+        extra: Option<ExtraTiles<'_, P>>,
+        sums: &mut [[TileSums; 2]; P],
         other: &mut impl OtherWork,
     ) {
-        const { assert!(B == 1 || B == 2, "there are registers for two matrices of rows") };
-        assert_eq!(high.len(), low.len(), "as many columns of both");
-        for rows in rows {
-            assert!(rows.len() >= high.len(), "as many tiles of rows as of columns");
-        }
+        const { assert!(P == 1 || P == 2, "there are registers for the sums of two weights") };
         self.clear();
-        for (step, (high, low)) in high.iter().zip(low).enumerate() {
-            other.before_tile(step);
-            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
-            // is still configured on this thread. The assembly reads 16 lines of each tile, which the references
-            // cover.
-            unsafe {
-                asm!(
-                    "tileloadd tmm4, [{rows} + {line}]",
-                    "tileloadd tmm6, [{high} + {line}]",
-                    "tdpbssd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{low} + {line}]",
-                    "tdpbsud tmm1, tmm4, tmm7",
-                    rows = in(reg) rows[0][step].as_ptr(),
-                    high = in(reg) high.as_ptr(),
-                    low = in(reg) low.as_ptr(),
-                    line = in(reg) 64usize,
-                    options(nostack, readonly, preserves_flags),
-                );
-            }
-            if B == 2 {
-                // SAFETY: as above, for 16 lines of the second matrix; tiles 6 and 7 still hold the columns.
-                unsafe {
-                    asm!(
-                        "tileloadd tmm5, [{rows} + {line}]",
-                        "tdpbssd tmm2, tmm5, tmm6",
-                        "tdpbsud tmm3, tmm5, tmm7",
-                        rows = in(reg) rows[B - 1][step].as_ptr(),
-                        line = in(reg) 64usize,
-                        options(nostack, readonly, preserves_flags),
-                    );
-                }
-            }
+        // The compiler does not unroll a loop that is this long.
+        macro_rules! multiply {
+            ($($tile:literal)*) => {
+                $(
+                    other.before_tile::<$tile>();
+                    if $tile < num_tiles {
+                        let columns = columns.map(|[high, low]| [&high[$tile], &low[$tile]]);
+                        self.add_rows(&rows[$tile], columns);
+                    }
+                )*
+            };
         }
-        if let Some(extra) = extra[0] {
-            add_extra!("0", "1", extra);
+        const { assert!(CHUNK_TILES == 4, "each tile is multiplied") };
+        multiply!(0 1 2 3);
+        if let Some(ExtraTiles { rows, columns }) = extra {
+            self.add_rows(rows, columns.each_ref().map(|[high, low]| [high, low]));
         }
         store!("0", sums[0][0]);
         store!("1", sums[0][1]);
-        if B == 2 {
-            if let Some(extra) = extra[B - 1] {
-                add_extra!("2", "3", extra);
-            }
-            store!("2", sums[B - 1][0]);
-            store!("3", sums[B - 1][1]);
+        if P == 2 {
+            store!("2", sums[P - 1][0]);
+            store!("3", sums[P - 1][1]);
         }
     }
 
@@ -269,7 +262,7 @@ impl MatrixUnit for AmxTiles {
         rows: [&[i8]; 2],
         row_stride: usize,
         columns: [&[ColumnTile]; 2],
-        sums: &mut [TileSums; 3],
+        sums: &mut [TileSums; 4],
     ) {
         let steps = columns[0].len();
         assert_eq!(columns[1].len(), steps, "as many high tiles as low ones");
@@ -284,16 +277,15 @@ impl MatrixUnit for AmxTiles {
             // bytes, `row_stride` bytes apart, which the slices were checked to hold for each tile, and 16
             // lines of each tile of columns.
             unsafe {
-                // The two products into one tile are separated: the second waits for the first.
                 asm!(
                     "tileloadd tmm4, [{high_rows} + {row_stride}]",
-                    "tileloadd tmm7, [{low} + {line}]",
-                    "tdpbssd tmm1, tmm4, tmm7",
                     "tileloadd tmm6, [{high} + {line}]",
                     "tdpbssd tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{low} + {line}]",
+                    "tdpbssd tmm1, tmm4, tmm7",
                     "tileloadd tmm5, [{low_rows} + {row_stride}]",
-                    "tdpbssd tmm2, tmm5, tmm7",
-                    "tdpbssd tmm1, tmm5, tmm6",
+                    "tdpbssd tmm2, tmm5, tmm6",
+                    "tdpbssd tmm3, tmm5, tmm7",
                     high_rows = in(reg) rows[0][step * 64..].as_ptr(),
                     low_rows = in(reg) rows[1][step * 64..].as_ptr(),
                     high = in(reg) high.as_ptr(),
@@ -307,6 +299,7 @@ impl MatrixUnit for AmxTiles {
         store!("0", sums[0]);
         store!("1", sums[1]);
         store!("2", sums[2]);
+        store!("3", sums[3]);
     }
 
     fn repeat(&self, turns: usize) {
@@ -355,12 +348,12 @@ mod tests {
         let Some(amx) = Amx::detect() else { return };
         let (rows, columns) = ([0; 16 * 64], [[[0; 64]; 16]]);
         let multiply = |row_stride| {
-            let mut sums = [[[1; 16]; 16]; 3];
+            let mut sums = [[[1; 16]; 16]; 4];
             let unit = amx.tiles();
             unit.multiply_halves([&rows; 2], row_stride, [&columns; 2], &mut sums);
             sums
         };
-        assert_eq!(multiply(64), [[[0; 16]; 16]; 3]);
+        assert_eq!(multiply(64), [[[0; 16]; 16]; 4]);
         // The last of these wraps around to a stride that fits, if the product is not checked.
         for row_stride in [65, usize::MAX, usize::MAX / 15 + 1] {
             assert!(catch_unwind(|| multiply(row_stride)).is_err(), "{row_stride}");

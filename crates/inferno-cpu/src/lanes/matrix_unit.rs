@@ -20,12 +20,15 @@ pub(crate) type RowTile = [[i8; VECTOR_BYTES]; 16];
 /// 64 rows of 16 columns of bytes, the second operand of a matrix unit: `[64 / 4][16 columns][4]`.
 pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 
-/// One more tile of rows, and of the high and low bytes of columns.
+/// Tiles of 256 columns.
+pub(crate) const CHUNK_TILES: usize = 256 / VECTOR_BYTES;
+
+/// One more tile of rows, and of the high and low bytes of the columns of `P` weights.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
-pub(crate) struct ExtraTiles<'a> {
+pub(crate) struct ExtraTiles<'a, const P: usize> {
     pub(crate) rows: &'a RowTile,
-    pub(crate) columns: &'a [ColumnTile; 2],
+    pub(crate) columns: &'a [[ColumnTile; 2]; P],
 }
 
 /// The sums of products of 16 rows of activations (first index) with 16 rows of a weight.
@@ -34,8 +37,8 @@ pub(crate) type TileSums = [[i32; LANES]; 16];
 /// Work that is done between the products of tiles. (Not a closure: what is not inlined is compiled for any processor.)
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit does it.
 pub(crate) trait OtherWork {
-    /// Does what is due before tile `tile` of the columns.
-    fn before_tile(&mut self, tile: usize);
+    /// Does what is due before tile `TILE` of 256 columns, also if there are fewer.
+    fn before_tile<const TILE: usize>(&mut self);
 }
 
 /// A unit that multiplies small matrices of bytes. A value belongs to one thread, on which the unit is
@@ -44,23 +47,23 @@ pub(crate) trait MatrixUnit {
     /// Operations of one turn of [`repeat`](Self::repeat).
     const TURN_OPS: usize;
 
-    /// Multiplies `B` matrices of 16 rows of signed bytes, at most two, by the signed high bytes of 16 columns and by their
-    /// unsigned low bytes, all stored as consecutive tiles. The sums are those of each matrix with high bytes, then with
-    /// low bytes. Each matrix may have `extra` tiles with separate columns. Does `other` work between the tiles.
-    ///
-    /// **Panics** when there are fewer tiles of rows than of columns, or the numbers of high and low tiles differ.
-    fn multiply_bytes<const B: usize>(
+    /// Multiplies a matrix of 16 rows of signed bytes by the signed high bytes of 16 columns of `P` weights, at most two, and by
+    /// their unsigned low bytes. Only the first `num_tiles` tiles are multiplied. The sums are those of each weight with high
+    /// bytes, then with low bytes. There may be `extra` tiles with separate columns. Does `other` work between the tiles.
+    fn multiply_bytes<const P: usize>(
         &self,
-        rows: [&[RowTile]; B],
-        columns: [&[ColumnTile]; 2],
-        extra: [Option<ExtraTiles<'_>>; B],
-        sums: &mut [[TileSums; 2]; B],
+        num_tiles: usize,
+        rows: &[RowTile; CHUNK_TILES],
+        columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
+        extra: Option<ExtraTiles<'_, P>>,
+        sums: &mut [[TileSums; 2]; P],
         other: &mut impl OtherWork,
     );
 
     /// Multiplies a matrix of 16 rows of 16-bit integers by one of 16 columns, both stored as high and low
     /// halves. Rows start `row_stride` bytes apart; columns are consecutive tiles. The sums are those of
-    /// products of high halves, of a high half and a low one, and of low halves.
+    /// products of high halves with high halves, high with low, low with high, and low with low: four, since a
+    /// product waits for the one before it that is added to the same sums.
     ///
     /// **Panics** when rows are shorter than the columns, or the numbers of high and low tiles differ.
     fn multiply_halves(
@@ -68,7 +71,7 @@ pub(crate) trait MatrixUnit {
         rows: [&[i8]; 2],
         row_stride: usize,
         columns: [&[ColumnTile]; 2],
-        sums: &mut [TileSums; 3],
+        sums: &mut [TileSums; 4],
     );
 
     /// Multiplies the contents of the unit's registers `turns` times, without loads and stores: for timing
@@ -82,12 +85,13 @@ pub(crate) enum NoMatrixUnit {}
 impl MatrixUnit for NoMatrixUnit {
     const TURN_OPS: usize = 0;
 
-    fn multiply_bytes<const B: usize>(
+    fn multiply_bytes<const P: usize>(
         &self,
-        _rows: [&[RowTile]; B],
-        _columns: [&[ColumnTile]; 2],
-        _extra: [Option<ExtraTiles<'_>>; B],
-        _sums: &mut [[TileSums; 2]; B],
+        _num_tiles: usize,
+        _rows: &[RowTile; CHUNK_TILES],
+        _columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
+        _extra: Option<ExtraTiles<'_, P>>,
+        _sums: &mut [[TileSums; 2]; P],
         _other: &mut impl OtherWork,
     ) {
         match *self {}
@@ -98,7 +102,7 @@ impl MatrixUnit for NoMatrixUnit {
         _rows: [&[i8]; 2],
         _row_stride: usize,
         _columns: [&[ColumnTile]; 2],
-        _sums: &mut [TileSums; 3],
+        _sums: &mut [TileSums; 4],
     ) {
         match *self {}
     }

@@ -18,7 +18,7 @@ use crate::scratch::CacheLine;
 
 /// Bytes of activations that all panels are multiplied by before the next rows, unless these are only some blocks:
 /// they stay in the second-level cache.
-pub(crate) const TILE_BYTES: usize = 1 << 20;
+pub(crate) const TILE_BYTES: usize = 3 << 19;
 
 /// Rows of a block, if there are more than [`MAX_NARROW`].
 pub(crate) const BLOCK_ROWS: usize = 16;

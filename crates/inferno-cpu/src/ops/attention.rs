@@ -46,7 +46,7 @@ use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
 use inputs::{AttentionInputs, RowUnit};
-use merge::{MIXED, MergePartials, MergeSinks, SUM, partial_len};
+use merge::{DivideBySum, MergePartials, MergeSinks, partial_len};
 use plan::{max_unit_rows, plan};
 pub(crate) use store::store_kv;
 use task::SpanTask;
@@ -271,7 +271,6 @@ impl AttentionTasks<'_> {
         let state_len = self.attention.state_len(unit);
         self.with_scratch(unit, thread, |memory, states| {
             let (state, partial) = states[..2 * state_len].split_at_mut(state_len);
-            state.fill(0.0);
             for span in unit.spans.clone() {
                 let next = if span + 1 < unit.spans.end {
                     Some(self.span(number, span + 1))
@@ -283,9 +282,11 @@ impl AttentionTasks<'_> {
                 let task = SpanTask { next: next.as_ref(), ..self.span(number, span) };
                 if span == unit.spans.start {
                     span::prepare(&task, self.executor.level, memory);
+                    span::run(&task, self.executor.level, memory, state);
+                } else {
+                    span::run(&task, self.executor.level, memory, partial);
+                    self.merge(state, partial);
                 }
-                span::run(&task, self.executor.level, memory, partial);
-                self.merge(state, partial);
             }
             self.finish(unit, kv_head, state);
         });
@@ -344,10 +345,7 @@ impl AttentionTasks<'_> {
             // SAFETY: tasks differ in their rows or in their heads, and the sequences of a batch share no row;
             // this part is dropped before the next one is created.
             let out = unsafe { self.out.part(at..at + layout.value_dim()) };
-            let scale = 1.0 / state[SUM];
-            for (out, mixed) in out.iter_mut().zip(&state[MIXED..]) {
-                *out = mixed * scale;
-            }
+            self.executor.level.run(DivideBySum { state, out });
         }
     }
 }

@@ -8,12 +8,11 @@
 //!
 //! Several rows of activations are computed side by side in registers. With few rows, or if it costs little, the weights are
 //! unpacked in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
-//! (`many_rows.rs`).
+//! (`fixed_point/many_rows.rs`).
 
 mod few_rows;
 mod fixed_point;
 mod float;
-mod many_rows;
 mod row_blocks;
 mod row_pairs;
 mod target;
@@ -21,9 +20,9 @@ mod task;
 
 use crate::isa::Level;
 use crate::pack::{FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
+pub(crate) use fixed_point::PRODUCT_LINES;
 use fixed_point::{fixed_point, unpacked};
 use float::FloatProduct;
-pub(crate) use many_rows::PRODUCT_LINES;
 pub(crate) use target::{Epilogue, OutputTarget};
 pub(crate) use task::Product;
 

@@ -78,6 +78,9 @@ pub(super) fn run(
     }
 }
 
+/// Rows between a query that is prefetched and the one that is converted.
+const QUERIES_AHEAD: usize = 4;
+
 /// Converts queries to integers.
 struct QuantizeQueries<'a> {
     task: &'a SpanTask<'a>,
@@ -91,7 +94,13 @@ impl Kernel for QuantizeQueries<'_> {
         let Self { task, path, memory } = self;
         let dim = padded_dim(task.attention, Plane::Keys);
         let mut integers = [0; MAX_I16_ROW_LEN];
-        for row in 0..task.attention.num_rows(task.unit) {
+        let num_rows = task.attention.num_rows(task.unit);
+        for row in 0..num_rows {
+            // Rows are too far apart for the hardware prefetcher.
+            let ahead = (row + QUERIES_AHEAD).min(num_rows - 1);
+            for line in task.attention.query(task.unit, task.kv_head, ahead).chunks(LANES) {
+                lanes.prefetch(bytemuck::cast_slice(line), 0);
+            }
             let query = task.attention.query(task.unit, task.kv_head, row);
             let scale = quantize_row(lanes, query, LARGEST_I16, &mut integers[..query.len()]);
             memory.factors[row] = scale * task.attention.params.scale * 256.0;

@@ -53,6 +53,22 @@ impl Kernel for MergePartials<'_> {
     }
 }
 
+/// Divides the mixed values of a row by the sum of exponentials.
+pub(super) struct DivideBySum<'a> {
+    pub(super) state: &'a [f32],
+    pub(super) out: &'a mut [f32],
+}
+
+impl Kernel for DivideBySum<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let scale = lanes.splat(1.0 / self.state[SUM]);
+        for (out, mixed) in self.out.chunks_mut(LANES).zip(self.state[MIXED..].chunks(LANES)) {
+            lanes.store_part(lanes.mul(lanes.load_part(mixed), scale), out);
+        }
+    }
+}
+
 /// Adds the exponentials of sinks, which have no values, to finished results.
 pub(super) struct MergeSinks<'a> {
     pub(super) state: &'a mut [f32],

@@ -4,6 +4,7 @@ use inferno_backend::{
 };
 
 use super::inputs::{PANEL, SPAN};
+use super::merge::MIXED;
 use super::*;
 use crate::{CpuBackend, CpuOptions, Isa};
 

@@ -20,12 +20,14 @@
 //! with AVX-VNNI two thirds, and one row with 4-bit weights fell below the memory bandwidth.)
 
 mod chunk;
+mod many_rows;
+mod side_work;
+mod tiles;
 mod unpacked;
 
 use std::marker::PhantomData;
 
 use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
-use super::many_rows::{self, Chunk, Unpacking};
 use super::task::Product;
 use crate::isa::Level;
 use crate::lanes::{Lanes, VECTOR_BYTES};
@@ -33,7 +35,8 @@ use crate::ops::activations::ActivationRun;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS};
 use crate::pack::{QuantFormat, chunk_bytes};
 use chunk::{PackedChunk, add_chunk};
-use unpacked::{UnpackIntegers, UnpackedIntegers};
+pub(crate) use many_rows::PRODUCT_LINES;
+use unpacked::{UnpackIntegers, UnpackedIntegers, Unpacking};
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn fixed_point<F: QuantFormat>(level: Level, product: Product<'_>) {
@@ -119,7 +122,11 @@ fn many<F: QuantFormat, const HALVES: bool, const SIGNED: bool>(
 fn few<F: QuantFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
     let unpack = unpack::<F, HALVES, false, false>;
     let unpacking = Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack };
-    few_rows::run(level, product, UnpackedRows { level, unpacking, chunk: Chunk::EMPTY });
+    few_rows::run(
+        level,
+        product,
+        UnpackedRows { level, unpacking, chunk: UnpackedIntegers::EMPTY },
+    );
 }
 
 /// Weights of any format, unpacked for one block of rows.

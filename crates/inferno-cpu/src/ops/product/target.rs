@@ -26,6 +26,30 @@ impl<'a> Epilogue<'a> {
         self.of_cols(expert * num_cols..(expert + 1) * num_cols)
     }
 
+    /// Stores the sums of neighbouring panels from column `first` on.
+    #[inline(always)]
+    fn store<L: Lanes, const P: usize>(
+        self,
+        lanes: L,
+        mut first: usize,
+        sums: [L::F32; P],
+        out: &mut [f32],
+    ) {
+        for (mut sums, out) in sums.into_iter().zip(out.chunks_mut(LANES)) {
+            if let Some(scales) = self.scales {
+                sums = lanes.mul(sums, lanes.load_part(&scales[first..first + out.len()]));
+            }
+            if let Some(bias) = self.bias {
+                sums = lanes.add(sums, lanes.load_part(&bias[first..first + out.len()]));
+            }
+            if self.accumulate {
+                sums = lanes.add(lanes.load_part(out), sums);
+            }
+            lanes.store_part(sums, out);
+            first += LANES;
+        }
+    }
+
     /// The epilogue of some columns.
     pub(crate) fn of_cols(self, cols: Range<usize>) -> Self {
         let part = |values: Option<&'a [f32]>| values.map(|values| &values[cols.clone()]);
@@ -72,7 +96,7 @@ impl<'a> OutputTarget<'a> {
     /// output are too far apart for the hardware prefetcher.
     #[inline(always)]
     pub(super) fn prefetch<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize) {
-        lanes.prefetch_far(bytemuck::cast_slice(self.part(row, panel)), 0);
+        lanes.prefetch_far(bytemuck::cast_slice(self.part::<1>(row, panel)), 0);
     }
 
     /// The columns of row `row`, without the epilogue.
@@ -82,12 +106,12 @@ impl<'a> OutputTarget<'a> {
         unsafe { self.columns(row, self.cols.clone()) }
     }
 
-    /// The columns of panel `panel` of row `row`.
+    /// The columns of `P` neighbouring panels of row `row`.
     #[inline(always)]
-    fn part(&mut self, row: usize, panel: usize) -> &mut [f32] {
-        let first = self.cols.start + panel * LANES;
+    fn part<const P: usize>(&mut self, row: usize, first_panel: usize) -> &mut [f32] {
+        let first = self.cols.start + first_panel * LANES;
         // SAFETY: these are some of the target's own columns.
-        unsafe { self.columns(row, first..self.cols.end.min(first + LANES)) }
+        unsafe { self.columns(row, first..self.cols.end.min(first + P * LANES)) }
     }
 
     /// Columns of the output in row `row`.
@@ -104,22 +128,34 @@ impl<'a> OutputTarget<'a> {
         unsafe { self.out.part(at + columns.start..at + columns.end) }
     }
 
-    /// Writes 16 sums of row `row`: those of panel `panel` of this task.
+    /// Writes the sums of row `row` for panel `panel` of this task.
     #[inline(always)]
     pub(crate) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
+        self.write_rows(lanes, row..row + 1, panel, |_| [sums]);
+    }
+
+    /// Writes `sums(row)` of some rows for `P` neighbouring panels of this task.
+    #[inline(always)]
+    pub(crate) fn write_rows<L: Lanes, const P: usize>(
+        &mut self,
+        lanes: L,
+        rows: Range<usize>,
+        first_panel: usize,
+        sums: impl Fn(usize) -> [L::F32; P],
+    ) {
         let epilogue = self.epilogue;
-        let first = self.cols.start + panel * LANES;
-        let out = self.part(row, panel);
-        let mut sums = sums;
-        if let Some(scales) = epilogue.scales {
-            sums = lanes.mul(sums, lanes.load_part(&scales[first..first + out.len()]));
+        let first = self.cols.start + first_panel * LANES;
+        let is_plain = epilogue.scales.is_none() && epilogue.bias.is_none();
+        for row in rows {
+            let sums = sums(row);
+            let out = self.part::<P>(row, first_panel);
+            if is_plain && !epilogue.accumulate && out.len() == P * LANES {
+                for (out, sums) in out.chunks_exact_mut(LANES).zip(sums) {
+                    lanes.store(sums, out.first_chunk_mut().expect("whole panels"));
+                }
+            } else {
+                epilogue.store(lanes, first, sums, out);
+            }
         }
-        if let Some(bias) = epilogue.bias {
-            sums = lanes.add(sums, lanes.load_part(&bias[first..first + out.len()]));
-        }
-        if epilogue.accumulate {
-            sums = lanes.add(lanes.load_part(out), sums);
-        }
-        lanes.store_part(sums, out);
     }
 }

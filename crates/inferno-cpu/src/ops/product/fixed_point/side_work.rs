@@ -1,0 +1,134 @@
+//! What is done between products of many rows, so that memory is never asked for much at once: weights that follow and the
+//! output are prefetched, and panels that are finished are written.
+
+use std::ops::Range;
+
+use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::ops::activations::BLOCK_ROWS;
+use crate::ops::product::target::OutputTarget;
+use crate::scratch::CacheLine;
+
+/// The sums of one block with one panel, row by row.
+pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
+
+/// The largest number of panels that are multiplied and written together: rows of an output are far apart, so that each cache
+/// line of it must be fetched, and two neighbours are fetched at once. (In C, four or eight are no faster, and with rows a
+/// multiple of 4 KiB apart, writing still takes an eighth of a product of 512 rows.)
+pub(super) const PANELS_TOGETHER: usize = 2;
+
+/// The work between the products of `P` neighbouring panels with one chunk.
+pub(super) struct SideWork<'p, 'a, 's, const P: usize> {
+    pub(super) ahead: PrefetchAhead<'a, P>,
+    pub(super) target: &'p mut OutputTarget<'a>,
+    pub(super) finished: &'p mut FinishedPanels<'s>,
+}
+
+impl<const P: usize> SideWork<'_, '_, '_, P> {
+    /// Writes some rows of the previous panels.
+    #[inline(always)]
+    pub(super) fn write_finished<L: Lanes>(&mut self, lanes: L) {
+        self.finished.write(lanes, self.target, self.finished.rows_per_step);
+    }
+}
+
+/// Weights to prefetch: a chunk of each of `P` panels.
+#[derive(Clone, Copy)]
+pub(super) struct PrefetchAhead<'a, const P: usize> {
+    /// All weights of a task.
+    panels: &'a [u8],
+    /// Where the chunks begin, which may be beyond the end.
+    starts: [usize; P],
+    /// Cache lines of each chunk.
+    num_lines: usize,
+    num_steps: usize,
+}
+
+impl<'a, const P: usize> PrefetchAhead<'a, P> {
+    /// Chunks of `chunk_bytes` bytes that begin at `starts`, in `num_steps` steps.
+    #[inline(always)]
+    pub(super) fn new(
+        panels: &'a [u8],
+        starts: [usize; P],
+        chunk_bytes: usize,
+        num_steps: usize,
+    ) -> Self {
+        Self { panels, starts, num_lines: chunk_bytes / VECTOR_BYTES, num_steps }
+    }
+
+    /// Prefetches the lines of a step.
+    #[inline(always)]
+    pub(super) fn step<L: Lanes>(&self, lanes: L, step: usize) {
+        let share = |step| self.num_lines * step / self.num_steps;
+        for line in share(step)..share(step + 1) {
+            for start in self.starts {
+                lanes.prefetch_far(self.panels, start + line * VECTOR_BYTES);
+            }
+        }
+    }
+}
+
+/// The sums of panels whose rows are not all written yet. Rows of an output are far apart, so that each waits for a cache
+/// line; they are written while the next panels are multiplied. (Written at once, they took a sixth of a product of 256 rows
+/// by 1024 by 3072 columns with the matrix unit.)
+pub(super) struct FinishedPanels<'a> {
+    sums: &'a [BlockSums],
+    /// Blocks of each panel.
+    max_blocks: usize,
+    panels: Range<usize>,
+    /// The rows that are left, and the first row of all.
+    rows: Range<usize>,
+    first_row: usize,
+    rows_per_step: usize,
+}
+
+impl<'a> FinishedPanels<'a> {
+    /// At most [`PANELS_TOGETHER`] panels whose `rows` are to be written in `num_steps` steps.
+    #[inline(always)]
+    pub(super) fn new(
+        sums: &'a [BlockSums],
+        max_blocks: usize,
+        panels: Range<usize>,
+        rows: Range<usize>,
+        num_steps: usize,
+    ) -> Self {
+        let rows_per_step = rows.len().div_ceil(num_steps.max(1));
+        Self { sums, max_blocks, panels, first_row: rows.start, rows, rows_per_step }
+    }
+
+    /// Writes at most `count` rows.
+    #[inline(always)]
+    pub(super) fn write<L: Lanes>(
+        &mut self,
+        lanes: L,
+        target: &mut OutputTarget<'_>,
+        count: usize,
+    ) {
+        let end = self.rows.start + count.min(self.rows.len());
+        let rows = self.rows.start..end;
+        let sums = |panel: usize, row: usize| {
+            let place = row - self.first_row;
+            let block = panel * self.max_blocks + place / BLOCK_ROWS;
+            let CacheLine(sums) = &self.sums[block][place % BLOCK_ROWS];
+            lanes.load(sums)
+        };
+        let first = self.panels.start;
+        if self.panels.len() == 1 {
+            target.write_rows(
+                lanes,
+                rows,
+                first,
+                #[inline(always)]
+                |row| [sums(0, row)],
+            );
+        } else {
+            target.write_rows(
+                lanes,
+                rows,
+                first,
+                #[inline(always)]
+                |row| [sums(0, row), sums(1, row)],
+            );
+        }
+        self.rows.start = end;
+    }
+}

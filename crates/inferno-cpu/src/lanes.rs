@@ -48,7 +48,8 @@ pub(crate) use integer::IntegerLanes;
 #[cfg(target_arch = "x86_64")] // Only AMX implements a matrix unit.
 pub(crate) use matrix_unit::RowTile;
 pub(crate) use matrix_unit::{
-    CHUNK_TILES, ColumnTile, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, OtherWork, TileSums,
+    CHUNK_TILES, ColumnTile, ColumnTiles, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit,
+    TileSums,
 };
 pub(crate) use shuffle::ShuffleLanes;
 pub(crate) use vector::{LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};

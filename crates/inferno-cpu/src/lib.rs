@@ -47,6 +47,7 @@ mod lanes;
 mod memory;
 mod ops;
 mod pack;
+mod prefetch;
 mod recurrent_state;
 mod roof;
 mod scratch;

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::lanes::{
-    CHUNK_TILES, ColumnTile, ExtraTiles, MatrixUnit, OtherWork, RowTile, TileSums, VECTOR_BYTES,
+    CHUNK_TILES, ColumnTile, ColumnTiles, ExtraTiles, MatrixUnit, RowTile, TileSums, VECTOR_BYTES,
 };
 
 /// A proof that this processor has AMX int8 and that the system permits this process to use it. Only
@@ -140,8 +140,8 @@ pub(crate) struct AmxTiles {
     thread: PhantomData<*const ()>,
 }
 
-/// Adds the products of tile 4 and a tile of 64 columns, high and low, to tiles `$high` and `$low`. `$low_columns` is the tile for
-/// low bytes.
+/// Adds the products of tile 4 and the high and low bytes of 64 columns to tiles `$high` and `$low`. The columns are loaded to
+/// tiles `$high_columns` and `$low_columns`.
 macro_rules! add_columns {
     ($high:literal, $low:literal, $high_columns:literal, $low_columns:literal, $columns:expr) => {{
         let [high, low]: [&ColumnTile; 2] = $columns;
@@ -209,6 +209,7 @@ impl AmxTiles {
                 options(nostack, readonly, preserves_flags),
             );
         }
+        // Three tiles for columns: a load need not wait for the product before it.
         add_columns!("0", "1", "6", "7", columns[0]);
         if P == 2 {
             add_columns!("2", "3", "5", "6", columns[P - 1]);
@@ -224,28 +225,25 @@ impl MatrixUnit for AmxTiles {
         &self,
         num_tiles: usize,
         rows: &[RowTile; CHUNK_TILES],
-        columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
-        extra: Option<ExtraTiles<'_, P>>,
+        columns: &mut impl ColumnTiles<P>,
         sums: &mut [[TileSums; 2]; P],
-        other: &mut impl OtherWork,
     ) {
         const { assert!(P == 1 || P == 2, "there are registers for the sums of two weights") };
+        const { assert!(CHUNK_TILES == 4, "each tile is multiplied") };
         self.clear();
-        // The compiler does not unroll a loop that is this long.
+        // Not a loop: the number of a tile is a constant.
         macro_rules! multiply {
             ($($tile:literal)*) => {
                 $(
-                    other.before_tile::<$tile>();
+                    let tile = columns.tile::<$tile>();
                     if $tile < num_tiles {
-                        let columns = columns.map(|[high, low]| [&high[$tile], &low[$tile]]);
-                        self.add_rows(&rows[$tile], columns);
+                        self.add_rows(&rows[$tile], tile);
                     }
                 )*
             };
         }
-        const { assert!(CHUNK_TILES == 4, "each tile is multiplied") };
         multiply!(0 1 2 3);
-        if let Some(ExtraTiles { rows, columns }) = extra {
+        if let Some(ExtraTiles { rows, columns }) = columns.extra() {
             self.add_rows(rows, columns.each_ref().map(|[high, low]| [high, low]));
         }
         store!("0", sums[0][0]);
@@ -329,34 +327,4 @@ impl Drop for AmxTiles {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::panic::catch_unwind;
-
-    use super::*;
-
-    #[test]
-    fn a_thread_configures_the_unit_once_at_a_time() {
-        let Some(amx) = Amx::detect() else { return };
-        let tiles = amx.tiles();
-        assert!(catch_unwind(|| amx.tiles()).is_err(), "it was configured twice");
-        drop(tiles);
-        drop(amx.tiles());
-    }
-
-    #[test]
-    fn halves_outside_of_the_rows_are_not_read() {
-        let Some(amx) = Amx::detect() else { return };
-        let (rows, columns) = ([0; 16 * 64], [[[0; 64]; 16]]);
-        let multiply = |row_stride| {
-            let mut sums = [[[1; 16]; 16]; 4];
-            let unit = amx.tiles();
-            unit.multiply_halves([&rows; 2], row_stride, [&columns; 2], &mut sums);
-            sums
-        };
-        assert_eq!(multiply(64), [[[0; 16]; 16]; 4]);
-        // The last of these wraps around to a stride that fits, if the product is not checked.
-        for row_stride in [65, usize::MAX, usize::MAX / 15 + 1] {
-            assert!(catch_unwind(|| multiply(row_stride)).is_err(), "{row_stride}");
-        }
-    }
-}
+mod tests;

@@ -20,7 +20,7 @@ pub(crate) type RowTile = [[i8; VECTOR_BYTES]; 16];
 /// 64 rows of 16 columns of bytes, the second operand of a matrix unit: `[64 / 4][16 columns][4]`.
 pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 
-/// Tiles of 256 columns.
+/// Tiles of a chunk of weights, which is 256 columns.
 pub(crate) const CHUNK_TILES: usize = 256 / VECTOR_BYTES;
 
 /// One more tile of rows, and of the high and low bytes of the columns of `P` weights.
@@ -34,11 +34,17 @@ pub(crate) struct ExtraTiles<'a, const P: usize> {
 /// The sums of products of 16 rows of activations (first index) with 16 rows of a weight.
 pub(crate) type TileSums = [[i32; LANES]; 16];
 
-/// Work that is done between the products of tiles. (Not a closure: what is not inlined is compiled for any processor.)
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit does it.
-pub(crate) trait OtherWork {
-    /// Does what is due before tile `TILE` of 256 columns, also if there are fewer.
-    fn before_tile<const TILE: usize>(&mut self);
+/// The columns of `P` weights that a matrix of rows is multiplied by. (Not closures: what is not inlined is compiled for any
+/// processor.)
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
+pub(crate) trait ColumnTiles<const P: usize> {
+    /// The high and the low bytes of tile `TILE` of 256 columns. It is called for all tiles in ascending order, also for
+    /// those that are not multiplied, between the products, so that other work is done while the unit multiplies. That work
+    /// must not use the unit.
+    fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P];
+
+    /// One more tile of rows with columns of its own, after the others.
+    fn extra(&mut self) -> Option<ExtraTiles<'_, P>>;
 }
 
 /// A unit that multiplies small matrices of bytes. A value belongs to one thread, on which the unit is
@@ -47,17 +53,15 @@ pub(crate) trait MatrixUnit {
     /// Operations of one turn of [`repeat`](Self::repeat).
     const TURN_OPS: usize;
 
-    /// Multiplies a matrix of 16 rows of signed bytes by the signed high bytes of 16 columns of `P` weights, at most two, and by
-    /// their unsigned low bytes. Only the first `num_tiles` tiles are multiplied. The sums are those of each weight with high
-    /// bytes, then with low bytes. There may be `extra` tiles with separate columns. Does `other` work between the tiles.
+    /// Multiplies a matrix of 16 rows of signed bytes by the signed high bytes of 16 columns of `P` weights, at most two,
+    /// and by their unsigned low bytes. Only the first `num_tiles` tiles are multiplied, and the extra one. The sums are
+    /// those of each weight with high bytes, then with low bytes.
     fn multiply_bytes<const P: usize>(
         &self,
         num_tiles: usize,
         rows: &[RowTile; CHUNK_TILES],
-        columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
-        extra: Option<ExtraTiles<'_, P>>,
+        columns: &mut impl ColumnTiles<P>,
         sums: &mut [[TileSums; 2]; P],
-        other: &mut impl OtherWork,
     );
 
     /// Multiplies a matrix of 16 rows of 16-bit integers by one of 16 columns, both stored as high and low
@@ -89,10 +93,8 @@ impl MatrixUnit for NoMatrixUnit {
         &self,
         _num_tiles: usize,
         _rows: &[RowTile; CHUNK_TILES],
-        _columns: [[&[ColumnTile; CHUNK_TILES]; 2]; P],
-        _extra: Option<ExtraTiles<'_, P>>,
+        _columns: &mut impl ColumnTiles<P>,
         _sums: &mut [[TileSums; 2]; P],
-        _other: &mut impl OtherWork,
     ) {
         match *self {}
     }

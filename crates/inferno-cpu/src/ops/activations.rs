@@ -16,9 +16,10 @@ use crate::memory::LINE_BYTES;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
-/// Bytes of activations that all panels are multiplied by before the next rows, unless these are only some blocks:
-/// they stay in the second-level cache.
-pub(crate) const TILE_BYTES: usize = 3 << 19;
+/// Bytes of activations that all panels are multiplied by before the next rows, unless these are only some blocks. Products
+/// read about two thirds of them, which stay in a second-level cache of 1 MiB. (256 rows of 3072 columns take 8% less time in
+/// one pass than in passes of 192 and 64 rows, on a Xeon with AMX and 2 MiB.)
+pub(crate) const TILE_BYTES: usize = 3 * 512 * 1024;
 
 /// Rows of a block, if there are more than [`MAX_NARROW`].
 pub(crate) const BLOCK_ROWS: usize = 16;

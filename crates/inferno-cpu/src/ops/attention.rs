@@ -46,7 +46,7 @@ use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
 use inputs::{AttentionInputs, RowUnit};
-use merge::{DivideBySum, MergePartials, MergeSinks, partial_len};
+use merge::{MergePartials, MergeSinks, NormalizeRow, partial_len};
 use plan::{max_unit_rows, plan};
 pub(crate) use store::store_kv;
 use task::SpanTask;
@@ -345,7 +345,7 @@ impl AttentionTasks<'_> {
             // SAFETY: tasks differ in their rows or in their heads, and the sequences of a batch share no row;
             // this part is dropped before the next one is created.
             let out = unsafe { self.out.part(at..at + layout.value_dim()) };
-            self.executor.level.run(DivideBySum { state, out });
+            self.executor.level.run(NormalizeRow { state, out });
         }
     }
 }

@@ -7,7 +7,7 @@
 //! scale of the weight's row, if it has one, and the bias is added, and for accumulating products the previous output.
 //!
 //! Several rows of activations are computed side by side in registers. With few rows, or if it costs little, the weights are
-//! unpacked in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
+//! unpacked in registers (`few_rows.rs`); with many, 256 columns of two panels are unpacked once for all rows
 //! (`fixed_point/many_rows.rs`).
 
 mod few_rows;

@@ -7,15 +7,13 @@ use crate::backend::CpuBackend;
 use crate::isa::Level;
 use crate::lanes::{Kernel, Lanes, VECTOR_BYTES};
 use crate::memory::AlignedArray;
+use crate::prefetch::Prefetch;
 
 /// Vectors that are read at a time, so that results do not depend on the ones before them.
 const STREAMS: usize = 4;
 
 /// Bytes that one task reads: enough that the overhead of starting it is negligible.
 const TASK_BYTES: usize = 4 << 20;
-
-/// Prefetch distance, the same as in products.
-const PREFETCH_BYTES: usize = 4096;
 
 impl CpuBackend {
     /// Bytes read per second, by all threads together.
@@ -27,10 +25,11 @@ impl CpuBackend {
         self.executor().pool.run_chunks(written, TASK_BYTES, |_, bytes, _| bytes.fill(1));
         let written: &[u8] = lines.get();
         let tasks: Vec<&[u8]> = written.chunks(TASK_BYTES).collect();
+        let prefetch = Prefetch::of(level, 1);
         let seconds = fastest(|| {
             self.executor().pool.run(tasks.len(), &|task, _| {
                 let mut seen = [0; VECTOR_BYTES];
-                level.run(Sweep { bytes: tasks[task], seen: &mut seen });
+                level.run(Sweep { bytes: tasks[task], prefetch, seen: &mut seen });
                 std::hint::black_box(seen);
             });
         });
@@ -41,6 +40,8 @@ impl CpuBackend {
 /// Reads `bytes`, except for a remainder of less than [`STREAMS`] vectors; `seen` collects the bits that occur.
 struct Sweep<'a> {
     bytes: &'a [u8],
+    /// As products of one row prefetch weights.
+    prefetch: Prefetch,
     seen: &'a mut [u8; VECTOR_BYTES],
 }
 
@@ -50,7 +51,7 @@ impl Kernel for Sweep<'_> {
         let mut seen = [lanes.load_bytes(self.seen); STREAMS];
         for lines in self.bytes.chunks_exact(STREAMS * VECTOR_BYTES) {
             for (seen, line) in seen.iter_mut().zip(lines.chunks_exact(VECTOR_BYTES)) {
-                lanes.prefetch(line, PREFETCH_BYTES);
+                self.prefetch.ahead_of(lanes, line);
                 let line = line.first_chunk().expect("a whole vector");
                 *seen = lanes.join(*seen, lanes.load_bytes(line), 0);
             }
@@ -74,7 +75,8 @@ mod tests {
             for at in 0..bytes.len() {
                 bytes[at] = 5;
                 let mut seen = [0; VECTOR_BYTES];
-                level.run(Sweep { bytes: &bytes, seen: &mut seen });
+                let prefetch = Prefetch::of(level, 1);
+                level.run(Sweep { bytes: &bytes, prefetch, seen: &mut seen });
                 bytes[at] = 0;
                 let mut expected = [0; VECTOR_BYTES];
                 expected[at % VECTOR_BYTES] = 5;

@@ -7,6 +7,7 @@ mod elementwise;
 mod experts;
 mod gated;
 mod kv_cache;
+mod many_rows;
 mod normed;
 mod products;
 mod recurrent;

@@ -96,10 +96,12 @@ impl Kernel for QuantizeQueries<'_> {
         let mut integers = [0; MAX_I16_ROW_LEN];
         let num_rows = task.attention.num_rows(task.unit);
         for row in 0..num_rows {
-            // Rows are too far apart for the hardware prefetcher.
-            let ahead = (row + QUERIES_AHEAD).min(num_rows - 1);
-            for line in task.attention.query(task.unit, task.kv_head, ahead).chunks(LANES) {
-                lanes.prefetch(bytemuck::cast_slice(line), 0);
+            // Tokens are too far apart for the hardware prefetcher.
+            if row + QUERIES_AHEAD < num_rows {
+                let ahead = task.attention.query(task.unit, task.kv_head, row + QUERIES_AHEAD);
+                for line in ahead.chunks(LANES) {
+                    lanes.prefetch(bytemuck::cast_slice(line), 0);
+                }
             }
             let query = task.attention.query(task.unit, task.kv_head, row);
             let scale = quantize_row(lanes, query, LARGEST_I16, &mut integers[..query.len()]);

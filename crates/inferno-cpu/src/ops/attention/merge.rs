@@ -53,13 +53,13 @@ impl Kernel for MergePartials<'_> {
     }
 }
 
-/// Divides the mixed values of a row by the sum of exponentials.
-pub(super) struct DivideBySum<'a> {
+/// Multiplies the mixed values of a row by the inverse of the sum of exponentials.
+pub(super) struct NormalizeRow<'a> {
     pub(super) state: &'a [f32],
     pub(super) out: &'a mut [f32],
 }
 
-impl Kernel for DivideBySum<'_> {
+impl Kernel for NormalizeRow<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let scale = lanes.splat(1.0 / self.state[SUM]);

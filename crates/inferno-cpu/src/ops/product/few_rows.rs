@@ -11,10 +11,6 @@ use crate::isa::{Isa, Level};
 use crate::lanes::{Kernel, Lanes};
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
-/// Prefetch distance of packed weights. (Tried: none, 1024, 2048. Without prefetches, some formats reach a third of
-/// the memory bandwidth, because the processor treats their scales and codes as two streams.)
-pub(super) const PREFETCH_BYTES: usize = 4096;
-
 /// Rows that are multiplied by all panels of a task before the next ones: their activations stay in the second-level cache.
 const ROWS_TOGETHER: usize = 4 * BLOCK_ROWS;
 

@@ -3,8 +3,8 @@
 //! In a file, each 16 or 32 columns of a row have a scale, and in some formats a minimum: a weight is
 //! `scale * code - min`. For the columns of a chunk (256, or the remainder of a row), the format defines a `unit` such
 //! that all weights are approximately small multiples of it (`pack/scales.rs`, `pack/byte_weights.rs`). A group's factor
-//! is `scale / unit`, rounded to the nearest integer, ties to even; its offset is `min / unit`, rounded likewise, or the factor times the
-//! code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of a chunk's
+//! is `scale / unit`, rounded to the nearest integer, ties to even; its offset is `min / unit`, rounded likewise, or the
+//! factor times the code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of a chunk's
 //! products with 8-bit activations is exact in 32 bits. If a unit that is computed from scales is below 2^-100, all weights
 //! are zero.
 //!
@@ -27,21 +27,23 @@ mod unpacked;
 
 use std::marker::PhantomData;
 
-use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
+use super::few_rows::{self, FewRowsKernel};
 use super::task::Product;
 use crate::isa::Level;
 use crate::lanes::{Lanes, VECTOR_BYTES};
 use crate::ops::activations::ActivationRun;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS};
 use crate::pack::{QuantFormat, chunk_bytes};
+use crate::prefetch::Prefetch;
 use chunk::{PackedChunk, add_chunk};
 pub(crate) use many_rows::PRODUCT_LINES;
-use unpacked::{UnpackIntegers, UnpackedIntegers, Unpacking};
+use unpacked::{UnpackCodes, UnpackTile, UnpackedChunk, Unpacking};
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn fixed_point<F: QuantFormat>(level: Level, product: Product<'_>) {
     if few_rows::handles(level, product.target.rows().len(), F::BYTE_FACTORS) {
-        return few_rows::run(level, product, FixedPoint::<F>(PhantomData));
+        let prefetch = Prefetch::of(level, product.target.rows().len());
+        return few_rows::run(level, product, FixedPoint::<F> { prefetch, format: PhantomData });
     }
     many_rows_of::<F>(level, product);
 }
@@ -57,7 +59,10 @@ pub(crate) fn unpacked<F: QuantFormat>(level: Level, product: Product<'_>) {
 }
 
 /// Weights of format `F` for one block of rows.
-struct FixedPoint<F>(PhantomData<F>);
+struct FixedPoint<F> {
+    prefetch: Prefetch,
+    format: PhantomData<F>,
+}
 
 impl<F: QuantFormat> FewRowsKernel for FixedPoint<F> {
     type Activations<const W: usize> = ActivationRun<W>;
@@ -76,6 +81,7 @@ impl<F: QuantFormat> FewRowsKernel for FixedPoint<F> {
         for (run, (input, chunk)) in inputs.iter().zip(chunks).enumerate() {
             let num_groups = CHUNK_GROUPS.min(cols.div_ceil(GROUP_COLS) - run * CHUNK_GROUPS);
             let weights = PackedChunk::<L, F>::new(lanes, chunk, num_groups);
+            let weights = weights.prefetching(self.prefetch);
             sums = add_chunk(lanes, &weights, input, first, sums);
         }
         sums
@@ -97,43 +103,42 @@ fn many_rows_of<F: QuantFormat>(level: Level, product: Product<'_>) {
     }
 }
 
-/// Unpacks a chunk of format `F` with the given number of groups.
-fn unpack<F: QuantFormat, const HALVES: bool, const SIGNED: bool, const FOR_TILES: bool>(
-    level: Level,
-    packed: &[u8],
-    num_groups: usize,
-    out: &mut UnpackedIntegers<HALVES, SIGNED>,
-) {
-    let for_tiles = FOR_TILES && level.has_matrix_unit();
-    level.run(UnpackIntegers { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
+/// How chunks of format `F` are unpacked.
+fn unpacking<F: QuantFormat, const HALVES: bool, const SIGNED: bool>()
+-> Unpacking<UnpackedChunk<HALVES, SIGNED>> {
+    Unpacking {
+        chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS),
+        unpack: |level, packed, num_groups, out| {
+            level.run(UnpackCodes { packed, num_groups, out, format: PhantomData::<F> });
+        },
+        unpack_tile: |level, packed, num_groups, tile, out| {
+            level.run(UnpackTile { packed, num_groups, tile, out, format: PhantomData::<F> });
+        },
+    }
 }
 
-/// Multiplies many rows whose chunks are unpacked as `UnpackedIntegers<HALVES, SIGNED>`.
+/// Multiplies many rows whose chunks are unpacked as `UnpackedChunk<HALVES, SIGNED>`.
 fn many<F: QuantFormat, const HALVES: bool, const SIGNED: bool>(
     level: Level,
     product: Product<'_>,
 ) {
-    let unpack = unpack::<F, HALVES, SIGNED, true>;
-    let chunk_bytes = chunk_bytes::<F>(CHUNK_GROUPS);
-    many_rows::run(level, product, Unpacking { chunk_bytes, unpack });
+    many_rows::run(level, product, unpacking::<F, HALVES, SIGNED>());
 }
 
 /// Multiplies few rows, one unpacked chunk at a time.
 fn few<F: QuantFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
-    let unpack = unpack::<F, HALVES, false, false>;
-    let unpacking = Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack };
-    few_rows::run(
-        level,
-        product,
-        UnpackedRows { level, unpacking, chunk: UnpackedIntegers::EMPTY },
-    );
+    let unpacking = unpacking::<F, HALVES, false>();
+    let prefetch = Prefetch::of(level, product.target.rows().len());
+    let kernel = UnpackedRows { level, unpacking, prefetch, chunk: UnpackedChunk::EMPTY };
+    few_rows::run(level, product, kernel);
 }
 
 /// Weights of any format, unpacked for one block of rows.
 struct UnpackedRows<const HALVES: bool> {
     level: Level,
-    unpacking: Unpacking<UnpackedIntegers<HALVES, false>>,
-    chunk: UnpackedIntegers<HALVES, false>,
+    unpacking: Unpacking<UnpackedChunk<HALVES, false>>,
+    prefetch: Prefetch,
+    chunk: UnpackedChunk<HALVES, false>,
 }
 
 impl<const HALVES: bool> FewRowsKernel for UnpackedRows<HALVES> {
@@ -152,7 +157,7 @@ impl<const HALVES: bool> FewRowsKernel for UnpackedRows<HALVES> {
         let chunks = panel.chunks(self.unpacking.chunk_bytes);
         for (run, (input, packed)) in inputs.iter().zip(chunks).enumerate() {
             for line in packed.chunks(VECTOR_BYTES) {
-                lanes.prefetch(line, PREFETCH_BYTES);
+                self.prefetch.ahead_of(lanes, line);
             }
             let num_groups = CHUNK_GROUPS.min(cols.div_ceil(GROUP_COLS) - run * CHUNK_GROUPS);
             (self.unpacking.unpack)(self.level, packed, num_groups, &mut self.chunk);

@@ -26,6 +26,11 @@ impl<'a> Epilogue<'a> {
         self.of_cols(expert * num_cols..(expert + 1) * num_cols)
     }
 
+    /// Whether sums are stored as they are.
+    fn is_plain(self) -> bool {
+        self.scales.is_none() && self.bias.is_none() && !self.accumulate
+    }
+
     /// Stores the sums of neighbouring panels from column `first` on.
     #[inline(always)]
     fn store<L: Lanes, const P: usize>(
@@ -145,11 +150,11 @@ impl<'a> OutputTarget<'a> {
     ) {
         let epilogue = self.epilogue;
         let first = self.cols.start + first_panel * LANES;
-        let is_plain = epilogue.scales.is_none() && epilogue.bias.is_none();
+        let is_plain = epilogue.is_plain();
         for row in rows {
             let sums = sums(row);
             let out = self.part::<P>(row, first_panel);
-            if is_plain && !epilogue.accumulate && out.len() == P * LANES {
+            if is_plain && out.len() == P * LANES {
                 for (out, sums) in out.chunks_exact_mut(LANES).zip(sums) {
                     lanes.store(sums, out.first_chunk_mut().expect("whole panels"));
                 }

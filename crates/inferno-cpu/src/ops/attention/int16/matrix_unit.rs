@@ -18,7 +18,8 @@ pub(super) const STEP: usize = 64;
 /// Tiles of a group of 16 components of a span's values, for each half.
 pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 
-/// The results of the unit for 16 rows and 16 columns: the sums of products of each half with each half.
+/// The results of the unit for 16 rows and 16 columns: the sums of products of high halves with high ones, high with
+/// low, low with high, and low with low.
 #[repr(C, align(64))]
 struct HalfSums([TileSums; 4]);
 

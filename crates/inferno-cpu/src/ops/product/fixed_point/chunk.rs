@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use crate::lanes::{Lanes, VECTOR_BYTES};
 use crate::ops::activations::{ActivationRun, four, rows_from};
-use crate::ops::product::few_rows::PREFETCH_BYTES;
 use crate::ops::product::row_pairs;
 use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_VECTORS};
 use crate::pack::{QuantFormat, padded_scale_bytes};
+use crate::prefetch::Prefetch;
 
 /// The largest number of parts of a chunk with separate scales.
 pub(super) const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
@@ -123,7 +123,9 @@ pub(super) struct PackedChunk<'a, L: Lanes, F> {
     num_groups: usize,
     pub(super) unit: L::F32,
     /// The inverse of the unit.
-    inverse: L::F32,
+    pub(super) inverse: L::F32,
+    /// How the chunks after it are prefetched while it is multiplied, if they are.
+    prefetch: Option<Prefetch>,
     format: PhantomData<F>,
 }
 
@@ -133,11 +135,29 @@ impl<'a, L: Lanes, F: QuantFormat> PackedChunk<'a, L, F> {
 
     #[inline(always)]
     pub(super) fn new(lanes: L, chunk: &'a [u8], num_groups: usize) -> Self {
-        let (scales, codes) = chunk.split_at(padded_scale_bytes::<F>(num_groups));
+        let scales = &chunk[..padded_scale_bytes::<F>(num_groups)];
         let unit = F::unit(lanes, scales, num_groups);
         let inverse = lanes.div(lanes.splat(1.0), unit);
         let inverse = lanes.zero_below(unit, lanes.splat(LOWEST), inverse);
-        Self { scales, codes, num_groups, unit, inverse, format: PhantomData }
+        Self::with_unit(chunk, num_groups, unit, inverse)
+    }
+
+    /// Prefetches the chunks after it while it is multiplied.
+    #[inline(always)]
+    pub(super) fn prefetching(self, prefetch: Prefetch) -> Self {
+        Self { prefetch: Some(prefetch), ..self }
+    }
+
+    /// A chunk whose unit and its inverse are known.
+    #[inline(always)]
+    pub(super) fn with_unit(
+        chunk: &'a [u8],
+        num_groups: usize,
+        unit: L::F32,
+        inverse: L::F32,
+    ) -> Self {
+        let (scales, codes) = chunk.split_at(padded_scale_bytes::<F>(num_groups));
+        Self { scales, codes, num_groups, unit, inverse, prefetch: None, format: PhantomData }
     }
 
     #[inline(always)]
@@ -209,13 +229,14 @@ impl<L: Lanes, F: QuantFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
 
     #[inline(always)]
     fn prefetch(&self, lanes: L, group: usize) {
+        let Some(prefetch) = self.prefetch else { return };
         if group == 0 {
             for line in self.scales.chunks_exact(VECTOR_BYTES) {
-                lanes.prefetch(line, PREFETCH_BYTES);
+                prefetch.ahead_of(lanes, line);
             }
         }
         for line in self.group_codes(group).chunks_exact(VECTOR_BYTES) {
-            lanes.prefetch(line, PREFETCH_BYTES);
+            prefetch.ahead_of(lanes, line);
         }
     }
 }

@@ -1,20 +1,19 @@
 //! Products of many rows with quantized weights, if unpacking them takes long or the machine has a matrix unit.
 //!
-//! A chunk of two panels (256 columns) is unpacked once for several hundred rows, whose sums are kept in memory. The
+//! The same chunk (256 columns) of two panels is unpacked once for several hundred rows, whose sums are kept in memory. The
 //! unpacked form is the same for all formats of a kind. Then each block of 16 rows is multiplied: in registers, some
 //! rows at a time, or by the matrix unit (`tiles.rs`).
 //!
 //! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
 //! do not (a tenth slower). What else is due is done between products of tiles or of blocks (`side_work.rs`), since bursts of
-//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 48 cycles per 16 by 16 by 32 on a Xeon,
-//! of which the unit needs 16; 27 are products of tiles with the loads of their operands, 4 scaling, 4 writing, 3 unpacking, and
-//! 1.5 each the conversion of the input and zeroing sums.
+//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 48 cycles per 16 by 16 by 32 on a
+//! Xeon, of which the unit needs 16. In a profile, 54% are products of tiles with the loads of their operands, 9% scaling,
+//! 9% writing, 6% unpacking, and 3% each the conversion of the input and zeroing sums.
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
 //! do not share a set of the first-level cache (1%, within noise); passes of 512 tokens instead of 256, which unpack half as
-//! often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster. With 16 rows:
-//! prefetching weights while a chunk is unpacked (a tenth slower), and other distances from 4 to 64 KiB (the same).)
+//! often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster.)
 //!
 //! AVX-512 computes 16 rows at a time; other levels have registers for 4. 8 rows have dependency chains of 4 cycles of
 //! work for a latency of 5: with 16, products of 128 rows are a sixth faster with Q4_0. That requires that the compiler
@@ -26,13 +25,13 @@ use std::ops::Range;
 
 use super::chunk::add_chunk;
 use super::side_work::{BlockSums, FinishedPanels, PANELS_TOGETHER, PrefetchAhead, SideWork};
-use super::tiles::{TileBuffers, add_tiles};
-use super::unpacked::{UnpackedIntegers, Unpacking};
+use super::tiles::{PackedChunks, TileBuffers, TileProducts};
+use super::unpacked::{UnpackedChunk, Unpacking};
 use crate::isa::Level;
 use crate::lanes::{CHUNK_TILES, Kernel, LANES, Lanes};
 use crate::ops::activations::{ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES};
 use crate::ops::product::task::Product;
-use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
+use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
 /// The fewest and the most blocks that share one unpacking of a chunk, if there are as many. (Products of 512 rows by 1024
@@ -40,8 +39,9 @@ use crate::scratch::CacheLine;
 const MIN_BLOCKS: usize = 8;
 const MAX_BLOCKS: usize = 32;
 
-/// Prefetch distance of packed weights: some chunks.
-const PREFETCH_BYTES: usize = 16 * 1024;
+/// Prefetch distance of packed weights: a pair of chunks, or some with few bits. (With 16 rows, no slower than twice and four
+/// times as far, and 2 to 15% faster than prefetches of 1 to 17 KiB ahead while lines are unpacked.)
+const PREFETCH_BYTES: usize = 8 * 1024;
 
 /// Cache lines of scratch memory that a task needs: the sums of [`PANELS_TOGETHER`] panels, and those of the previous ones.
 pub(crate) const PRODUCT_LINES: usize = 2 * PANELS_TOGETHER * MAX_BLOCKS * BLOCK_ROWS;
@@ -62,11 +62,11 @@ impl<'a> ChunkInputs<'a> {
     }
 }
 
-/// Multiplies by weights that are unpacked as `UnpackedIntegers<HALVES, SIGNED>`.
+/// Multiplies by weights that are unpacked as `UnpackedChunk<HALVES, SIGNED>`.
 pub(super) fn run<const HALVES: bool, const SIGNED: bool>(
     level: Level,
     product: Product<'_>,
-    unpacking: Unpacking<UnpackedIntegers<HALVES, SIGNED>>,
+    unpacking: Unpacking<UnpackedChunk<HALVES, SIGNED>>,
 ) {
     level.run(ManyRows { level, product, unpacking });
 }
@@ -74,12 +74,12 @@ pub(super) fn run<const HALVES: bool, const SIGNED: bool>(
 struct ManyRows<'a, const HALVES: bool, const SIGNED: bool> {
     level: Level,
     product: Product<'a>,
-    unpacking: Unpacking<UnpackedIntegers<HALVES, SIGNED>>,
+    unpacking: Unpacking<UnpackedChunk<HALVES, SIGNED>>,
 }
 
-/// What panels are multiplied in.
-struct Memory<const HALVES: bool, const SIGNED: bool> {
-    chunks: [UnpackedIntegers<HALVES, SIGNED>; PANELS_TOGETHER],
+/// The unpacked chunks and tile buffers of one task.
+struct Workspace<const HALVES: bool, const SIGNED: bool> {
+    chunks: [UnpackedChunk<HALVES, SIGNED>; PANELS_TOGETHER],
     tiles: TileBuffers,
 }
 
@@ -90,8 +90,8 @@ impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIG
         let all_rows = self.product.target.rows().len();
         let unit = lanes.matrix_unit();
         let unit = unit.as_ref();
-        let mut memory = Memory {
-            chunks: [UnpackedIntegers::EMPTY; PANELS_TOGETHER],
+        let mut workspace = Workspace {
+            chunks: [UnpackedChunk::EMPTY; PANELS_TOGETHER],
             tiles: TileBuffers::EMPTY,
         };
         let block_bytes = (BLOCK_ROWS * self.product.inputs.row_bytes()).max(1);
@@ -115,19 +115,34 @@ impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIG
                     finished_rows,
                     num_steps,
                 );
-                let (rows, memory) = (rows.clone(), &mut memory);
                 let num_panels = panels.len() / panel_bytes;
                 if num_panels == PANELS_TOGETHER {
                     let sums = blocks_of_panels::<PANELS_TOGETHER>(current, max_blocks, num_blocks);
-                    self.panels(lanes, unit, (pair, panels), rows, memory, &mut finished, sums);
+                    self.panels(
+                        lanes,
+                        unit,
+                        (pair, panels),
+                        rows.clone(),
+                        &mut workspace,
+                        &mut finished,
+                        sums,
+                    );
                 } else {
                     let sums = blocks_of_panels::<1>(current, max_blocks, num_blocks);
-                    self.panels(lanes, unit, (pair, panels), rows, memory, &mut finished, sums);
+                    self.panels(
+                        lanes,
+                        unit,
+                        (pair, panels),
+                        rows.clone(),
+                        &mut workspace,
+                        &mut finished,
+                        sums,
+                    );
                 }
                 finished.write(lanes, &mut self.product.target, usize::MAX);
                 let first_panel = pair * PANELS_TOGETHER;
                 finished_panels = first_panel..first_panel + num_panels;
-                finished_rows = first_row..all_rows.min(first_row + max_rows);
+                finished_rows = rows.clone();
                 std::mem::swap(&mut current, &mut previous);
             }
         }
@@ -151,7 +166,7 @@ fn blocks_of_panels<const P: usize>(
 impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
     /// Chunks of a panel.
     fn num_chunks(&self) -> usize {
-        self.product.cols.div_ceil(CHUNK_GROUPS * GROUP_COLS)
+        self.product.cols.div_ceil(CHUNK_COLS)
     }
 
     /// The sums of some rows with `P` neighbouring panels, block by block. `pair` counts the panels before them in pairs.
@@ -163,7 +178,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         unit: Option<&L::Unit>,
         (pair, panels): (usize, &[u8]),
         rows: Range<usize>,
-        memory: &mut Memory<HALVES, SIGNED>,
+        workspace: &mut Workspace<HALVES, SIGNED>,
         finished: &mut FinishedPanels<'_>,
         mut sums: [&mut [BlockSums]; P],
     ) {
@@ -174,31 +189,43 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         let chunk_bytes = self.unpacking.chunk_bytes;
         let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), self.num_chunks());
         let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
+        let mut products =
+            unit.map(|unit| TileProducts::<L, P>::new(lanes, unit, &mut workspace.tiles));
         for number in 0..num_chunks {
             let first_group = number * CHUNK_GROUPS;
             let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
             let bytes = number * chunk_bytes..panel_bytes.min((number + 1) * chunk_bytes);
-            let chunks: &mut [_; P] = memory.chunks.first_chunk_mut().expect("P chunks");
-            for (panel, chunk) in panels.chunks_exact(panel_bytes).zip(&mut *chunks) {
-                (self.unpacking.unpack)(self.level, &panel[bytes.clone()], groups.len(), chunk);
-            }
+            let chunks: &mut [_; P] = workspace.chunks.first_chunk_mut().expect("P chunks");
+            let mut all_panels = panels.chunks_exact(panel_bytes);
+            let packed: [&[u8]; P] =
+                array::from_fn(|_| &all_panels.next().expect("P panels")[bytes.clone()]);
             let num_blocks = sums[0].len();
+            let (pairs, chunk) =
+                ((number + distance) / num_chunks, (number + distance) % num_chunks);
             let starts = array::from_fn(|panel| {
-                let (pairs, chunk) =
-                    ((number + distance) / num_chunks, (number + distance) % num_chunks);
                 (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
             });
+            let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
             let steps_per_block = if unit.is_some() { CHUNK_TILES } else { P };
             let num_steps = steps_per_block * num_blocks;
-            let ahead = PrefetchAhead::new(self.product.panels, starts, bytes.len(), num_steps);
+            let ahead = PrefetchAhead::new(self.product.panels, starts, bytes_ahead, num_steps);
             let target = &mut self.product.target;
             let mut side_work = SideWork { ahead, target, finished: &mut *finished };
             let activations = self.product.inputs;
             let inputs = ChunkInputs { activations, first_row: rows.start, chunk: number };
-            if let Some(unit) = unit {
-                let buffers = &mut memory.tiles;
-                add_tiles(lanes, unit, chunks, buffers, &inputs, &mut side_work, &mut sums);
+            if let Some(products) = &mut products {
+                let unpack_tile = self.unpacking.unpack_tile;
+                let packed = PackedChunks {
+                    level: self.level,
+                    chunks: packed,
+                    num_groups: groups.len(),
+                    unpack_tile,
+                };
+                products.add(&packed, chunks, &inputs, &mut side_work, &mut sums);
                 continue;
+            }
+            for (packed, chunk) in packed.iter().zip(&mut *chunks) {
+                (self.unpacking.unpack)(self.level, packed, groups.len(), chunk);
             }
             for (panel, (chunk, sums)) in chunks.iter().zip(&mut sums).enumerate() {
                 for (block, sums) in sums.iter_mut().enumerate() {
@@ -213,6 +240,9 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
                 }
             }
         }
+        if let Some(products) = products {
+            products.finish(&mut sums);
+        }
     }
 }
 
@@ -220,7 +250,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
 #[inline(always)]
 fn add_block<L: Lanes, const HALVES: bool, const SIGNED: bool>(
     lanes: L,
-    chunk: &UnpackedIntegers<HALVES, SIGNED>,
+    chunk: &UnpackedChunk<HALVES, SIGNED>,
     input: &ActivationRun<BLOCK_ROWS>,
     num_rows: usize,
     sums: &mut BlockSums,
@@ -244,7 +274,7 @@ fn add_block<L: Lanes, const HALVES: bool, const SIGNED: bool>(
 #[inline(always)]
 fn add_some_rows<L: Lanes, const HALVES: bool, const SIGNED: bool, const T: usize>(
     lanes: L,
-    chunk: &UnpackedIntegers<HALVES, SIGNED>,
+    chunk: &UnpackedChunk<HALVES, SIGNED>,
     input: &ActivationRun<BLOCK_ROWS>,
     first: usize,
     sums: &mut BlockSums,

@@ -1,5 +1,5 @@
-//! What is done between products of many rows, so that memory is never asked for much at once: weights that follow and the
-//! output are prefetched, and panels that are finished are written.
+//! What is done between products of many rows, so that memory is never asked for much at once: weights that follow are
+//! prefetched, and panels that are finished are written.
 
 use std::ops::Range;
 
@@ -12,8 +12,7 @@ use crate::scratch::CacheLine;
 pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
 
 /// The largest number of panels that are multiplied and written together: rows of an output are far apart, so that each cache
-/// line of it must be fetched, and two neighbours are fetched at once. (In C, four or eight are no faster, and with rows a
-/// multiple of 4 KiB apart, writing still takes an eighth of a product of 512 rows.)
+/// line of it must be fetched, and two neighbours are fetched at once. (In a prototype, four and eight were no faster.)
 pub(super) const PANELS_TOGETHER: usize = 2;
 
 /// The work between the products of `P` neighbouring panels with one chunk.
@@ -38,7 +37,7 @@ pub(super) struct PrefetchAhead<'a, const P: usize> {
     panels: &'a [u8],
     /// Where the chunks begin, which may be beyond the end.
     starts: [usize; P],
-    /// Cache lines of each chunk.
+    /// Cache lines that are prefetched of each.
     num_lines: usize,
     num_steps: usize,
 }
@@ -95,6 +94,15 @@ impl<'a> FinishedPanels<'a> {
         Self { sums, max_blocks, panels, first_row: rows.start, rows, rows_per_step }
     }
 
+    /// The sums of a row with one of the panels.
+    #[inline(always)]
+    fn sums_of<L: Lanes>(&self, lanes: L, panel: usize, row: usize) -> L::F32 {
+        let place = row - self.first_row;
+        let block = panel * self.max_blocks + place / BLOCK_ROWS;
+        let CacheLine(sums) = &self.sums[block][place % BLOCK_ROWS];
+        lanes.load(sums)
+    }
+
     /// Writes at most `count` rows.
     #[inline(always)]
     pub(super) fn write<L: Lanes>(
@@ -105,12 +113,6 @@ impl<'a> FinishedPanels<'a> {
     ) {
         let end = self.rows.start + count.min(self.rows.len());
         let rows = self.rows.start..end;
-        let sums = |panel: usize, row: usize| {
-            let place = row - self.first_row;
-            let block = panel * self.max_blocks + place / BLOCK_ROWS;
-            let CacheLine(sums) = &self.sums[block][place % BLOCK_ROWS];
-            lanes.load(sums)
-        };
         let first = self.panels.start;
         if self.panels.len() == 1 {
             target.write_rows(
@@ -118,7 +120,7 @@ impl<'a> FinishedPanels<'a> {
                 rows,
                 first,
                 #[inline(always)]
-                |row| [sums(0, row)],
+                |row| [self.sums_of(lanes, 0, row)],
             );
         } else {
             target.write_rows(
@@ -126,7 +128,7 @@ impl<'a> FinishedPanels<'a> {
                 rows,
                 first,
                 #[inline(always)]
-                |row| [sums(0, row), sums(1, row)],
+                |row| [self.sums_of(lanes, 0, row), self.sums_of(lanes, 1, row)],
             );
         }
         self.rows.start = end;

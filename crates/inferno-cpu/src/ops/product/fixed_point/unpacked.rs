@@ -4,29 +4,44 @@ use std::marker::PhantomData;
 
 use super::chunk::{CHUNK_VECTORS, ChunkWeights, MAX_PARTS, PackedChunk};
 use crate::isa::Level;
-use crate::lanes::{Kernel, LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{CHUNK_TILES, ColumnTile, Kernel, LANES, Lanes, VECTOR_BYTES};
+use crate::ops::activations::TILE_COLS;
 use crate::pack::QuantFormat;
-use crate::pack::codes::{CodeLayout, GROUP_VECTORS};
+use crate::pack::codes::{CodeLayout, GROUP_COLS, GROUP_VECTORS};
+
+/// Groups of columns of a tile.
+const TILE_GROUPS: usize = TILE_COLS / GROUP_COLS;
 
 /// A chunk for many rows. Vectors are aligned to cache lines: a small field before them would spread each over two.
 #[repr(C, align(64))]
-pub(super) struct UnpackedIntegers<const HALVES: bool, const SIGNED: bool> {
+pub(super) struct UnpackedChunk<const HALVES: bool, const SIGNED: bool> {
     /// The codes, vector by vector; or, for the matrix unit, the high bytes of the integers, then the low bytes.
     pub(super) vectors: [[u8; VECTOR_BYTES]; 2 * CHUNK_VECTORS],
     factors: [[i32; LANES]; MAX_PARTS],
     /// The offsets of each pair of parts, unless codes are signed.
     offsets: [[u8; VECTOR_BYTES]; MAX_PARTS / 2],
     pub(super) unit: [f32; LANES],
-    pub(super) num_groups: usize,
+    /// The inverse of the unit, while tiles are unpacked.
+    inverse: [f32; LANES],
+    /// Groups of the codes.
+    num_groups: usize,
 }
 
-impl<const HALVES: bool, const SIGNED: bool> UnpackedIntegers<HALVES, SIGNED> {
+impl<const HALVES: bool, const SIGNED: bool> UnpackedChunk<HALVES, SIGNED> {
+    /// The high and the low bytes of a tile of the integers.
+    #[inline(always)]
+    pub(super) fn columns(&self, tile: usize) -> [&ColumnTile; 2] {
+        let tiles: &[ColumnTile] = bytemuck::cast_slice(&self.vectors);
+        [&tiles[tile], &tiles[CHUNK_TILES + tile]]
+    }
+
     /// Without groups.
     pub(super) const EMPTY: Self = Self {
         vectors: [[0; VECTOR_BYTES]; 2 * CHUNK_VECTORS],
         factors: [[0; LANES]; MAX_PARTS],
         offsets: [[0; VECTOR_BYTES]; MAX_PARTS / 2],
         unit: [0.0; LANES],
+        inverse: [0.0; LANES],
         num_groups: 0,
     };
 }
@@ -35,59 +50,87 @@ impl<const HALVES: bool, const SIGNED: bool> UnpackedIntegers<HALVES, SIGNED> {
 pub(super) struct Unpacking<C> {
     /// Bytes of a whole chunk.
     pub(super) chunk_bytes: usize,
-    /// Unpacks a chunk with the given number of groups.
+    /// Unpacks a chunk with the given number of groups for vectors.
     pub(super) unpack: fn(Level, &[u8], usize, &mut C),
+    /// Unpacks one tile of a chunk with the given number of groups for the matrix unit, after the tiles before it.
+    pub(super) unpack_tile: fn(Level, &[u8], usize, usize, &mut C),
 }
 
-/// Unpacks a chunk of format `F`.
-pub(super) struct UnpackIntegers<'a, F, const HALVES: bool, const SIGNED: bool> {
+/// Unpacks tile `tile` of a chunk of format `F` to the integers.
+pub(super) struct UnpackTile<'a, F, const HALVES: bool, const SIGNED: bool> {
     pub(super) packed: &'a [u8],
     pub(super) num_groups: usize,
-    pub(super) for_tiles: bool,
-    pub(super) out: &'a mut UnpackedIntegers<HALVES, SIGNED>,
+    pub(super) tile: usize,
+    pub(super) out: &'a mut UnpackedChunk<HALVES, SIGNED>,
     pub(super) format: PhantomData<F>,
 }
 
 impl<F: QuantFormat, const HALVES: bool, const SIGNED: bool> Kernel
-    for UnpackIntegers<'_, F, HALVES, SIGNED>
+    for UnpackTile<'_, F, HALVES, SIGNED>
 {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { packed, num_groups, for_tiles, out, .. } = self;
+        const { assert!(F::Codes::SIGNED || !F::BYTE_FACTORS, "they are multiplied as signed bytes") };
+        debug_assert_eq!(
+            L::BYTE_OFFSET,
+            128,
+            "a matrix unit comes with products of unsigned bytes"
+        );
+        let Self { packed, num_groups, tile, out, .. } = self;
+        let weights = if tile == 0 {
+            let weights = PackedChunk::<L, F>::new(lanes, packed, num_groups);
+            lanes.store(weights.unit, &mut out.unit);
+            lanes.store(weights.inverse, &mut out.inverse);
+            weights
+        } else {
+            let (unit, inverse) = (lanes.load(&out.unit), lanes.load(&out.inverse));
+            PackedChunk::with_unit(packed, num_groups, unit, inverse)
+        };
+        let parts = PackedChunk::<L, F>::PARTS;
+        let part_vectors = GROUP_VECTORS / parts;
+        let first_part = tile * TILE_GROUPS * parts;
+        let (high, low) = out.vectors.split_at_mut(CHUNK_VECTORS);
+        let first_vector = first_part * part_vectors;
+        let high = high[first_vector..].chunks_exact_mut(part_vectors);
+        let vectors = high.zip(low[first_vector..].chunks_exact_mut(part_vectors));
+        let parts = first_part..weights.num_parts().min(first_part + TILE_GROUPS * parts);
+        for (part, (high, low)) in parts.zip(vectors) {
+            let factor = weights.factor(lanes, part);
+            let factors = lanes.pair_i16(factor, factor);
+            let offset = weights.offset(lanes, part);
+            let offsets = lanes.pair_i16(offset, offset);
+            let first = part * part_vectors;
+            for (v, (high, low)) in high.iter_mut().zip(low).enumerate() {
+                let (group, v) = ((first + v) / GROUP_VECTORS, (first + v) % GROUP_VECTORS);
+                let bytes = if F::BYTE_FACTORS {
+                    lanes.scaled_signed_bytes(weights.raw_codes(lanes, group, v), factors)
+                } else {
+                    lanes.scaled_bytes(weights.codes(lanes, group, v), factors, offsets)
+                };
+                lanes.store_bytes(bytes[0], high);
+                lanes.store_bytes(bytes[1], low);
+            }
+        }
+    }
+}
+
+/// Unpacks the codes of a chunk of format `F` for vectors.
+pub(super) struct UnpackCodes<'a, F, const HALVES: bool, const SIGNED: bool> {
+    pub(super) packed: &'a [u8],
+    pub(super) num_groups: usize,
+    pub(super) out: &'a mut UnpackedChunk<HALVES, SIGNED>,
+    pub(super) format: PhantomData<F>,
+}
+
+impl<F: QuantFormat, const HALVES: bool, const SIGNED: bool> Kernel
+    for UnpackCodes<'_, F, HALVES, SIGNED>
+{
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { packed, num_groups, out, .. } = self;
         let weights = PackedChunk::<L, F>::new(lanes, packed, num_groups);
         out.num_groups = num_groups;
         lanes.store(weights.unit, &mut out.unit);
-        if for_tiles {
-            const {
-                assert!(F::Codes::SIGNED || !F::BYTE_FACTORS, "they are multiplied as signed bytes")
-            };
-            debug_assert_eq!(
-                L::BYTE_OFFSET,
-                128,
-                "a matrix unit comes with products of unsigned bytes"
-            );
-            let part_vectors = GROUP_VECTORS / PackedChunk::<L, F>::PARTS;
-            let (high, low) = out.vectors.split_at_mut(CHUNK_VECTORS);
-            let parts = high.chunks_exact_mut(part_vectors).zip(low.chunks_exact_mut(part_vectors));
-            for (part, (high, low)) in parts.take(weights.num_parts()).enumerate() {
-                let factor = weights.factor(lanes, part);
-                let factors = lanes.pair_i16(factor, factor);
-                let offset = weights.offset(lanes, part);
-                let offsets = lanes.pair_i16(offset, offset);
-                let first = part * part_vectors;
-                for (v, (high, low)) in high.iter_mut().zip(low).enumerate() {
-                    let (group, v) = ((first + v) / GROUP_VECTORS, (first + v) % GROUP_VECTORS);
-                    let bytes = if F::BYTE_FACTORS {
-                        lanes.scaled_signed_bytes(weights.raw_codes(lanes, group, v), factors)
-                    } else {
-                        lanes.scaled_bytes(weights.codes(lanes, group, v), factors, offsets)
-                    };
-                    lanes.store_bytes(bytes[0], high);
-                    lanes.store_bytes(bytes[1], low);
-                }
-            }
-            return;
-        }
         for (part, out) in out.factors[..weights.num_parts()].iter_mut().enumerate() {
             lanes.store_i32(weights.factor(lanes, part), out);
         }
@@ -105,7 +148,7 @@ impl<F: QuantFormat, const HALVES: bool, const SIGNED: bool> Kernel
 }
 
 impl<L: Lanes, const HALVES: bool, const SIGNED: bool> ChunkWeights<L>
-    for UnpackedIntegers<HALVES, SIGNED>
+    for UnpackedChunk<HALVES, SIGNED>
 {
     const HALVES: bool = HALVES;
     const SIGNED: bool = SIGNED;

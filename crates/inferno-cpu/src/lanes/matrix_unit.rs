@@ -66,8 +66,7 @@ pub(crate) trait MatrixUnit {
 
     /// Multiplies a matrix of 16 rows of 16-bit integers by one of 16 columns, both stored as high and low
     /// halves. Rows start `row_stride` bytes apart; columns are consecutive tiles. The sums are those of
-    /// products of high halves with high halves, high with low, low with high, and low with low: four, since a
-    /// product waits for the one before it that is added to the same sums.
+    /// products of high halves, of a high half and a low one, and of low halves.
     ///
     /// **Panics** when rows are shorter than the columns, or the numbers of high and low tiles differ.
     fn multiply_halves(
@@ -75,7 +74,7 @@ pub(crate) trait MatrixUnit {
         rows: [&[i8]; 2],
         row_stride: usize,
         columns: [&[ColumnTile]; 2],
-        sums: &mut [TileSums; 4],
+        sums: &mut [TileSums; 3],
     );
 
     /// Multiplies the contents of the unit's registers `turns` times, without loads and stores: for timing
@@ -104,7 +103,7 @@ impl MatrixUnit for NoMatrixUnit {
         _rows: [&[i8]; 2],
         _row_stride: usize,
         _columns: [&[ColumnTile]; 2],
-        _sums: &mut [TileSums; 4],
+        _sums: &mut [TileSums; 3],
     ) {
         match *self {}
     }

@@ -13,12 +13,19 @@ pub fn simplest() -> CpuBackend {
     backend(Isa::Scalar, 1)
 }
 
-/// Every instruction set of this machine with one, two and three threads; or the one named by
-/// `INFERNO_TESTED_ISA` with two threads, for emulated processors.
-pub fn all() -> Vec<CpuBackend> {
-    if let Ok(name) = std::env::var("INFERNO_TESTED_ISA") {
-        return vec![backend(name.parse().expect("the name of an instruction set"), 2)];
+/// The instruction sets of this machine; or the one named by `INFERNO_TESTED_ISA`, for emulated processors.
+pub fn sets() -> Vec<Isa> {
+    match std::env::var("INFERNO_TESTED_ISA") {
+        Ok(name) => vec![name.parse().expect("the name of an instruction set")],
+        Err(_) => Isa::available(),
     }
-    let sets = Isa::available();
-    sets.into_iter().flat_map(|isa| (1..=3).map(move |threads| backend(isa, threads))).collect()
+}
+
+/// Every instruction set of this machine with one, two and three threads; the one named by `INFERNO_TESTED_ISA` with two
+/// threads only.
+pub fn all() -> Vec<CpuBackend> {
+    let is_emulated = std::env::var("INFERNO_TESTED_ISA").is_ok();
+    let threads = if is_emulated { 2..=2 } else { 1..=3 };
+    let with_threads = |isa| threads.clone().map(move |threads| backend(isa, threads));
+    sets().into_iter().flat_map(with_threads).collect()
 }

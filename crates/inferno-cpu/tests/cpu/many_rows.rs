@@ -1,9 +1,8 @@
 //! Products of many rows against the same rows, a few at a time, which other kernels compute.
 
-use crate::cases::{Random, backend, bits, matrix, read, run, simplest};
+use crate::cases::{Random, backend, bits, matrix, read, run, sets, simplest};
 use inferno_backend::{DeviceMemory, Pass, WeightPart};
 use inferno_conformance::products::linear;
-use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
 /// One format of each kernel for many rows.
@@ -26,7 +25,7 @@ fn many_rows_are_computed_as_few_are() {
             let part = random.weight(dtype, 1, out_cols, cols);
             let x = random.values(rows * cols);
             let expected = bits(&in_small_parts(&x, cols, &part));
-            for isa in Isa::available() {
+            for isa in sets() {
                 // One thread computes all panels in pairs.
                 let found = linear(&backend(isa, 1), rows, &x, std::slice::from_ref(&part), None);
                 assert_eq!(bits(&found), expected, "{dtype} {rows}x{cols}x{out_cols} {isa}");
@@ -49,7 +48,7 @@ fn outliers_of_many_rows_are_added_for_all_panels() {
                 }
             }
             let expected = bits(&in_small_parts(&x, cols, &part));
-            for isa in Isa::available() {
+            for isa in sets() {
                 let found = linear(&backend(isa, 1), rows, &x, std::slice::from_ref(&part), None);
                 assert_eq!(bits(&found), expected, "{dtype} {count} {isa}");
             }
@@ -66,7 +65,7 @@ fn products_of_many_rows_are_added_to_all_panels() {
         let (x, old) = (random.values(rows * cols), random.values(rows * out_cols));
         let product = in_small_parts(&x, cols, &part);
         let expected: Vec<f32> = old.iter().zip(product).map(|(old, new)| old + new).collect();
-        for isa in Isa::available() {
+        for isa in sets() {
             let backend = backend(isa, 1);
             let weight = backend.load_weight(std::slice::from_ref(&part)).expect("a weight");
             let input = matrix(&backend, rows, cols, &x);

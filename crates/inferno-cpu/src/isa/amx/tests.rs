@@ -32,12 +32,16 @@ impl<const P: usize> ColumnTiles<P> for Columns<'_, P> {
 /// Adds the products of a tile of rows to `sums`, one number after another.
 fn add_products(rows: &RowTile, columns: &[ColumnTile; 2], sums: &mut [TileSums; 2]) {
     let [high, low] = columns;
-    for (row, values) in rows.iter().enumerate() {
+    let [high_sums, low_sums] = sums;
+    for ((values, high_sums), low_sums) in rows.iter().zip(high_sums).zip(low_sums) {
         for (k, &x) in values.iter().enumerate() {
-            for column in 0..ROWS {
-                let at = 4 * column + k % 4;
-                sums[0][row][column] += i32::from(x) * i32::from(high[k / 4][at] as i8);
-                sums[1][row][column] += i32::from(x) * i32::from(low[k / 4][at]);
+            let [high, low] =
+                [high, low].map(|columns| columns[k / 4].iter().skip(k % 4).step_by(4));
+            for (sum, &high) in high_sums.iter_mut().zip(high) {
+                *sum += i32::from(x) * i32::from(high as i8);
+            }
+            for (sum, &low) in low_sums.iter_mut().zip(low) {
+                *sum += i32::from(x) * i32::from(low);
             }
         }
     }
@@ -88,12 +92,12 @@ fn halves_outside_of_the_rows_are_not_read() {
     let Some(amx) = Amx::detect() else { return };
     let (rows, columns) = ([0; 16 * 64], [[[0; 64]; 16]]);
     let multiply = |row_stride| {
-        let mut sums = [[[1; 16]; 16]; 4];
+        let mut sums = [[[1; 16]; 16]; 3];
         let unit = amx.tiles();
         unit.multiply_halves([&rows; 2], row_stride, [&columns; 2], &mut sums);
         sums
     };
-    assert_eq!(multiply(64), [[[0; 16]; 16]; 4]);
+    assert_eq!(multiply(64), [[[0; 16]; 16]; 3]);
     // The last of these wraps around to a stride that fits, if the product is not checked.
     for row_stride in [65, usize::MAX, usize::MAX / 15 + 1] {
         assert!(catch_unwind(|| multiply(row_stride)).is_err(), "{row_stride}");

@@ -21,13 +21,14 @@
 //! separate values with AMX and nine tenths with AVX-512 (one token of 2048, keys of 576 components).
 //!
 //! **Costs** with AMX: about 40% of the time is spent in the unit's instructions, 30% in exponentials and weights, 12%
-//! in combining sums, 10% in reading panels. These phases run one after the other and could be interleaved.
+//! in combining sums, 10% in reading panels. These phases run one after the other.
 //!
 //! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed in registers,
 //! and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after another instead of four side
 //! by side: the same. Closures with `lanes` as an argument: they are not compiled for the instruction set, and take twice
-//! as long. Blocks of 64 rows, and prefetching the next tiles while sums are combined: no faster. Leaving out products of
-//! low halves: a fifth faster with AMX, but if one component of a head is a hundred times the others, these consist of
+//! as long. Blocks of 64 rows, prefetching the next tiles while sums are combined, and computing the exponentials of one
+//! block while the unit mixes the values of the one before: no faster. Leaving out products of low halves: a fifth faster
+//! with AMX, but if one component of a head is a hundred times the others, these consist of
 //! low halves only. Converting weights by the largest scale of the visible values, in one pass instead of two: 2 to 4%
 //! faster, but if a token that many rows attend to has small values, as first tokens do, the weights of the others keep
 //! only 8 bits.

@@ -18,10 +18,10 @@ pub(super) const STEP: usize = 64;
 /// Tiles of a group of 16 components of a span's values, for each half.
 pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 
-/// The results of the unit for 16 rows and 16 columns: the sums of products of high halves with high ones, high with
-/// low, low with high, and low with low.
+/// The results of the unit for 16 rows and 16 columns: the sums of products of high halves, of a high half and a low
+/// one, and of low halves.
 #[repr(C, align(64))]
-struct HalfSums([TileSums; 4]);
+struct HalfSums([TileSums; 3]);
 
 /// Two results: while the unit computes one, the other is read.
 pub(super) struct ResultBuffers([HalfSums; 2]);
@@ -29,28 +29,25 @@ pub(super) struct ResultBuffers([HalfSums; 2]);
 impl ResultBuffers {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        const ZEROS: HalfSums = HalfSums([[[0; LANES]; OPERAND_ROWS]; 4]);
+        const ZEROS: HalfSums = HalfSums([[[0; LANES]; OPERAND_ROWS]; 3]);
         Self([ZEROS; 2])
     }
 }
 
 impl HalfSums {
-    /// The four sums of each row.
+    /// The three sums of each row.
     #[inline(always)]
-    fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 4]> {
-        let Self([high, high_low, low_high, low]) = self;
-        let rows = high.iter().zip(high_low).zip(low_high).zip(low);
-        rows.map(|(((high, high_low), low_high), low)| [high, high_low, low_high, low])
+    fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 3]> {
+        let Self([high, middle, low]) = self;
+        high.iter().zip(middle).zip(low).map(|((high, middle), low)| [high, middle, low])
     }
 }
 
 /// The sums of a row without their low 8 bits, converted.
 #[inline(always)]
-fn join<L: Lanes>(lanes: L, sums: [&[i32; LANES]; 4]) -> L::F32 {
-    let [high, high_low, low_high, low] = sums.map(|sums| lanes.load_i32(sums));
-    let middle = lanes.add_i32(high_low, low_high);
-    let rest = lanes.add_i32(middle, lanes.shr8(low));
-    lanes.to_f32(lanes.add_i32(lanes.shl8(high), rest))
+fn join<L: Lanes>(lanes: L, [high, middle, low]: [&[i32; LANES]; 3]) -> L::F32 {
+    let rest = lanes.add_i32(lanes.load_i32(middle), lanes.shr8(lanes.load_i32(low)));
+    lanes.to_f32(lanes.add_i32(lanes.shl8(lanes.load_i32(high)), rest))
 }
 
 /// Runs `$multiply` for each of `$columns`, and `$take` one column later, each with the buffer of its column. (Closures

@@ -142,12 +142,13 @@ impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTil
     #[inline(always)]
     fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P] {
         self.side_work.ahead.step(self.lanes, self.first_step + TILE);
-        if let Some(packed) = self.packed
-            && TILE < self.num_tiles
-        {
-            for (chunk, out) in packed.chunks.iter().zip(&mut *self.chunks) {
-                (packed.unpack_tile)(packed.level, chunk, packed.num_groups, TILE, out);
+        match self.packed {
+            Some(packed) if TILE < self.num_tiles => {
+                for (chunk, out) in packed.chunks.iter().zip(&mut *self.chunks) {
+                    (packed.unpack_tile)(packed.level, chunk, packed.num_groups, TILE, out);
+                }
             }
+            _ => {}
         }
         if let Some(scaling) = self.pending {
             scaling.part(self.lanes, TILE, self.pending_sums, self.sums);

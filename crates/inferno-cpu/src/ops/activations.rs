@@ -149,6 +149,7 @@ impl<const W: usize> ActivationRun<W> {
 
     /// The overflows as one more tile, with the groups of four columns that it consists of; `None` if there are
     /// none.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
     #[inline(always)]
     pub(crate) fn gathered(&self) -> Option<(&[[i8; TILE_COLS]; W], impl Iterator<Item = usize>)> {
         let fours = self.gathered_fours.iter().take_while(|&&four| four != NO_FOUR);

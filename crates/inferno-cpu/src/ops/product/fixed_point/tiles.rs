@@ -38,6 +38,7 @@ impl TileBuffers {
 }
 
 /// The same chunk of `P` neighbouring panels, packed.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
 pub(super) struct PackedChunks<'a, C, const P: usize> {
     pub(super) level: Level,
     pub(super) chunks: [&'a [u8]; P],

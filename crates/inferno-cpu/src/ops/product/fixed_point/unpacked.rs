@@ -29,6 +29,7 @@ pub(super) struct UnpackedChunk<const HALVES: bool, const SIGNED: bool> {
 
 impl<const HALVES: bool, const SIGNED: bool> UnpackedChunk<HALVES, SIGNED> {
     /// The high and the low bytes of a tile of the integers.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
     #[inline(always)]
     pub(super) fn columns(&self, tile: usize) -> [&ColumnTile; 2] {
         let tiles: &[ColumnTile] = bytemuck::cast_slice(&self.vectors);

@@ -28,10 +28,9 @@
 //! by side: the same. Closures with `lanes` as an argument: they are not compiled for the instruction set, and take twice
 //! as long. Blocks of 64 rows, prefetching the next tiles while sums are combined, and computing the exponentials of one
 //! block while the unit mixes the values of the one before: no faster. Leaving out products of low halves: a fifth faster
-//! with AMX, but if one component of a head is a hundred times the others, these consist of
-//! low halves only. Converting weights by the largest scale of the visible values, in one pass instead of two: 2 to 4%
-//! faster, but if a token that many rows attend to has small values, as first tokens do, the weights of the others keep
-//! only 8 bits.
+//! with AMX, but if one component of a head is a hundred times the others, these consist of low halves only. Converting
+//! weights by the largest scale of the visible values, in one pass instead of two: 2 to 4% faster, but if a token that
+//! many rows attend to has small values, as first tokens do, the weights of the others keep only 8 bits.
 
 mod matrix_unit;
 mod positions;

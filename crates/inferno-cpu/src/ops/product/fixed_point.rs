@@ -4,9 +4,9 @@
 //! `scale * code - min`. For the columns of a chunk (256, or the remainder of a row), the format defines a `unit` such
 //! that all weights are approximately small multiples of it (`pack/scales.rs`, `pack/byte_weights.rs`). A group's factor
 //! is `scale / unit`, rounded to the nearest integer, ties to even; its offset is `min / unit`, rounded likewise, or the
-//! factor times the code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of a chunk's
-//! products with 8-bit activations is exact in 32 bits. If a unit that is computed from scales is below 2^-100, all weights
-//! are zero.
+//! factor times the code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of
+//! a chunk's products with 8-bit activations is exact in 32 bits. If a unit that is computed from scales is below 2^-100,
+//! all weights are zero.
 //!
 //! Vectors multiply codes, and each group's sum by its factor. The matrix unit multiplies the high and the low bytes of
 //! the integers, whose sums are combined and scaled once per chunk. Levels whose dot products need an unsigned operand

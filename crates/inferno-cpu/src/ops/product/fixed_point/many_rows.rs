@@ -116,28 +116,13 @@ impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIG
                     num_steps,
                 );
                 let num_panels = panels.len() / panel_bytes;
+                let (panels, rows) = ((pair, panels), &rows);
+                let (memory, sums) = (&mut workspace, &mut current[..PANELS_TOGETHER * max_blocks]);
                 if num_panels == PANELS_TOGETHER {
-                    let sums = blocks_of_panels::<PANELS_TOGETHER>(current, max_blocks, num_blocks);
-                    self.panels(
-                        lanes,
-                        unit,
-                        (pair, panels),
-                        rows.clone(),
-                        &mut workspace,
-                        &mut finished,
-                        sums,
-                    );
+                    self.panels::<L, 2>(lanes, unit, panels, rows, memory, &mut finished, sums);
                 } else {
-                    let sums = blocks_of_panels::<1>(current, max_blocks, num_blocks);
-                    self.panels(
-                        lanes,
-                        unit,
-                        (pair, panels),
-                        rows.clone(),
-                        &mut workspace,
-                        &mut finished,
-                        sums,
-                    );
+                    const { assert!(PANELS_TOGETHER == 2, "one panel is left") };
+                    self.panels::<L, 1>(lanes, unit, panels, rows, memory, &mut finished, sums);
                 }
                 finished.write(lanes, &mut self.product.target, usize::MAX);
                 let first_panel = pair * PANELS_TOGETHER;
@@ -152,24 +137,14 @@ impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIG
     }
 }
 
-/// The sums of `P` panels, `max_blocks` blocks apart.
-#[inline(always)]
-fn blocks_of_panels<const P: usize>(
-    sums: &mut [BlockSums],
-    max_blocks: usize,
-    num_blocks: usize,
-) -> [&mut [BlockSums]; P] {
-    let mut panels = sums.chunks_exact_mut(max_blocks);
-    array::from_fn(|_| &mut panels.next().expect("memory for all panels")[..num_blocks])
-}
-
 impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
     /// Chunks of a panel.
     fn num_chunks(&self) -> usize {
         self.product.cols.div_ceil(CHUNK_COLS)
     }
 
-    /// The sums of some rows with `P` neighbouring panels, block by block. `pair` counts the panels before them in pairs.
+    /// The sums of some rows with `P` neighbouring panels, block by block. `pair` counts the panels before them in pairs;
+    /// `sums` has equal parts for [`PANELS_TOGETHER`] panels.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn panels<L: Lanes, const P: usize>(
@@ -177,11 +152,17 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         lanes: L,
         unit: Option<&L::Unit>,
         (pair, panels): (usize, &[u8]),
-        rows: Range<usize>,
+        rows: &Range<usize>,
         workspace: &mut Workspace<HALVES, SIGNED>,
         finished: &mut FinishedPanels<'_>,
-        mut sums: [&mut [BlockSums]; P],
+        sums: &mut [BlockSums],
     ) {
+        let max_blocks = sums.len() / PANELS_TOGETHER;
+        let num_blocks = rows.len().div_ceil(BLOCK_ROWS);
+        let mut sums_of_panels = sums.chunks_exact_mut(max_blocks);
+        let mut sums: [&mut [BlockSums]; P] = array::from_fn(|_| {
+            &mut sums_of_panels.next().expect("memory for all panels")[..num_blocks]
+        });
         for sums in &mut sums {
             sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
         }
@@ -199,7 +180,6 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
             let mut all_panels = panels.chunks_exact(panel_bytes);
             let packed: [&[u8]; P] =
                 array::from_fn(|_| &all_panels.next().expect("P panels")[bytes.clone()]);
-            let num_blocks = sums[0].len();
             let (pairs, chunk) =
                 ((number + distance) / num_chunks, (number + distance) % num_chunks);
             let starts = array::from_fn(|panel| {

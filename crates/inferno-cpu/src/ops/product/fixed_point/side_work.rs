@@ -35,7 +35,7 @@ impl<const P: usize> SideWork<'_, '_, '_, P> {
 pub(super) struct PrefetchAhead<'a, const P: usize> {
     /// All weights of a task.
     panels: &'a [u8],
-    /// Where the chunks begin, which may be beyond the end.
+    /// The offsets of the chunks in `panels`; they may exceed its length.
     starts: [usize; P],
     /// Cache lines that are prefetched of each.
     num_lines: usize,

@@ -159,6 +159,22 @@ pub fn shapes() -> Vec<Shape> {
             Shape { dtype, head_dim: 64, values: separate(32), tokens: 290, ..SHAPE },
             Shape { dtype, tokens: 70, sinks: Some(-90.0), softcap: Some(30.0), ..SHAPE },
         ]);
+        if dtype == KvDType::I16 {
+            // Heads of whole vectors over several spans; the window of the last rows begins within a vector.
+            let shape = Shape { dtype, head_dim: 64, num_kv_heads: 1, tokens: 600, ..SHAPE };
+            shapes.extend([
+                Shape { num_heads: 3, ..shape },
+                Shape { num_heads: 1, mask: window(AttentionWindow::Sliding(300)), ..shape },
+                Shape {
+                    head_dim: 128,
+                    num_heads: 7,
+                    tokens: 530,
+                    distances: Distances::Slopes,
+                    softcap: Some(2.0),
+                    ..shape
+                },
+            ]);
+        }
         shapes.extend(shapes_with_values_in_keys(dtype));
         if dtype != KvDType::Q8_0 {
             shapes.push(Shape { dtype, head_dim: 8, tokens: 20, block_tokens: 3, ..SHAPE });
@@ -181,32 +197,33 @@ pub fn mostly_single(tokens: usize) -> Vec<usize> {
     chunks
 }
 
-/// Attention of 25 tokens of one sequence and 40 of another, in interleaved blocks and one batch, and that of each
-/// sequence alone.
+/// Attention of `first_tokens` tokens of one sequence and those of `shape` of another, which are more, in interleaved blocks
+/// and one batch, and that of each sequence alone.
 pub fn two_sequences<B: Backend>(
     backend: &B,
-    mask: AttentionMask,
+    shape: &Shape,
+    first_tokens: usize,
     seed: u64,
 ) -> (Vec<f32>, Vec<f32>) {
-    let shape = Shape { tokens: 40, mask, ..SHAPE };
     let layout = shape.qkv();
-    let (first, second) = (inputs(&shape, seed), inputs(&shape, seed + 1));
-    let cache_layout = KvLayout { num_blocks: 6, ..shape.cache() };
-    let tables = [[0, 2, 4].map(BlockId), [1, 3, 5].map(BlockId)];
-    let tokens = [0; 40];
-    let short = Shape { tokens: 25, ..shape };
-    let first = &first[..25 * layout.row_len()];
+    let (first, second) = (inputs(shape, seed), inputs(shape, seed + 1));
+    let blocks = shape.tokens.div_ceil(shape.block_tokens) as u32;
+    let cache_layout = KvLayout { num_blocks: 2 * blocks as usize, ..shape.cache() };
+    let tables = [0, 1].map(|first| (0..blocks).map(move |block| BlockId(2 * block + first)));
+    let tokens = vec![0; shape.tokens];
+    let short = Shape { tokens: first_tokens, ..*shape };
+    let first = &first[..first_tokens * layout.row_len()];
     let alone = [
-        attend(backend, &short, first, &short.blocks(), &[25]),
-        attend(backend, &shape, &second, &shape.blocks(), &[40]),
+        attend(backend, &short, first, &short.blocks(), &[first_tokens]),
+        attend(backend, shape, &second, &shape.blocks(), &[shape.tokens]),
     ];
-    let mut builder = BatchBuilder::new(16);
-    for (table, count) in tables.iter().zip([25, 40]) {
-        let (tokens, block_table) = (&tokens[..count], &table[..]);
+    let mut builder = BatchBuilder::new(shape.block_tokens);
+    for (table, count) in tables.into_iter().zip([first_tokens, shape.tokens]) {
+        let block_table: Vec<_> = table.take(count.div_ceil(shape.block_tokens)).collect();
         let chunk = SequenceChunk {
-            tokens,
+            tokens: &tokens[..count],
             start: 0,
-            block_table,
+            block_table: &block_table,
             logits: LogitRows::None,
             second_segment: None,
         };
@@ -215,14 +232,15 @@ pub fn two_sequences<B: Backend>(
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
     let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
-    let rows = [first, &second].concat();
-    let rows = matrix(backend, 65, layout.row_len(), &rows);
+    let num_tokens = first_tokens + shape.tokens;
+    let rows = matrix(backend, num_tokens, layout.row_len(), &[first, &second].concat());
     run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
-    let mut out = backend.alloc(65, shape.out_len()).expect("memory");
-    let params = AttentionParams { mask, ..AttentionParams::new(1, 1.0 / 32f32.sqrt()) };
+    let mut out = backend.alloc(num_tokens, shape.out_len()).expect("memory");
+    let scale = 1.0 / (shape.head_dim as f32).sqrt();
+    let params = AttentionParams { mask: shape.mask, ..AttentionParams::new(1, scale) };
     run(backend, |pass| pass.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out))
         .expect("memory");
-    let found = read(backend, &out, 65 * shape.out_len());
+    let found = read(backend, &out, num_tokens * shape.out_len());
     (found, alone.concat())
 }
 

@@ -57,6 +57,7 @@ impl DeviceMemory for CpuBackend {
     fn scratch_bytes(&self, pass: &PassShape) -> usize {
         let threads = self.num_threads();
         let attention = attention::max_scratch_bytes(
+            self.level,
             threads,
             pass.max_num_tokens,
             &pass.attention,

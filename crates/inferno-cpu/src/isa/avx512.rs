@@ -290,6 +290,31 @@ impl ConvertLanes for Avx512 {
     }
 
     #[inline(always)]
+    fn store_i16_halves(self, x: [__m512; 4], high: &mut [i8; 64], low: &mut [i8; 64]) {
+        avx512! {
+            let [a, b, c, d] = x;
+            let first = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+            let second = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+            let (byte, rounding) = (_mm512_set1_epi16(0xff), _mm512_set1_epi16(128));
+            let low_bytes = _mm512_packus_epi16(
+                _mm512_and_si512(first, byte),
+                _mm512_and_si512(second, byte),
+            );
+            let high_bytes = _mm512_packs_epi16(
+                _mm512_srai_epi16::<8>(_mm512_add_epi16(first, rounding)),
+                _mm512_srai_epi16::<8>(_mm512_add_epi16(second, rounding)),
+            );
+            // Packs work within 128 bits: element 4 q + k of the result holds quarter q of vector k.
+            let order =
+                _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            let high_bytes = _mm512_permutexvar_epi32(order, high_bytes);
+            let low_bytes = _mm512_permutexvar_epi32(order, low_bytes);
+            _mm512_storeu_si512(high.as_mut_ptr().cast(), high_bytes);
+            _mm512_storeu_si512(low.as_mut_ptr().cast(), low_bytes);
+        }
+    }
+
+    #[inline(always)]
     fn to_f32(self, x: __m512i) -> __m512 {
         avx512! { _mm512_cvtepi32_ps(x) }
     }

@@ -114,6 +114,13 @@ fn conversions<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     let within = lanes.min(lanes.max(x, lanes.splat(-32639.0)), lanes.splat(32639.0));
     lanes.store_i16(within, &mut rounded);
     results.push(("store_i16", rounded.map(|q| q as u32).to_vec()));
+    let (mut high, mut low) = ([0; 4 * LANES], [0; 4 * LANES]);
+    let half = lanes.mul(within, lanes.splat(0.5));
+    let zero = lanes.splat(0.0);
+    let four = [within, half, lanes.sub(zero, within), lanes.sub(zero, half)];
+    lanes.store_i16_halves(four, &mut high, &mut low);
+    results.push(("store_i16_halves high", high.map(|q| q as u32).to_vec()));
+    results.push(("store_i16_halves low", low.map(|q| q as u32).to_vec()));
     results.push(("round_i32", rounded_integers(lanes, a).map(|q| q as u32).to_vec()));
 }
 

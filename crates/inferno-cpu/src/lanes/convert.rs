@@ -1,6 +1,7 @@
 //! Conversions between `f32` and other number formats. Numbers in memory are little-endian.
 
 use super::float::{FloatLanes, ROUNDER};
+use super::int16::split_i16;
 use super::integer::IntegerLanes;
 use super::vector::LANES;
 
@@ -38,6 +39,25 @@ pub(crate) trait ConvertLanes: FloatLanes + IntegerLanes {
         self.store(self.add(x, self.splat(ROUNDER)), &mut rounded);
         for (out, rounded) in out.iter_mut().zip(rounded) {
             *out = (rounded.to_bits() as i16).to_le();
+        }
+    }
+
+    /// Stores the high and the low halves ([`split_i16`]) of the nearest integers, ties to even, for magnitudes up to
+    /// 32639. NaN and larger magnitudes have unspecified results.
+    #[inline(always)]
+    fn store_i16_halves(
+        self,
+        x: [Self::F32; 4],
+        high: &mut [i8; 4 * LANES],
+        low: &mut [i8; 4 * LANES],
+    ) {
+        let mut integers = [[0; LANES]; 4];
+        for (x, integers) in x.into_iter().zip(&mut integers) {
+            self.store_i16(x, integers);
+        }
+        let halves = high.iter_mut().zip(low);
+        for (&x, (high, low)) in integers.as_flattened().iter().zip(halves) {
+            [*high, *low] = split_i16(i16::from_le(x));
         }
     }
 

@@ -42,12 +42,13 @@ use inferno_backend::{AttentionParams, BackendError, Batch, DistanceBias, KvDTyp
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
+use crate::isa::Level;
 use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
 use inputs::{AttentionInputs, RowUnit};
 use merge::{MergePartials, MergeSinks, NormalizeRow, partial_len};
-use plan::{max_unit_rows, plan};
+use plan::{max_split_unit_rows, plan, unit_rows};
 pub(crate) use store::store_kv;
 use task::SpanTask;
 
@@ -116,7 +117,7 @@ pub(crate) fn paged_attention(
     let AttentionWorkspace { units, states, partials, scratch } = workspace;
     let pool = executor.pool;
     let min_tasks = TASKS_PER_THREAD * pool.num_threads();
-    plan(&attention, min_tasks, units)?;
+    plan(&attention, executor.level, min_tasks, units)?;
     let max_rows = units.iter().map(|unit| attention.num_rows(unit)).max().unwrap_or(0);
     let task_len = max_rows * partial_len;
     scratch
@@ -132,6 +133,7 @@ pub(crate) fn paged_attention(
         pool.run(num_tasks, &|task, thread| tasks.whole(task, thread));
         return Ok(());
     }
+    debug_assert!(max_rows <= max_split_unit_rows(group), "the estimate of memory holds");
     // As many spans of each task at a time as there is memory for results.
     let round = (PARTIALS_PER_THREAD * pool.num_threads()).div_ceil(num_tasks).min(max_spans);
     let round_len = round * task_len;
@@ -186,39 +188,44 @@ fn check_shapes(
 
 /// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens with each of `layouts`.
 pub(crate) fn max_scratch_bytes(
+    level: Level,
     num_threads: usize,
     num_tokens: usize,
     layouts: &[QkvLayout],
     kv_dtype: KvDType,
 ) -> usize {
-    let bytes =
-        layouts.iter().map(|layout| scratch_bytes(num_threads, num_tokens, layout, kv_dtype));
+    let bytes = layouts
+        .iter()
+        .map(|layout| scratch_bytes(level, num_threads, num_tokens, layout, kv_dtype));
     let most = |[a, b, c]: [usize; 3], [d, e, f]: [usize; 3]| [a.max(d), b.max(e), c.max(f)];
     bytes.fold([0; 3], most).into_iter().sum()
 }
 
 /// Bytes of scratch memory of the threads, of states and of partial results.
 fn scratch_bytes(
+    level: Level,
     num_threads: usize,
     num_tokens: usize,
     layout: &QkvLayout,
     kv_dtype: KvDType,
 ) -> [usize; 3] {
     let group = layout.num_heads / layout.num_kv_heads.max(1);
-    let max_rows = max_unit_rows(group).min(num_tokens.saturating_mul(group));
-    if max_rows == 0 {
-        return [0; 3];
-    }
-    let task_lines = max_rows * partial_len(layout.value_dim()) / LANES;
-    let thread_lines = span::num_lines(kv_dtype, layout, max_rows) + 2 * task_lines;
+    let num_rows = num_tokens.saturating_mul(group);
     // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last round may be rounded up
     // to one more result for each of them.
     let max_tasks = TASKS_PER_THREAD * num_threads;
     let max_partials = PARTIALS_PER_THREAD * num_threads + max_tasks;
+    let max_rows = group.max(unit_rows(level, kv_dtype, layout, num_rows, max_tasks)).min(num_rows);
+    if max_rows == 0 {
+        return [0; 3];
+    }
+    let lines = |num_rows| num_rows * partial_len(layout.value_dim()) / LANES;
+    let thread_lines = span::num_lines(kv_dtype, layout, max_rows) + 2 * lines(max_rows);
+    let split_lines = lines(max_rows.min(max_split_unit_rows(group)));
     [
         num_threads * allocated_bytes(thread_lines),
-        allocated_bytes(max_tasks * task_lines),
-        allocated_bytes(max_partials * task_lines),
+        allocated_bytes(max_tasks * split_lines),
+        allocated_bytes(max_partials * split_lines),
     ]
 }
 

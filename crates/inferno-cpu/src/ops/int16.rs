@@ -30,7 +30,7 @@ impl RowScale {
 /// Rounds numbers of magnitudes up to 32639 to the nearest integers, ties to even, as many as `out` has room for.
 /// NaN and infinities have unspecified results.
 #[inline(always)]
-pub(crate) fn round_to_i16<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
+fn round_to_i16<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
     match out.first_chunk_mut() {
         Some(all) => lanes.store_i16(x, all),
         None => {

@@ -1,7 +1,7 @@
 //! Attention over the KV cache.
 
 use crate::cases::{all, bits, relative_error, simplest};
-use inferno_backend::{AttentionMask, KvDType, LARGEST_I16, ReferenceBackend};
+use inferno_backend::{AttentionMask, AttentionWindow, KvDType, LARGEST_I16, ReferenceBackend};
 use inferno_conformance::attention::{
     bidirectional, bidirectional_shapes, in_keys, mostly_single, shapes, two_sequences,
 };
@@ -143,8 +143,45 @@ fn attention_does_not_depend_on_the_block_table() {
 fn sequences_of_one_batch_are_independent() {
     for backend in all() {
         for mask in [AttentionMask::Causal(None), bidirectional(None), bidirectional(Some(9))] {
-            let (found, expected) = two_sequences(&backend, mask, 5);
+            let shape = Shape { tokens: 40, mask, ..SHAPE };
+            let (found, expected) = two_sequences(&backend, &shape, 25, 5);
             assert_eq!(bits(&found), bits(&expected), "{mask:?} {backend:?}");
+        }
+        // Sequences whose cache is read in place and from panels, after one another.
+        for first_tokens in [1, 25] {
+            let shape = Shape { dtype: KvDType::I16, head_dim: 64, tokens: 300, ..SHAPE };
+            let (found, expected) = two_sequences(&backend, &shape, first_tokens, 6);
+            assert_eq!(bits(&found), bits(&expected), "{first_tokens} {backend:?}");
+        }
+    }
+}
+
+#[test]
+fn masked_positions_do_not_affect_rows_that_are_computed_together() {
+    for num_heads in [1, 2, 3] {
+        let heads = Shape { num_heads, num_kv_heads: 1, head_dim: 64, tokens: 24, ..SHAPE };
+        let row_len = heads.qkv().row_len();
+        // After the rows, and before a window.
+        let causal = Shape { dtype: KvDType::I16, ..heads };
+        let window = AttentionMask::Causal(Some(AttentionWindow::Sliding(5)));
+        for (shape, masked, clean) in
+            [(causal, 13..24, 0..13), (Shape { mask: window, ..causal }, 3..4, 8..24)]
+        {
+            let mut qkv = inputs(&shape, 9);
+            let expected = attend(&simplest(), &shape, &qkv, &shape.blocks(), &[24]);
+            qkv[masked.start * row_len..masked.end * row_len].fill(f32::NAN);
+            let out_len = shape.out_len();
+            let clean = clean.start * out_len..clean.end * out_len;
+            let masked = masked.start * out_len..masked.end * out_len;
+            for backend in all() {
+                let found = attend(&backend, &shape, &qkv, &shape.blocks(), &[24]);
+                assert_eq!(
+                    bits(&found[clean.clone()]),
+                    bits(&expected[clean.clone()]),
+                    "{backend:?}"
+                );
+                assert!(found[masked.clone()].iter().all(|x| x.is_nan()), "{backend:?}");
+            }
         }
     }
 }

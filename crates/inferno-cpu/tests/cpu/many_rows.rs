@@ -35,6 +35,24 @@ fn many_rows_are_computed_as_few_are() {
 }
 
 #[test]
+fn rows_do_not_depend_on_those_of_earlier_passes() {
+    let mut random = Random::new(17);
+    let (rows, cols, out_cols) = (600, 256, 37);
+    for dtype in FORMATS {
+        let part = random.weight(dtype, 1, out_cols, cols);
+        let mut x = random.values(rows * cols);
+        let expected = bits(&in_small_parts(&x, cols, &part));
+        x[3 * cols] = f32::INFINITY;
+        for isa in sets() {
+            let found = linear(&backend(isa, 1), rows, &x, std::slice::from_ref(&part), None);
+            assert!(found[3 * out_cols..4 * out_cols].iter().all(|x| !x.is_finite()));
+            let others = 4 * out_cols..;
+            assert_eq!(bits(&found[others.clone()]), expected[others], "{dtype} {isa}");
+        }
+    }
+}
+
+#[test]
 fn outliers_of_many_rows_are_added_for_all_panels() {
     let mut random = Random::new(15);
     let (rows, cols, out_cols) = (70, 512, 53);

@@ -20,12 +20,14 @@
 //! with AVX-VNNI and AVX2, since nothing is converted. Values in keys, of 16 query heads, take two thirds of the time of
 //! separate values with AMX and nine tenths with AVX-512 (one token of 2048, keys of 576 components).
 //!
-//! **Costs** with AMX: about 40% of the time is spent in the unit's instructions, 30% in exponentials and weights, 12%
-//! in combining sums, 10% in reading panels. These phases run one after the other.
+//! **Costs** with AMX: about 41% of the time is spent in the unit's instructions, 30% in exponentials and weights, 11%
+//! in combining sums, 8% in reading panels and prefetching the next ones, 4% in merging spans (256 tokens after 3840
+//! others).
 //!
 //! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed in registers,
-//! and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after another instead of four side
-//! by side: the same. Closures with `lanes` as an argument: they are not compiled for the instruction set, and take twice
+//! and it took three times as long with AVX-512. Blocks of 16 rows: no faster. Adding mixed values to those of the spans
+//! before, instead of merging them afterwards: 3% slower. Two sets of sums in the unit, each stored while the other is
+//! computed: 5% slower. Closures with `lanes` as an argument: they are not compiled for the instruction set, and take twice
 //! as long. Blocks of 64 rows, prefetching the next tiles while sums are combined, and computing the exponentials of one
 //! block while the unit mixes the values of the one before: no faster. Leaving out products of low halves: a fifth faster
 //! with AMX, but if one component of a head is a hundred times the others, these consist of low halves only. Converting
@@ -33,23 +35,23 @@
 //! many rows attend to has small values, as first tokens do, the weights of the others keep only 8 bits.
 
 mod matrix_unit;
+mod next_span;
 mod positions;
 mod read;
 mod span;
 mod vectors;
+mod weights;
 
 use inferno_backend::{LARGEST_I16, MAX_I16_ROW_LEN, QkvLayout};
 
-use super::inputs::SPAN;
-use super::merge::{MAX, SUM};
 use super::task::SpanTask;
 use crate::isa::Level;
 use crate::kv_cache::Plane;
-use crate::lanes::{EXP_LOWEST, Kernel, LANES, Lanes};
-use crate::ops::int16::{RowScale, quantize_row, round_to_i16};
-use crate::ops::softmax::{add_distance_bias, cap_scores};
+use crate::lanes::{Kernel, LANES, Lanes};
+use crate::ops::int16::quantize_row;
 use crate::scratch::CacheLine;
 use matrix_unit::ResultBuffers;
+use next_span::NextSpan;
 use positions::PositionGroups;
 use span::{BLOCK_ROWS, Int16Span, ReadPath, SpanMemory, padded_dim, split, whole_vectors};
 
@@ -127,6 +129,8 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
         }
         let unit = if self.path == ReadPath::Tiles { lanes.matrix_unit() } else { None };
         let mut buffers = ResultBuffers::new();
+        // Reads in place prefetch lines themselves.
+        let mut next = if IN_PLACE { None } else { NextSpan::after(self.task) };
         for first in (0..num_rows).step_by(BLOCK_ROWS) {
             let rows = first..num_rows.min(first + BLOCK_ROWS);
             match &unit {
@@ -140,82 +144,11 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
                 let scales = &self.memory.value_scales[seen.clone()];
                 self.poisoned = scales.iter().any(|scale| scale.is_nan());
             }
-            let mut scales = [0.0; BLOCK_ROWS];
-            for row in rows.clone() {
-                scales[row - first] = self.weigh(lanes, row, row - first);
-            }
+            let scales = self.weigh(lanes, rows.clone(), &mut next);
             match &unit {
                 Some(unit) => self.mix_tiles(lanes, unit, &mut buffers, rows, &scales),
                 None => self.mix_pairs(lanes, rows, &scales),
             }
         }
-    }
-}
-
-impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
-    /// Replaces scores by weights, as integers in `memory.weights`, and initializes the partial result. Returns
-    /// the scale of the mixed integers.
-    #[inline(always)]
-    fn weigh<L: Lanes>(&mut self, lanes: L, row: usize, place: usize) -> f32 {
-        let seen = self.seen(row);
-        let partial_len = self.task.attention.partial_len;
-        let partial = &mut self.partial[row * partial_len..(row + 1) * partial_len];
-        let mut integers = [0; SPAN];
-        if seen.is_empty() {
-            partial.fill(0.0);
-            split(self.path, self.memory.weights, SPAN, place, &integers);
-            return 0.0;
-        }
-        // Whole vectors of positions that are not seen would add zeros.
-        let vectors = seen.start / LANES * LANES..seen.end.next_multiple_of(LANES);
-        let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
-        if let Some(cap) = self.task.attention.params.softcap {
-            cap_scores(lanes, cap, &mut scores[vectors.clone()]);
-        }
-        if let Some((own, bias)) = self.task.distance_bias(row) {
-            let first = self.task.span * SPAN + vectors.start;
-            add_distance_bias(lanes, &bias, own, first, &mut scores[vectors.clone()]);
-        }
-        scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
-        scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
-        let scores: &mut [[f32; LANES]] = bytemuck::cast_slice_mut(&mut scores[vectors.clone()]);
-        // Four maxima at a time, since each depends on the one before it.
-        let mut maxima = [lanes.splat(f32::NEG_INFINITY); 4];
-        let mut fours = scores.chunks_exact(4);
-        for four in &mut fours {
-            for (max, scores) in maxima.iter_mut().zip(four) {
-                *max = lanes.max(lanes.load(scores), *max);
-            }
-        }
-        for (max, scores) in maxima.iter_mut().zip(fours.remainder()) {
-            *max = lanes.max(lanes.load(scores), *max);
-        }
-        let max = lanes.max(lanes.max(maxima[0], maxima[1]), lanes.max(maxima[2], maxima[3]));
-        let max = lanes.max_lane(max);
-        let (shift, zero) = (lanes.splat(max), lanes.splat(0.0));
-        let (mut sum, mut largest) = (zero, zero);
-        let scales = self.memory.value_scales[vectors.clone()].chunks_exact(LANES);
-        for (scores, scales) in scores.iter_mut().zip(scales) {
-            let x = lanes.sub(lanes.load(scores), shift);
-            let exp = lanes.exp_in_range(x);
-            sum = lanes.add(sum, exp);
-            // Positions without weight add nothing, whatever their scale: they may not be visible.
-            let weight = lanes.mul(exp, lanes.load_part(scales));
-            let weight = lanes.zero_below(x, lanes.splat(EXP_LOWEST), weight);
-            largest = lanes.max(weight, largest);
-            lanes.store(weight, scores);
-        }
-        (partial[MAX], partial[SUM]) = (max, lanes.sum(sum));
-        // The maximum ignores NaN.
-        let lost = self.poisoned && scores.as_flattened().iter().any(|weight| weight.is_nan());
-        let largest = if lost { f32::NAN } else { lanes.max_lane(largest) };
-        let RowScale { factor, scale } = RowScale::new(largest, LARGEST_I16);
-        let factor = lanes.splat(factor);
-        let integers_seen = integers[vectors].chunks_exact_mut(LANES);
-        for (weights, integers) in scores.iter().zip(integers_seen) {
-            round_to_i16(lanes, lanes.mul(lanes.load(weights), factor), integers);
-        }
-        split(self.path, self.memory.weights, SPAN, place, &integers);
-        scale * 256.0
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct SpanTask<'a> {
     pub(super) unit: &'a RowUnit,
     pub(super) kv_head: usize,
     pub(super) span: usize,
-    /// The task that is computed next, whose keys are prefetched.
+    /// The task that is computed next, whose keys, or keys and values, are prefetched.
     pub(super) next: Option<&'a SpanTask<'a>>,
 }
 

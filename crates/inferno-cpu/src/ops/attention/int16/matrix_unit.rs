@@ -68,6 +68,34 @@ macro_rules! one_ahead {
     }};
 }
 
+/// Rows of a block as operands. Results are numbered by groups of columns, then by operands.
+#[derive(Clone, Copy)]
+struct Operands {
+    /// Their number is two to this power: divisions would take as long as products.
+    shift: u32,
+}
+
+impl Operands {
+    #[inline(always)]
+    fn of_rows(num_rows: usize) -> Self {
+        const { assert!(BLOCK_ROWS == 2 * OPERAND_ROWS, "one operand, or two") };
+        Self { shift: u32::from(num_rows > OPERAND_ROWS) }
+    }
+
+    /// The numbers of the results for `groups`.
+    #[inline(always)]
+    fn numbers(self, groups: Range<usize>) -> Range<usize> {
+        groups.start << self.shift..groups.end << self.shift
+    }
+
+    /// The group and the first row of a result.
+    #[inline(always)]
+    fn of(self, number: usize) -> (usize, usize) {
+        let operand = number & ((1 << self.shift) - 1);
+        (number >> self.shift, operand * OPERAND_ROWS)
+    }
+}
+
 impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
@@ -85,18 +113,18 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         let factors = &memory.factors[rows.clone()];
         let keys: &[ColumnTile] = bytemuck::cast_slice(memory.keys);
         let groups = seen.start / LANES..seen.end.div_ceil(LANES);
-        let operands = rows.len().div_ceil(OPERAND_ROWS);
+        let operands = Operands::of_rows(rows.len());
         one_ahead!(
             buffers,
-            groups.start * operands..groups.end * operands,
+            operands.numbers(groups),
             |number, sums| {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
+                let (group, first) = operands.of(number);
                 let (high, low) = keys[2 * group * steps..][..2 * steps].split_at(steps);
                 let queries = halves(memory.queries, dim, rows.start + first);
                 unit.multiply_halves(queries, dim, [high, low], sums);
             },
             {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
+                let (group, first) = operands.of(number);
                 let scale = lanes.load_part(&memory.key_scales[group * LANES..][..LANES]);
                 let scores = &mut memory.scores[first * SPAN + group * LANES..];
                 let rows = sums.rows().zip(&factors[first..]).zip(scores.chunks_mut(SPAN));
@@ -123,13 +151,13 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         let steps = seen.start / STEP..seen.end.div_ceil(STEP);
         let values: &[ColumnTile] = bytemuck::cast_slice(self.memory.values);
         let groups = padded_dim(self.task.attention, Plane::Values) / LANES;
-        let operands = rows.len().div_ceil(OPERAND_ROWS);
+        let operands = Operands::of_rows(rows.len());
         let partial = &mut self.partial[rows.start * partial_len..rows.end * partial_len];
         one_ahead!(
             buffers,
-            0..groups * operands,
+            operands.numbers(0..groups),
             |number, sums| {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
+                let (group, first) = operands.of(number);
                 let (high, low) =
                     values[2 * group * VALUE_STEPS..][..2 * VALUE_STEPS].split_at(VALUE_STEPS);
                 let columns = [&high[steps.clone()], &low[steps.clone()]];
@@ -139,7 +167,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
                 unit.multiply_halves(weights, SPAN, columns, sums);
             },
             {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
+                let (group, first) = operands.of(number);
                 let partial = &mut partial[first * partial_len + MIXED + group * LANES..];
                 let rows = sums.rows().zip(&scales[first..]).zip(partial.chunks_mut(partial_len));
                 for ((sums, &scale), mixed) in rows {

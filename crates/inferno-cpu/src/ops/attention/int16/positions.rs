@@ -2,7 +2,7 @@
 //!
 //! Blocks are too far apart for the hardware prefetcher: with each cache line that is read, the corresponding line four
 //! groups later is prefetched, of the keys, then of the values, then of the next task's keys. Scales are prefetched at
-//! the start of a span.
+//! the start of a span. That is for reads in place; `next_span.rs` is for others.
 //!
 //! **Tried.** Looking up each group and its prefetches when it is read: blocks are found by divisions, and with 16
 //! sequences of 136 tokens that took more time than more prefetches saved. Prefetching into the first-level or the
@@ -70,12 +70,17 @@ impl<'a> PositionGroup<'a> {
 pub(super) struct PositionGroups<'a> {
     pub(super) keys: [PositionGroup<'a>; GROUPS],
     pub(super) values: [PositionGroup<'a>; GROUPS],
+    /// The groups that hold visible positions.
+    pub(super) seen: Range<usize>,
 }
 
 impl<'a> PositionGroups<'a> {
     /// Without positions.
-    pub(super) const EMPTY: Self =
-        Self { keys: [PositionGroup::EMPTY; GROUPS], values: [PositionGroup::EMPTY; GROUPS] };
+    pub(super) const EMPTY: Self = Self {
+        keys: [PositionGroup::EMPTY; GROUPS],
+        values: [PositionGroup::EMPTY; GROUPS],
+        seen: 0..0,
+    };
 
     /// The groups of a task, in blocks of whole cache lines.
     #[inline(always)]
@@ -84,7 +89,7 @@ impl<'a> PositionGroups<'a> {
         let (first, end) = (seen.start - start, seen.end - start);
         let (tiles, end) =
             (first / TILE * VECTORS..end.div_ceil(TILE) * VECTORS, end.div_ceil(LANES));
-        let mut groups = Self::EMPTY;
+        let mut groups = Self { seen: first / LANES..end, ..Self::EMPTY };
         for number in tiles.clone() {
             let position = (start + number * LANES).clamp(seen.start, seen.end - 1);
             groups.keys[number] = PositionGroup::of(task, Plane::Keys, position);

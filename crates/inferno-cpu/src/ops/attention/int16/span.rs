@@ -130,10 +130,8 @@ pub(super) fn split(
     integers: &[i16],
 ) {
     if path == ReadPath::Tiles {
-        let all: &mut [i8] = bytemuck::cast_slice_mut(lines);
-        let (high, low) = all.split_at_mut(all.len() / 2);
-        let row = row * width..(row + 1) * width;
-        for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
+        let [high, low] = tile_halves_mut(lines, width, row);
+        for ((high, low), &x) in high.iter_mut().zip(low).zip(integers) {
             [*high, *low] = split_i16(i16::from_le(x));
         }
     } else {
@@ -145,6 +143,14 @@ pub(super) fn split(
             (*high, *low) = (i16::from(high_half), i16::from(low_half));
         }
     }
+}
+
+/// The places of both halves of row `row`, for tiles.
+#[inline(always)]
+pub(super) fn tile_halves_mut(lines: &mut [CacheLine], width: usize, row: usize) -> [&mut [i8]; 2] {
+    let all: &mut [i8] = bytemuck::cast_slice_mut(lines);
+    let (high, low) = all.split_at_mut(all.len() / 2);
+    [high, low].map(|halves| &mut halves[row * width..(row + 1) * width])
 }
 
 /// The halves that [`split`] stored, from row `first` on.

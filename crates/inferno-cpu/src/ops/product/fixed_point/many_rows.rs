@@ -6,9 +6,10 @@
 //!
 //! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
 //! do not (a tenth slower). What else is due is done between products of tiles or of blocks (`side_work.rs`), since bursts of
-//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 48 cycles per 16 by 16 by 32 on a
-//! Xeon, of which the unit needs 16. In a profile, 54% are products of tiles with the loads of their operands, 9% scaling,
-//! 9% writing, 6% unpacking, and 3% each the conversion of the input and zeroing sums.
+//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 47 cycles per 16 by 16 by 32 on a
+//! Xeon, of which the unit needs 16. In a profile, 55% are products of tiles with the loads of their operands, 9% scaling,
+//! 9% writing, 6% unpacking, and 3% the conversion of the input. (Divisions between products of tiles took 5 to 7% of products
+//! with 16 rows.)
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
@@ -55,6 +56,12 @@ pub(super) struct ChunkInputs<'a> {
 }
 
 impl<'a> ChunkInputs<'a> {
+    /// Whether the chunk is the first of its panel.
+    #[inline(always)]
+    pub(super) fn is_first(&self) -> bool {
+        self.chunk == 0
+    }
+
     /// The run of a block.
     #[inline(always)]
     pub(super) fn run(&self, block: usize) -> &'a ActivationRun<BLOCK_ROWS> {
@@ -163,12 +170,15 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         let mut sums: [&mut [BlockSums]; P] = array::from_fn(|_| {
             &mut sums_of_panels.next().expect("memory for all panels")[..num_blocks]
         });
-        for sums in &mut sums {
-            sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
-        }
         let Product { panel_bytes, cols, .. } = self.product;
         let chunk_bytes = self.unpacking.chunk_bytes;
         let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), self.num_chunks());
+        // The matrix unit's first chunk overwrites the sums.
+        if unit.is_none() || num_chunks == 0 {
+            for sums in &mut sums {
+                sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
+            }
+        }
         let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
         let mut products =
             unit.map(|unit| TileProducts::<L, P>::new(lanes, unit, &mut workspace.tiles));
@@ -210,7 +220,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
             for (panel, (chunk, sums)) in chunks.iter().zip(&mut sums).enumerate() {
                 for (block, sums) in sums.iter_mut().enumerate() {
                     let step = panel * num_blocks + block;
-                    side_work.ahead.step(lanes, step);
+                    side_work.ahead.step(lanes);
                     if step % P == 0 {
                         side_work.write_finished(lanes);
                     }

@@ -31,15 +31,16 @@ impl<const P: usize> SideWork<'_, '_, '_, P> {
 }
 
 /// Weights to prefetch: a chunk of each of `P` panels.
-#[derive(Clone, Copy)]
 pub(super) struct PrefetchAhead<'a, const P: usize> {
     /// All weights of a task.
     panels: &'a [u8],
-    /// The offsets of the chunks in `panels`; they may exceed its length.
+    /// The offsets in `panels` of what is still to be prefetched; they may exceed its length.
     starts: [usize; P],
-    /// Cache lines that are prefetched of each.
+    /// Cache lines of each chunk, over all steps.
     num_lines: usize,
     num_steps: usize,
+    /// Lines that are due, times `num_steps`.
+    due: usize,
 }
 
 impl<'a, const P: usize> PrefetchAhead<'a, P> {
@@ -51,16 +52,18 @@ impl<'a, const P: usize> PrefetchAhead<'a, P> {
         chunk_bytes: usize,
         num_steps: usize,
     ) -> Self {
-        Self { panels, starts, num_lines: chunk_bytes / VECTOR_BYTES, num_steps }
+        Self { panels, starts, num_lines: chunk_bytes / VECTOR_BYTES, num_steps, due: 0 }
     }
 
-    /// Prefetches the lines of a step.
+    /// Prefetches the lines of the next step.
     #[inline(always)]
-    pub(super) fn step<L: Lanes>(&self, lanes: L, step: usize) {
-        let share = |step| self.num_lines * step / self.num_steps;
-        for line in share(step)..share(step + 1) {
-            for start in self.starts {
-                lanes.prefetch_far(self.panels, start + line * VECTOR_BYTES);
+    pub(super) fn step<L: Lanes>(&mut self, lanes: L) {
+        self.due += self.num_lines;
+        while self.due >= self.num_steps {
+            self.due -= self.num_steps;
+            for start in &mut self.starts {
+                lanes.prefetch_far(self.panels, *start);
+                *start += VECTOR_BYTES;
             }
         }
     }

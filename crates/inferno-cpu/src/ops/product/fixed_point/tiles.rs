@@ -63,8 +63,8 @@ impl<'a, 'b, L: Lanes, const P: usize> TileProducts<'a, 'b, L, P> {
         Self { lanes, unit, buffers, next: 0, pending: None }
     }
 
-    /// Adds the shares of chunks, which are unpacked to `chunks`, to the `sums` of all blocks of each panel. The last
-    /// block's share is added by the next call, or by [`finish`](Self::finish).
+    /// Adds the shares of chunks, which are unpacked to `chunks`, to the `sums` of all blocks of each panel. The first chunk's
+    /// share overwrites the sums. The last block's share is added by the next call, or by [`finish`](Self::finish).
     #[inline(always)]
     pub(super) fn add<const HALVES: bool, const SIGNED: bool>(
         &mut self,
@@ -88,7 +88,6 @@ impl<'a, 'b, L: Lanes, const P: usize> TileProducts<'a, 'b, L, P> {
                 run,
                 gathered: gathered.first_chunk_mut().expect("P panels"),
                 side_work,
-                first_step: block * CHUNK_TILES,
                 pending: self.pending.as_ref(),
                 pending_sums: pending_sums.first_chunk().expect("P panels"),
                 sums,
@@ -101,7 +100,8 @@ impl<'a, 'b, L: Lanes, const P: usize> TileProducts<'a, 'b, L, P> {
                 }
             }
             let units = chunks.each_ref().map(|chunk| self.lanes.load(&chunk.unit));
-            self.pending = Some(Scaling { units, scales: &run.scales, block });
+            let is_first = inputs.is_first();
+            self.pending = Some(Scaling { units, scales: &run.scales, block, is_first });
             self.next = 1 - self.next;
         }
     }
@@ -129,8 +129,6 @@ struct BlockColumns<'c, 'a, 'p, 't, 's, 'm, L: Lanes, C, const P: usize> {
     run: &'a ActivationRun<BLOCK_ROWS>,
     gathered: &'c mut [[ColumnTile; 2]; P],
     side_work: &'c mut SideWork<'p, 't, 's, P>,
-    /// The number of the first of these tiles among those of all blocks.
-    first_step: usize,
     pending: Option<&'c Scaling<'a, L::F32, P>>,
     /// The sums that `pending` scales.
     pending_sums: &'c [ByteSums; P],
@@ -142,7 +140,7 @@ impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTil
 {
     #[inline(always)]
     fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P] {
-        self.side_work.ahead.step(self.lanes, self.first_step + TILE);
+        self.side_work.ahead.step(self.lanes);
         match self.packed {
             Some(packed) if TILE < self.num_tiles => {
                 for (chunk, out) in packed.chunks.iter().zip(&mut *self.chunks) {
@@ -175,6 +173,8 @@ struct Scaling<'a, F, const P: usize> {
     units: [F; P],
     scales: &'a [f32; BLOCK_ROWS],
     block: usize,
+    /// Whether the share overwrites the sums.
+    is_first: bool,
 }
 
 impl<F: Copy, const P: usize> Scaling<'_, F, P> {
@@ -204,7 +204,8 @@ impl<F: Copy, const P: usize> Scaling<'_, F, P> {
             let high = lanes.shl8(lanes.load_i32(high));
             let total = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(low)));
             let factor = lanes.mul(self.units[panel], lanes.splat(*scale));
-            lanes.store(lanes.fma(total, factor, lanes.load(sum)), sum);
+            let before = if self.is_first { lanes.splat(0.0) } else { lanes.load(sum) };
+            lanes.store(lanes.fma(total, factor, before), sum);
         }
     }
 }

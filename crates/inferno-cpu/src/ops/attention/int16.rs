@@ -14,11 +14,11 @@
 //! and values of the span are read into panels once for all rows.
 //!
 //! **Speed** relative to `f32` over a cache of F16, with two threads (`cargo bench -p inferno-cpu --bench kernels --
-//! attention`): 512 tokens after 3584 others take 0.50 of the time with AMX. Without a matrix unit, two products of 16
-//! bits cost as much as one of `f32` at best: 0.98 with AVX-512, 0.85 with AVX-VNNI, and 1.3 with AVX2, where a product
-//! and its sum are two instructions. One token for each of 16 sequences of 136 takes 0.9 with AMX and AVX-512, and half
-//! with AVX-VNNI and AVX2, since nothing is converted. Values in keys, of 16 query heads, take two thirds of the time of
-//! separate values with AMX and nine tenths with AVX-512 (one token of 2048, keys of 576 components).
+//! attention`): 512 tokens after 3584 others took 0.50 of the time with AMX, and take a fifth less since. Without a matrix
+//! unit, two products of 16 bits cost as much as one of `f32` at best: 0.98 with AVX-512, 0.85 with AVX-VNNI, and 1.3 with
+//! AVX2, where a product and its sum are two instructions. One token for each of 16 sequences of 136 takes 0.9 with AMX
+//! and AVX-512, and half with AVX-VNNI and AVX2, since nothing is converted. Values in keys, of 16 query heads, take two
+//! thirds of the time of separate values with AMX and nine tenths with AVX-512 (one token of 2048, keys of 576 components).
 //!
 //! **Costs** with AMX: about 41% of the time is spent in the unit's instructions, 30% in exponentials and weights, 11%
 //! in combining sums, 8% in reading panels and prefetching the next ones, 4% in merging spans (256 tokens after 3840

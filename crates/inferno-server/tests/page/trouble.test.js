@@ -276,11 +276,12 @@ test('an unreachable server is reported, and found again', async () => {
   await gone.stop();
   await send(page, 'Hello!');
   await page.getByText('Cannot reach the server').waitFor();
-  page.watched.expect(/ERR_EMPTY_RESPONSE|ERR_CONNECTION|ERR_SOCKET/);
   line.server = server.address;
   await page.getByRole('button', { name: 'Try again' }).click();
   const [answer] = await answers(page);
   assert.ok(answer.length > 0);
+  // The page may have asked for the state of the server, too, before it was found again.
+  page.watched.expect(/ERR_EMPTY_RESPONSE|ERR_CONNECTION|ERR_SOCKET/);
   page.watched.check();
   await page.context().close();
   line.close();

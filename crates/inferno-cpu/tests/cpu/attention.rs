@@ -159,10 +159,10 @@ fn sequences_of_one_batch_are_independent() {
 #[test]
 fn masked_positions_do_not_affect_rows_that_are_computed_together() {
     for num_heads in [1, 2, 3] {
-        let heads = Shape { num_heads, num_kv_heads: 1, head_dim: 64, tokens: 24, ..SHAPE };
-        let row_len = heads.qkv().row_len();
+        let dtype = KvDType::I16;
+        let causal = Shape { dtype, num_heads, num_kv_heads: 1, head_dim: 64, tokens: 24, ..SHAPE };
+        let row_len = causal.qkv().row_len();
         // After the rows, and before a window.
-        let causal = Shape { dtype: KvDType::I16, ..heads };
         let window = AttentionMask::Causal(Some(AttentionWindow::Sliding(5)));
         for (shape, masked, clean) in
             [(causal, 13..24, 0..13), (Shape { mask: window, ..causal }, 3..4, 8..24)]

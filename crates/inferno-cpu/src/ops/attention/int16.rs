@@ -121,9 +121,9 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
             self.groups = PositionGroups::of(self.task);
         }
         let seen = self.seen_by(0..num_rows);
-        let groups = seen.start / LANES..seen.end.div_ceil(LANES);
         if IN_PLACE {
-            self.groups.prefetch_scales(lanes, groups.clone());
+            self.groups.look_ahead(self.task);
+            self.groups.prefetch_scales(lanes);
         } else {
             self.read(lanes);
         }
@@ -138,7 +138,7 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
                 None => self.score_pairs(lanes, rows.clone()),
             }
             if IN_PLACE {
-                self.read_scales(lanes, Plane::Values, groups.clone());
+                self.read_scales(lanes, Plane::Values, self.groups.seen.clone());
             }
             if first == 0 {
                 let scales = &self.memory.value_scales[seen.clone()];

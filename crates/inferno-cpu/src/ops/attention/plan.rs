@@ -39,8 +39,8 @@ pub(super) fn unit_rows(
     rows
 }
 
-/// Query rows of a unit, at most, if contexts are split: then there are fewer tasks than there should be. (Otherwise units have
-/// at most as many tokens as [`unit_rows`] has room for, and sequences only add units.)
+/// Query rows of a unit, at most, if contexts are split, because there are fewer tasks than there should be. (If [`unit_rows`]
+/// returns more, there are enough: whole tokens and several sequences only add units.)
 pub(super) fn max_split_unit_rows(group: usize) -> usize {
     group.max(MIN_ROWS)
 }

@@ -27,7 +27,7 @@ pub(super) struct PositionGroup<'a> {
     pub(super) stride: usize,
     /// A scale for each position.
     pub(super) scales: &'a [u8],
-    /// The bytes that are read four groups later, in the same layout.
+    /// The bytes that are read four groups later, in the same layout, for reads in place.
     pub(super) ahead: &'a [u8],
 }
 
@@ -87,23 +87,29 @@ impl<'a> PositionGroups<'a> {
     pub(super) fn of(task: &SpanTask<'a>) -> Self {
         let (seen, start) = (task.positions(), task.span * SPAN);
         let (first, end) = (seen.start - start, seen.end - start);
-        let (tiles, end) =
-            (first / TILE * VECTORS..end.div_ceil(TILE) * VECTORS, end.div_ceil(LANES));
-        let mut groups = Self { seen: first / LANES..end, ..Self::EMPTY };
-        for number in tiles.clone() {
+        let mut groups = Self { seen: first / LANES..end.div_ceil(LANES), ..Self::EMPTY };
+        for number in first / TILE * VECTORS..end.div_ceil(TILE) * VECTORS {
             let position = (start + number * LANES).clamp(seen.start, seen.end - 1);
             groups.keys[number] = PositionGroup::of(task, Plane::Keys, position);
             groups.values[number] = PositionGroup::of(task, Plane::Values, position);
         }
+        groups
+    }
+
+    /// Finds what is prefetched during reads in place, of these groups and of the next task.
+    #[inline(always)]
+    pub(super) fn look_ahead(&mut self, task: &SpanTask<'a>) {
+        let end = self.seen.end;
+        let tiles = self.seen.start / VECTORS * VECTORS..end.next_multiple_of(VECTORS);
         for number in tiles.clone() {
-            groups.keys[number].ahead = match number + VECTORS {
-                next if next < tiles.end => groups.keys[next].bytes,
-                _ => groups.values[tiles.start + number % VECTORS].bytes,
+            self.keys[number].ahead = match number + VECTORS {
+                next if next < tiles.end => self.keys[next].bytes,
+                _ => self.values[tiles.start + number % VECTORS].bytes,
             };
         }
         for number in tiles.start..end {
-            groups.values[number].ahead = match number + VECTORS {
-                next if next < end => groups.values[next].bytes,
+            self.values[number].ahead = match number + VECTORS {
+                next if next < end => self.values[next].bytes,
                 next => match task.next {
                     Some(task) => {
                         let (seen, start) = (task.positions(), task.span * SPAN);
@@ -116,7 +122,6 @@ impl<'a> PositionGroups<'a> {
                 },
             };
         }
-        groups
     }
 
     /// A tile of keys.
@@ -126,10 +131,10 @@ impl<'a> PositionGroups<'a> {
         *groups.first_chunk().expect("a span is whole tiles")
     }
 
-    /// Prefetches the scales of some groups.
+    /// Prefetches the scales of all groups.
     #[inline(always)]
-    pub(super) fn prefetch_scales<L: Lanes>(&self, lanes: L, groups: Range<usize>) {
-        for number in groups {
+    pub(super) fn prefetch_scales<L: Lanes>(&self, lanes: L) {
+        for number in self.seen.clone() {
             lanes.prefetch(self.keys[number].scales, 0);
             lanes.prefetch(self.values[number].scales, 0);
         }

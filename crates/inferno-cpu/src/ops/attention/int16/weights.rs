@@ -31,6 +31,12 @@ impl SeenByRows {
     fn all_see_some(&self) -> bool {
         !self.first.is_empty() && !self.last.is_empty()
     }
+
+    /// The vectors that contain all that they see.
+    #[inline(always)]
+    fn vectors(&self) -> Range<usize> {
+        self.first.start / LANES..self.last.end.div_ceil(LANES)
+    }
 }
 
 impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
@@ -109,17 +115,14 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         next: &mut Option<NextSpan<'_>>,
     ) -> [f32; N] {
         // Whole vectors of positions that are not seen would add zeros.
-        let vectors = seen.first.start / LANES..seen.last.end.div_ceil(LANES);
-        self.finish_scores::<L, N>(lanes, first, place, seen, &vectors);
+        let vectors = seen.vectors();
         let num_vectors = vectors.len();
+        self.finish_scores::<L, N>(lanes, first, place, seen);
         let all: &mut [RowScores] = bytemuck::cast_slice_mut(self.memory.scores);
         let block: &mut [RowScores; N] =
             (&mut all[place..place + N]).try_into().expect("a block holds these rows");
-        let mut scores = block.each_mut().map(|row| &mut row[vectors.clone()]);
         // Equal lengths need no checks of bounds.
-        for scores in &mut scores {
-            *scores = &mut std::mem::take(scores)[..num_vectors];
-        }
+        let scores = block.each_mut().map(|row| &mut row[vectors.clone()][..num_vectors]);
 
         let mut maxima = [lanes.splat(f32::NEG_INFINITY); N];
         for v in 0..num_vectors {
@@ -210,8 +213,8 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         }
     }
 
-    /// Applies the cap and the bias of distances to the scores of `N` rows in `vectors`, and makes those of positions that a
-    /// row does not see infinitely low.
+    /// Applies the cap and the bias of distances to the scores of `N` rows, and makes those of positions that a row does not
+    /// see infinitely low.
     #[inline(always)]
     fn finish_scores<L: Lanes, const N: usize>(
         &mut self,
@@ -219,8 +222,8 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         first: usize,
         place: usize,
         seen: &SeenByRows,
-        vectors: &Range<usize>,
     ) {
+        let vectors = seen.vectors();
         let all = vectors.start * LANES..vectors.end * LANES;
         let params = self.task.attention.params;
         let all_see_all = seen.last.start == all.start && seen.first.end == all.end;

@@ -173,7 +173,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         let Product { panel_bytes, cols, .. } = self.product;
         let chunk_bytes = self.unpacking.chunk_bytes;
         let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), self.num_chunks());
-        // The matrix unit's first chunk overwrites the sums.
+        // The matrix unit's first chunk, if there is one, overwrites the sums.
         if unit.is_none() || num_chunks == 0 {
             for sums in &mut sums {
                 sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));

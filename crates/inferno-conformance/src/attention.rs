@@ -346,6 +346,28 @@ pub struct RopeCase {
     pub has_more: bool,
 }
 
+/// All ways to change heads that differ in the code they run.
+pub fn rope_cases() -> Vec<RopeCase> {
+    let plain = RopeCase {
+        pairing: RopePairing::Halves,
+        norm: None,
+        after_rotation: false,
+        has_head_weights: false,
+        whole: false,
+        has_more: false,
+    };
+    let normed = RopeCase { norm: Some(NormKind::Rms), ..plain };
+    vec![
+        plain,
+        RopeCase { pairing: RopePairing::Interleaved, ..plain },
+        normed,
+        RopeCase { after_rotation: true, ..normed },
+        RopeCase { norm: Some(NormKind::Layer), has_head_weights: true, ..plain },
+        RopeCase { whole: true, ..normed },
+        RopeCase { has_more: true, ..normed },
+    ]
+}
+
 /// The queries after [`Pass::rope_and_store_kv`], then the stored keys and values.
 pub fn rope_and_store<B: Backend>(backend: &B, case: &RopeCase, seed: u64) -> Vec<f32> {
     const TOKENS: usize = 20;

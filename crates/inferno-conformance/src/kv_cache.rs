@@ -7,7 +7,7 @@ use inferno_backend::{
 use crate::cases::{matrix, run};
 use crate::heads::{SHAPE, Shape};
 
-/// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
+/// Blocks 0 and 1 of a cache, in the canonical order, after the tokens of a shape, which fill at least one of them.
 pub fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     let layout = shape.qkv();
     let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
@@ -15,7 +15,7 @@ pub fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     let mut builder = BatchBuilder::new(shape.block_tokens);
     let block_table = &[BlockId(1), BlockId(0)];
     let chunk = SequenceChunk {
-        tokens: &[0; 20],
+        tokens: &vec![0; shape.tokens],
         start: 0,
         block_table,
         logits: LogitRows::None,
@@ -23,7 +23,7 @@ pub fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     };
     builder.push(&chunk).expect("a chunk");
     backend.upload_batch(&builder.build(), &mut batch);
-    let rows = matrix(backend, 20, layout.row_len(), qkv);
+    let rows = matrix(backend, shape.tokens, layout.row_len(), qkv);
     run(backend, |pass| pass.store_kv(&batch, 1, &layout, &rows, &mut cache));
     let mut bytes = Vec::new();
     for block in [0, 1] {

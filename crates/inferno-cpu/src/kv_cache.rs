@@ -72,18 +72,6 @@ impl LayerRegions {
         self.num_heads * (self.key_bytes + self.value_bytes)
     }
 
-    fn num_regions(&self) -> usize {
-        self.planes.len() * self.num_heads
-    }
-
-    /// The region of number `number`: keys of each head first, then values of each head.
-    fn region(&self, number: usize) -> Range<usize> {
-        match number.checked_sub(self.num_heads) {
-            None => self.region_of(Plane::Keys, number),
-            Some(head) => self.region_of(Plane::Values, head),
-        }
-    }
-
     /// The region of a head's keys or values.
     #[inline(always)]
     fn region_of(&self, plane: Plane, head: usize) -> Range<usize> {
@@ -214,16 +202,18 @@ impl CpuKvCache {
         for layer in self.layers_of(part) {
             let rows = [Plane::Keys, Plane::Values]
                 .map(|plane| RowLayout::new(&self.layout, layer, plane));
+            let num_heads = self.layers[layer].num_heads;
             let (memory, regions) = self.regions_mut(layer);
-            for number in 0..regions.len() {
-                let region = &mut memory[regions.at(block.0 as usize, number)];
-                let (source, rest) = bytes.split_at(region.len());
-                let (plane, _) = regions.plane_and_head(number);
+            for &plane in regions.planes() {
                 let rows = &rows[plane as usize];
-                for (offset, row) in source.chunks_exact(rows.row_bytes().max(1)).enumerate() {
-                    rows.put(plane, region, offset, row);
+                for head in 0..num_heads {
+                    let region = &mut memory[regions.at(block.0 as usize, plane, head)];
+                    let (source, rest) = bytes.split_at(region.len());
+                    for (offset, row) in source.chunks_exact(rows.row_bytes().max(1)).enumerate() {
+                        rows.put(plane, region, offset, row);
+                    }
+                    bytes = rest;
                 }
-                bytes = rest;
             }
         }
         Ok(())
@@ -239,22 +229,17 @@ pub(crate) struct Regions<'a> {
 }
 
 impl Regions<'_> {
-    /// Number of regions in a block.
-    pub(crate) fn len(&self) -> usize {
-        self.layer.num_regions()
+    /// What has regions: keys, and values unless they are components of keys.
+    pub(crate) fn planes(&self) -> &'static [Plane] {
+        self.layer.planes
     }
 
-    /// What region `number` holds.
-    pub(crate) fn plane_and_head(&self, number: usize) -> (Plane, usize) {
-        let num_heads = self.layer.num_heads;
-        (self.layer.planes[number / num_heads], number % num_heads)
-    }
-
-    /// The bytes of region `number` of block `block`: keys of each head first, then values of each head.
-    pub(crate) fn at(&self, block: usize, number: usize) -> Range<usize> {
+    /// The bytes of a head's keys or values in block `block`.
+    #[inline(always)]
+    pub(crate) fn at(&self, block: usize, plane: Plane, head: usize) -> Range<usize> {
         let block = self.parts.map_or(block, |parts| parts[block] as usize);
         let at = block * self.block_bytes;
-        let region = self.layer.region(number);
+        let region = self.layer.region_of(plane, head);
         at + region.start..at + region.end
     }
 }

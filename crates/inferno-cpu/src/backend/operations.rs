@@ -6,7 +6,8 @@ use inferno_backend::{
     AttentionParams, Backend, BackendError, Batch, CandidateShape, ColumnBlocks, ConvParams,
     ConvWeights, CopySize, EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm,
     LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, Pass,
-    QkNorm, QkvLayout, Rotation, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    QkNorm, QkvLayout, Rope, Rotation, SelectiveScanParams, SelectiveScanRows,
+    SelectiveScanWeights,
 };
 
 use super::{CpuBackend, OperationMemory};
@@ -193,7 +194,7 @@ impl Pass<CpuBackend> for CpuPass<'_> {
         rotation: Option<Rotation<'_, CpuBuffer>>,
         qkv: &mut CpuBuffer,
     ) {
-        rope(self.executor(), rows, layout, norm, rotation, qkv);
+        rope(self.executor(), rows, layout, (norm, rotation), qkv);
     }
 
     fn store_kv(
@@ -204,7 +205,20 @@ impl Pass<CpuBackend> for CpuPass<'_> {
         qkv: &CpuBuffer,
         cache: &mut CpuKvCache,
     ) {
-        attention::store_kv(self.executor(), batch, layer, layout, qkv, cache);
+        attention::store_kv(self.executor(), batch, layout, qkv, (layer, cache));
+    }
+
+    fn rope_and_store_kv(
+        &mut self,
+        rows: usize,
+        batch: &Batch,
+        layout: &QkvLayout,
+        rope: Rope<'_, CpuBuffer>,
+        qkv: &mut CpuBuffer,
+        target: (usize, &mut CpuKvCache),
+    ) {
+        assert_eq!(rows, batch.num_tokens(), "a row per token");
+        attention::rope_and_store_kv(self.executor(), batch, layout, rope, qkv, target);
     }
 
     fn paged_attention(

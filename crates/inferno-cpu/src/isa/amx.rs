@@ -140,20 +140,22 @@ pub(crate) struct AmxTiles {
     thread: PhantomData<*const ()>,
 }
 
-/// Adds the products of tile 4 and the high and low bytes of 64 columns to tiles `$high` and `$low`. The columns are loaded to
-/// tiles `$high_columns` and `$low_columns`.
-macro_rules! add_columns {
-    ($high:literal, $low:literal, $high_columns:literal, $low_columns:literal, $columns:expr) => {{
+/// Adds the products of a tile of rows and the high and low bytes of 64 columns to tiles `$high` and `$low`. The rows are
+/// loaded to tile `$rows`. Loads do not wait for the products before, which use other tiles.
+macro_rules! add_products {
+    ($high:literal, $low:literal, $rows:literal, $row_tile:expr, $columns:expr) => {{
+        let rows: &RowTile = $row_tile;
         let [high, low]: [&ColumnTile; 2] = $columns;
         // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread. The assembly reads 16 lines of two tiles of columns, which the references
-        // cover.
+        // still configured on this thread. The assembly reads 16 lines of three tiles, which the references cover.
         unsafe {
             asm!(
-                concat!("tileloadd tmm", $high_columns, ", [{high} + {line}]"),
-                concat!("tdpbssd tmm", $high, ", tmm4, tmm", $high_columns),
-                concat!("tileloadd tmm", $low_columns, ", [{low} + {line}]"),
-                concat!("tdpbsud tmm", $low, ", tmm4, tmm", $low_columns),
+                concat!("tileloadd tmm", $rows, ", [{rows} + {line}]"),
+                "tileloadd tmm6, [{high} + {line}]",
+                concat!("tdpbssd tmm", $high, ", tmm", $rows, ", tmm6"),
+                "tileloadd tmm7, [{low} + {line}]",
+                concat!("tdpbsud tmm", $low, ", tmm", $rows, ", tmm7"),
+                rows = in(reg) rows.as_ptr(),
                 high = in(reg) high.as_ptr(),
                 low = in(reg) low.as_ptr(),
                 line = in(reg) 64usize,
@@ -161,6 +163,17 @@ macro_rules! add_columns {
             )
         }
     }};
+}
+
+/// Makes tiles zero.
+macro_rules! clear {
+    ($($tile:literal)*) => {
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread. The assembly touches no memory.
+        unsafe {
+            asm!($(concat!("tilezero tmm", $tile)),*, options(nomem, nostack, preserves_flags));
+        }
+    };
 }
 
 /// Stores tile `$sums`.
@@ -179,78 +192,68 @@ macro_rules! store {
     };
 }
 
-impl AmxTiles {
-    /// Makes all sums zero.
-    #[inline(always)]
-    fn clear(&self) {
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread. The assembly touches no memory.
-        unsafe {
-            asm!(
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "tilezero tmm3",
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-    }
-
-    /// Loads a tile of rows, and adds its products with the columns of `P` weights to their sums.
-    #[inline(always)]
-    fn add_rows<const P: usize>(&self, rows: &RowTile, columns: [[&ColumnTile; 2]; P]) {
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
-        // still configured on this thread. The assembly reads 16 rows of 64 bytes, which the reference covers.
-        unsafe {
-            asm!(
-                "tileloadd tmm4, [{rows} + {line}]",
-                rows = in(reg) rows.as_ptr(),
-                line = in(reg) 64usize,
-                options(nostack, readonly, preserves_flags),
-            );
-        }
-        // Three tiles for columns: a load need not wait for the product before it.
-        add_columns!("0", "1", "6", "7", columns[0]);
-        if P == 2 {
-            add_columns!("2", "3", "5", "6", columns[P - 1]);
-        }
-    }
-}
-
 impl MatrixUnit for AmxTiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
-    fn multiply_bytes<const P: usize>(
+    fn multiply_bytes<const SET: usize>(
         &self,
         num_tiles: usize,
         rows: &[RowTile; CHUNK_TILES],
-        columns: &mut impl ColumnTiles<P>,
-        sums: &mut [[TileSums; 2]; P],
+        columns: &mut impl ColumnTiles,
+        before: Option<&mut [TileSums; 2]>,
     ) {
-        const { assert!(P == 1 || P == 2, "there are registers for the sums of two weights") };
         const { assert!(CHUNK_TILES == 4, "each tile is multiplied") };
-        self.clear();
-        // Not a loop: the number of a tile is a constant.
+        const { assert!(SET < 2, "one of two sets") };
+        let [mut high_before, mut low_before] = match before {
+            Some([high, low]) => [Some(high), Some(low)],
+            None => [None, None],
+        };
+        // The sums of this product, and those of the one before. The latter are stored a while after its last instruction:
+        // a store that has to wait would occupy what other instructions need.
         macro_rules! multiply {
-            ($($tile:literal)*) => {
-                $(
-                    let tile = columns.tile::<$tile>();
-                    if $tile < num_tiles {
-                        self.add_rows(&rows[$tile], tile);
-                    }
-                )*
-            };
+            ($high:literal, $low:literal, $high_before:literal, $low_before:literal) => {{
+                clear!($high $low);
+                // Not a loop: the number of a tile is a constant.
+                let columns_of_tile = columns.tile::<0>();
+                if num_tiles > 0 {
+                    add_products!($high, $low, "4", &rows[0], columns_of_tile);
+                }
+                let columns_of_tile = columns.tile::<1>();
+                if num_tiles > 1 {
+                    add_products!($high, $low, "5", &rows[1], columns_of_tile);
+                }
+                if let Some(sums) = high_before.take() {
+                    store!($high_before, sums);
+                }
+                let columns_of_tile = columns.tile::<2>();
+                if num_tiles > 2 {
+                    add_products!($high, $low, "4", &rows[2], columns_of_tile);
+                }
+                if let Some(sums) = low_before.take() {
+                    store!($low_before, sums);
+                }
+                let columns_of_tile = columns.tile::<3>();
+                if num_tiles > 3 {
+                    add_products!($high, $low, "5", &rows[3], columns_of_tile);
+                }
+                if let Some(ExtraTiles { rows, columns: [high, low] }) = columns.extra() {
+                    add_products!($high, $low, "4", rows, [high, low]);
+                }
+            }};
         }
-        multiply!(0 1 2 3);
-        if let Some(ExtraTiles { rows, columns }) = columns.extra() {
-            self.add_rows(rows, columns.each_ref().map(|[high, low]| [high, low]));
-        }
-        store!("0", sums[0][0]);
-        store!("1", sums[0][1]);
-        if P == 2 {
-            store!("2", sums[P - 1][0]);
-            store!("3", sums[P - 1][1]);
+        if SET == 0 { multiply!("0", "1", "2", "3") } else { multiply!("2", "3", "0", "1") }
+    }
+
+    #[inline(always)]
+    fn store_bytes<const SET: usize>(&self, [high, low]: &mut [TileSums; 2]) {
+        const { assert!(SET < 2, "one of two sets") };
+        if SET == 0 {
+            store!("0", high);
+            store!("1", low);
+        } else {
+            store!("2", high);
+            store!("3", low);
         }
     }
 
@@ -268,7 +271,7 @@ impl MatrixUnit for AmxTiles {
         let end = last_row.and_then(|last_row| last_row.checked_add(steps * 64));
         let end = end.expect("rows within the address space");
         assert!(rows.iter().all(|rows| rows.len() >= end), "rows as long as the columns");
-        self.clear();
+        clear!("0" "1" "2");
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
             // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
             // is still configured on this thread. The assembly reads 16 rows of 64 bytes, `row_stride` bytes apart,

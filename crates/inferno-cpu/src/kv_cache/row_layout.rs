@@ -1,10 +1,13 @@
 //! The layout of rows in a region of the cache.
 
+use std::iter::StepBy;
 use std::ops::Range;
 use std::slice::ChunksExactMut;
 
 use inferno_backend::{KvDType, KvLayout, MAX_I16_ROW_LEN};
 use inferno_tensor::quant::QK;
+
+use crate::memory::LINE_BYTES;
 
 /// Keys or values; keys come first in a layer's part of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +24,7 @@ pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_ROW_LEN;
 pub(crate) struct RowLayout {
     pub(crate) dtype: KvDType,
     pub(crate) head_dim: usize,
-    block_tokens: usize,
+    pub(crate) block_tokens: usize,
     /// Values of a row that are encoded together.
     pub(crate) piece: usize,
     /// Bytes of one number.
@@ -82,13 +85,29 @@ impl RowLayout {
     }
 
     /// The location of the scale of piece `piece` of position `offset`; empty without scales.
-    fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
+    pub(crate) fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
         let index = match plane {
             Plane::Keys => piece * self.block_tokens + offset,
             Plane::Values => offset * (self.head_dim / self.piece) + piece,
         };
         let at = self.block_tokens * self.head_dim * self.element + index * self.header;
         at..at + self.header
+    }
+
+    /// The location of pair `pair` of components of the key at position `offset`, in bytes. Those of the positions after it in
+    /// its block follow.
+    #[inline(always)]
+    pub(crate) fn key_pairs_at(&self, offset: usize, pair: usize) -> usize {
+        let PieceLocation { width, first, .. } = self.place(Plane::Keys, offset, 2 * pair);
+        width * first
+    }
+
+    /// A byte in each cache line that numbers of position `offset` are in, but not those of scales.
+    #[inline(always)]
+    pub(crate) fn lines(&self, plane: Plane, offset: usize) -> StepBy<Range<usize>> {
+        let PieceLocation { width, first, step } = self.place(plane, offset, 0);
+        let end = first + self.head_dim * self.element / width * step;
+        (width * first..width * end).step_by(LINE_BYTES.max(width * step))
     }
 
     pub(super) fn put(&self, plane: Plane, region: &mut [u8], offset: usize, row: &[u8]) {

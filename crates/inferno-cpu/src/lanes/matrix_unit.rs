@@ -23,28 +23,27 @@ pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 /// Tiles of a chunk of weights, which is 256 columns.
 pub(crate) const CHUNK_TILES: usize = 256 / VECTOR_BYTES;
 
-/// One more tile of rows, and of the high and low bytes of the columns of `P` weights.
+/// One more tile of rows, and of the high and low bytes of their columns.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
-pub(crate) struct ExtraTiles<'a, const P: usize> {
+pub(crate) struct ExtraTiles<'a> {
     pub(crate) rows: &'a RowTile,
-    pub(crate) columns: &'a [[ColumnTile; 2]; P],
+    pub(crate) columns: &'a [ColumnTile; 2],
 }
 
 /// The sums of products of 16 rows of activations (first index) with 16 rows of a weight.
 pub(crate) type TileSums = [[i32; LANES]; 16];
 
-/// The columns of `P` weights that a matrix of rows is multiplied by. (Not closures: what is not inlined is compiled for any
-/// processor.)
+/// The columns that a matrix of rows is multiplied by. (Not closures: what is not inlined is compiled for any processor.)
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
-pub(crate) trait ColumnTiles<const P: usize> {
+pub(crate) trait ColumnTiles {
     /// The high and the low bytes of tile `TILE` of 256 columns. It is called for all tiles in ascending order, also for
     /// those that are not multiplied, between the products, so that other work is done while the unit multiplies. That work
     /// must not use the unit.
-    fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P];
+    fn tile<const TILE: usize>(&mut self) -> [&ColumnTile; 2];
 
     /// One more tile of rows with columns of its own, after the others.
-    fn extra(&mut self) -> Option<ExtraTiles<'_, P>>;
+    fn extra(&mut self) -> Option<ExtraTiles<'_>>;
 }
 
 /// A unit that multiplies small matrices of bytes. A value belongs to one thread, on which the unit is
@@ -53,16 +52,21 @@ pub(crate) trait MatrixUnit {
     /// Operations of one turn of [`repeat`](Self::repeat).
     const TURN_OPS: usize;
 
-    /// Multiplies a matrix of 16 rows of signed bytes by the signed high bytes of 16 columns of `P` weights, at most two,
-    /// and by their unsigned low bytes. Only the first `num_tiles` tiles are multiplied, and the extra one. The sums are
-    /// those of each weight with high bytes, then with low bytes.
-    fn multiply_bytes<const P: usize>(
+    /// Multiplies a matrix of 16 rows of signed bytes by the signed high bytes of 16 columns, and by their unsigned low bytes.
+    /// Only the first `num_tiles` tiles are multiplied, and the extra one.
+    ///
+    /// The sums, those with high bytes and those with low ones, stay in set `SET` of the unit's two sets. Those of the
+    /// product before, in the other set, are stored to `before` meanwhile.
+    fn multiply_bytes<const SET: usize>(
         &self,
         num_tiles: usize,
         rows: &[RowTile; CHUNK_TILES],
-        columns: &mut impl ColumnTiles<P>,
-        sums: &mut [[TileSums; 2]; P],
+        columns: &mut impl ColumnTiles,
+        before: Option<&mut [TileSums; 2]>,
     );
+
+    /// Stores the sums of a set.
+    fn store_bytes<const SET: usize>(&self, sums: &mut [TileSums; 2]);
 
     /// Multiplies a matrix of 16 rows of 16-bit integers by one of 16 columns, both stored as high and low
     /// halves. Rows start `row_stride` bytes apart; columns are consecutive tiles. The sums are those of
@@ -88,13 +92,17 @@ pub(crate) enum NoMatrixUnit {}
 impl MatrixUnit for NoMatrixUnit {
     const TURN_OPS: usize = 0;
 
-    fn multiply_bytes<const P: usize>(
+    fn multiply_bytes<const SET: usize>(
         &self,
         _num_tiles: usize,
         _rows: &[RowTile; CHUNK_TILES],
-        _columns: &mut impl ColumnTiles<P>,
-        _sums: &mut [[TileSums; 2]; P],
+        _columns: &mut impl ColumnTiles,
+        _before: Option<&mut [TileSums; 2]>,
     ) {
+        match *self {}
+    }
+
+    fn store_bytes<const SET: usize>(&self, _sums: &mut [TileSums; 2]) {
         match *self {}
     }
 

@@ -49,7 +49,7 @@ use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
 use inputs::{AttentionInputs, RowUnit};
 use merge::{MergePartials, MergeSinks, NormalizeRow, partial_len};
 use plan::{max_split_unit_rows, plan, unit_rows};
-pub(crate) use store::store_kv;
+pub(crate) use store::{rope_and_store_kv, store_kv};
 use task::SpanTask;
 
 /// Contexts are split by spans if there are fewer tasks per thread than this.

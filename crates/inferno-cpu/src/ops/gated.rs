@@ -198,11 +198,11 @@ impl Kernel for JoinGates<'_> {
         for (row, (gates, ups)) in rows.take(num_rows).enumerate() {
             let (out, rest) = vectors_mut(self.target.row_mut(row));
             for ((gate, up), out) in gates.iter().zip(ups).zip(&mut *out) {
-                let [gate, up] = [gate, up].map(|x| lanes.load(x));
+                let (gate, up) = (lanes.load(gate), lanes.load(up));
                 lanes.store(combine(lanes, self.function, gate, up), out);
             }
             if !rest.is_empty() {
-                let [gate, up] = [gates, ups].map(|row| lanes.load(&row[out.len()]));
+                let (gate, up) = (lanes.load(&gates[out.len()]), lanes.load(&ups[out.len()]));
                 lanes.store_part(combine(lanes, self.function, gate, up), rest);
             }
         }

@@ -20,7 +20,7 @@ mod task;
 
 use crate::isa::Level;
 use crate::pack::{FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
-pub(crate) use fixed_point::PRODUCT_LINES;
+pub(crate) use fixed_point::{PANELS_TOGETHER, PRODUCT_LINES};
 use fixed_point::{fixed_point, unpacked};
 use float::FloatProduct;
 pub(crate) use target::{Epilogue, OutputTarget};

@@ -1,8 +1,10 @@
 //! Norms of query, key and value heads, and rotary position embedding of query and key heads.
 //!
 //! A pair `(a, b)` becomes `(fma(a, cos, 0 - b * sin), fma(a, sin, b * cos))`.
+//!
+//! Vectors are loaded one by one: `array::map`, which is not inlined, took a third of the time.
 
-use inferno_backend::{QkNorm, QkvLayout, RopePairing, Rotation};
+use inferno_backend::{QkNorm, QkvLayout, Rope, RopePairing, Rotation};
 
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
@@ -14,16 +16,77 @@ pub(crate) fn rope(
     executor: Executor<'_>,
     rows: usize,
     layout: &QkvLayout,
-    norm: Option<QkNorm<'_, CpuBuffer>>,
-    rotation: Option<Rotation<'_, CpuBuffer>>,
+    rope: Rope<'_, CpuBuffer>,
     qkv: &mut CpuBuffer,
 ) {
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
-    let norms = norm.map(|norm| HeadNorms::new(layout, norm));
-    let rotation = rotation.map(|rotation| RowRotations::new(layout, rows, rotation));
+    let rope = HeadRope::new(rows, layout, rope);
     qkv.split_rows(executor.pool, rows, |first, qkv| {
-        executor.level.run(Rope { qkv, first, layout, norms, rotation });
+        executor.level.run(RopeRows { qkv, first, layout, rope });
     });
+}
+
+/// The heads of a row, part by part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowPart {
+    Queries,
+    Keys,
+    Values,
+}
+
+/// The norms of heads and their rotation.
+#[derive(Clone, Copy)]
+pub(crate) struct HeadRope<'a> {
+    head_dim: usize,
+    norms: Option<HeadNorms<'a>>,
+    rotation: Option<RowRotations<'a>>,
+}
+
+impl<'a> HeadRope<'a> {
+    pub(crate) fn new(rows: usize, layout: &QkvLayout, rope: Rope<'a, CpuBuffer>) -> Self {
+        let (norm, rotation) = rope;
+        Self {
+            head_dim: layout.head_dim,
+            norms: norm.map(|norm| HeadNorms::new(layout, norm)),
+            rotation: rotation.map(|rotation| RowRotations::new(layout, rows, rotation)),
+        }
+    }
+
+    /// Normalizes and rotates heads of row `row`: those from head `first` on. If heads of the part are normalized together,
+    /// these must be all of them.
+    #[inline(always)]
+    pub(crate) fn apply<L: Lanes>(
+        &self,
+        lanes: L,
+        row: usize,
+        part: RowPart,
+        first: usize,
+        heads: &mut [f32],
+    ) {
+        let (norms, is_rotated) = (&self.norms, part != RowPart::Values);
+        if let Some(norms) = norms {
+            if !(norms.after_rotation && is_rotated) {
+                norms.normalize(lanes, part, first, heads);
+            }
+        }
+        if !is_rotated {
+            return;
+        }
+        if let Some(rotation) = &self.rotation {
+            rotate_heads(lanes, rotation, row, self.head_dim, heads);
+            if let (RowPart::Queries, Some(factors)) = (part, rotation.query_factors) {
+                let factor = lanes.splat(factors[row]);
+                for x in heads.chunks_mut(LANES) {
+                    lanes.store_part(lanes.mul(lanes.load_part(x), factor), x);
+                }
+            }
+        }
+        if let Some(norms) = norms {
+            if norms.after_rotation {
+                norms.normalize(lanes, part, first, heads);
+            }
+        }
+    }
 }
 
 /// The norms of query heads, key heads and value heads.
@@ -54,14 +117,15 @@ impl<'a> HeadNorms<'a> {
         Self { norms, extents, after_rotation }
     }
 
-    /// Normalizes the query heads (0), the key heads (1) or the value heads (2) of a row.
+    /// Normalizes heads of a row: those of `part` from head `first` on.
     #[inline(always)]
-    fn normalize<L: Lanes>(&self, lanes: L, plane: usize, heads: &mut [f32]) {
-        let (Some(norm), extent) = (self.norms[plane], self.extents[plane]) else { return };
+    fn normalize<L: Lanes>(&self, lanes: L, part: RowPart, first: usize, heads: &mut [f32]) {
+        let (norm, extent) = (&self.norms[part as usize], self.extents[part as usize]);
+        let Some(norm) = norm else { return };
         for (index, head) in heads.chunks_exact_mut(extent).enumerate() {
             // One head's weight for all of them, or a part for each.
-            let at = index * extent % norm.weight.len();
-            normalize(lanes, head, RowNorm { weight: &norm.weight[at..at + extent], ..norm });
+            let at = (first + index) * extent % norm.weight.len();
+            normalize(lanes, head, RowNorm { weight: &norm.weight[at..at + extent], ..*norm });
         }
     }
 }
@@ -92,43 +156,26 @@ impl<'a> RowRotations<'a> {
     }
 }
 
-struct Rope<'a> {
+/// Normalizes and rotates the heads of some rows.
+struct RopeRows<'a> {
     qkv: &'a mut [f32],
     /// The row of the batch that `qkv` begins with.
     first: usize,
     layout: &'a QkvLayout,
-    norms: Option<HeadNorms<'a>>,
-    rotation: Option<RowRotations<'a>>,
+    rope: HeadRope<'a>,
 }
 
-impl Kernel for Rope<'_> {
+impl Kernel for RopeRows<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { qkv, first, layout, norms, rotation } = self;
-        let (head_dim, [q_len, k_len, _]) = (layout.head_dim, layout.part_lens());
+        let Self { qkv, first, layout, rope } = self;
+        let [q_len, k_len, _] = layout.part_lens();
         for (row, values) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
             let (queries, others) = values.split_at_mut(q_len);
             let (keys, values) = others.split_at_mut(k_len);
-            if let Some(norms) = norms {
-                norms.normalize(lanes, 2, values);
-            }
-            for (plane, heads) in [queries, keys].into_iter().enumerate() {
-                if let Some(norms) = norms.filter(|norms| !norms.after_rotation) {
-                    norms.normalize(lanes, plane, heads);
-                }
-                if let Some(rotation) = rotation {
-                    rotate_heads(lanes, &rotation, first + row, head_dim, heads);
-                    if let (0, Some(factors)) = (plane, rotation.query_factors) {
-                        let factor = lanes.splat(factors[first + row]);
-                        for x in heads.chunks_mut(LANES) {
-                            lanes.store_part(lanes.mul(lanes.load_part(x), factor), x);
-                        }
-                    }
-                }
-                if let Some(norms) = norms.filter(|norms| norms.after_rotation) {
-                    norms.normalize(lanes, plane, heads);
-                }
-            }
+            rope.apply(lanes, first + row, RowPart::Queries, 0, queries);
+            rope.apply(lanes, first + row, RowPart::Keys, 0, keys);
+            rope.apply(lanes, first + row, RowPart::Values, 0, values);
         }
     }
 }
@@ -169,7 +216,8 @@ fn rotate_head<L: Lanes>(
             let ((low, rest_of_low), (high, rest_of_high)) = (vectors_mut(low), vectors_mut(high));
             let ((coss, rest_of_cos), (sins, rest_of_sin)) = (vectors(cos), vectors(sin));
             for ((low, high), (cos, sin)) in low.iter_mut().zip(high).zip(coss.iter().zip(sins)) {
-                let [a, b, cos, sin] = [&*low, &*high, cos, sin].map(|x| lanes.load(x));
+                let (a, b) = (lanes.load(low), lanes.load(high));
+                let (cos, sin) = (lanes.load(cos), lanes.load(sin));
                 let rotated = lanes.sub(lanes.splat(0.0), lanes.mul(b, sin));
                 lanes.store(lanes.fma(a, cos, rotated), low);
                 lanes.store(lanes.fma(a, sin, lanes.mul(b, cos)), high);

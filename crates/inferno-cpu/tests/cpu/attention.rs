@@ -3,7 +3,8 @@
 use crate::cases::{all, bits, relative_error, simplest};
 use inferno_backend::{AttentionMask, AttentionWindow, KvDType, LARGEST_I16, ReferenceBackend};
 use inferno_conformance::attention::{
-    bidirectional, bidirectional_shapes, in_keys, mostly_single, shapes, two_sequences,
+    bidirectional, bidirectional_shapes, in_keys, mostly_single, rope_and_store, rope_cases,
+    shapes, two_sequences,
 };
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 
@@ -19,6 +20,20 @@ fn attention_agrees_with_the_reference() {
         // I16 rounds queries and weights as well: to 2^-16 of the largest.
         let bound = if shape.dtype == KvDType::I16 { 1e-4 } else { 2e-6 };
         assert!(error < bound, "{shape:?}: {error}");
+    }
+}
+
+#[test]
+fn rotated_heads_are_stored() {
+    for case in rope_cases() {
+        let found = rope_and_store(&simplest(), &case, 9);
+        let expected = rope_and_store(&ReferenceBackend::new(), &case, 9);
+        let error = relative_error(&found, &expected);
+        assert!(error < 2e-6, "{case:?}: {error}");
+        for backend in all() {
+            let again = rope_and_store(&backend, &case, 9);
+            assert_eq!(bits(&again), bits(&found), "{case:?} {backend:?}");
+        }
     }
 }
 

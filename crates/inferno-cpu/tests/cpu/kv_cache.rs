@@ -17,7 +17,15 @@ use inferno_conformance::kv_cache::{BAD, BAD_SHAPE, VALUES_IN_KEYS, agree, bad_p
 fn saved_blocks_match_the_reference_and_round_trip() {
     let separate = |dtype| Shape { dtype, tokens: 20, ..SHAPE };
     let wide = |dtype| Shape { head_dim: 576, values: VALUES_IN_KEYS, ..separate(dtype) };
-    for shape in KvDType::ALL.into_iter().flat_map(|dtype| [separate(dtype), wide(dtype)]) {
+    let all_dtypes = KvDType::ALL.into_iter().flat_map(|dtype| [separate(dtype), wide(dtype)]);
+    // Blocks of several vectors of keys, of which the last is not full; the widest head whose vectors are stored whole.
+    let vectors = [(32, 48), (256, 32)].map(|(head_dim, block_tokens)| Shape {
+        head_dim,
+        block_tokens,
+        tokens: 2 * block_tokens - 7,
+        ..separate(KvDType::I16)
+    });
+    for shape in all_dtypes.chain(vectors) {
         let dtype = shape.dtype;
         let qkv = inputs(&shape, 7);
         let expected = saved(&ReferenceBackend::new(), &shape, &qkv);

@@ -1,11 +1,9 @@
 //! Attention over the KV cache.
 
-use inferno_backend::{
-    AttentionMask, AttentionWindow, KvDType, NormKind, ReferenceBackend, RopePairing,
-};
+use inferno_backend::{AttentionMask, AttentionWindow, KvDType, ReferenceBackend};
 use inferno_conformance::attention::{
-    RopeCase, attend_in_window, bidirectional, bidirectional_shapes, in_keys, mostly_single,
-    rope_and_store, shapes, two_sequences,
+    attend_in_window, bidirectional, bidirectional_shapes, in_keys, mostly_single, rope_and_store,
+    rope_cases, shapes, two_sequences,
 };
 use inferno_conformance::cases::{bits, relative_error};
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
@@ -113,24 +111,7 @@ fn masked_positions_do_not_affect_a_row() {
 #[test]
 fn rotated_heads_are_stored() {
     let Some(backend) = adapter() else { return };
-    let plain = RopeCase {
-        pairing: RopePairing::Halves,
-        norm: None,
-        after_rotation: false,
-        has_head_weights: false,
-        whole: false,
-        has_more: false,
-    };
-    let normed = RopeCase { norm: Some(NormKind::Rms), ..plain };
-    for case in [
-        plain,
-        RopeCase { pairing: RopePairing::Interleaved, ..plain },
-        normed,
-        RopeCase { after_rotation: true, ..normed },
-        RopeCase { norm: Some(NormKind::Layer), has_head_weights: true, ..plain },
-        RopeCase { whole: true, ..normed },
-        RopeCase { has_more: true, ..normed },
-    ] {
+    for case in rope_cases() {
         let found = rope_and_store(backend, &case, 9);
         let expected = rope_and_store(&ReferenceBackend::new(), &case, 9);
         let error = relative_error(&found, &expected);

@@ -12,19 +12,19 @@ fn a_thread_configures_the_unit_once_at_a_time() {
 }
 
 /// Tiles of columns with other work between them.
-struct Columns<'a, const P: usize> {
-    tiles: &'a [[[ColumnTile; 2]; P]; CHUNK_TILES],
-    extra: Option<(&'a RowTile, &'a [[ColumnTile; 2]; P])>,
+struct Columns<'a> {
+    tiles: &'a [[ColumnTile; 2]; CHUNK_TILES],
+    extra: Option<(&'a RowTile, &'a [ColumnTile; 2])>,
     called: Vec<usize>,
 }
 
-impl<const P: usize> ColumnTiles<P> for Columns<'_, P> {
-    fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P] {
+impl ColumnTiles for Columns<'_> {
+    fn tile<const TILE: usize>(&mut self) -> [&ColumnTile; 2] {
         self.called.push(TILE);
-        self.tiles[TILE].each_ref().map(|[high, low]| [high, low])
+        self.tiles[TILE].each_ref()
     }
 
-    fn extra(&mut self) -> Option<ExtraTiles<'_, P>> {
+    fn extra(&mut self) -> Option<ExtraTiles<'_>> {
         self.extra.map(|(rows, columns)| ExtraTiles { rows, columns })
     }
 }
@@ -47,44 +47,52 @@ fn add_products(rows: &RowTile, columns: &[ColumnTile; 2], sums: &mut [TileSums;
     }
 }
 
-fn bytes_are_multiplied<const P: usize>() {
+#[test]
+fn bytes_are_multiplied_while_the_sums_before_are_stored() {
     let Some(amx) = Amx::detect() else { return };
     let mut state = 1_u32;
     let mut byte = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 24) as u8
     };
-    let mut columns =
-        || [(); P].map(|()| [(); 2].map(|()| [(); 16].map(|()| [(); 64].map(|()| byte()))));
+    let mut columns = || [(); 2].map(|()| [(); 16].map(|()| [(); 64].map(|()| byte())));
     let tiles = [(); CHUNK_TILES].map(|()| columns());
     let extra_columns = columns();
     let mut rows = || [(); 16].map(|()| [(); 64].map(|()| byte() as i8));
     let row_tiles = [(); CHUNK_TILES].map(|()| rows());
     let extra_rows = rows();
-    for num_tiles in 1..=CHUNK_TILES {
-        for extra in [None, Some((&extra_rows, &extra_columns))] {
-            let mut expected = [[[[0; 16]; 16]; 2]; P];
-            for (p, expected) in expected.iter_mut().enumerate() {
-                for (rows, columns) in row_tiles.iter().zip(&tiles).take(num_tiles) {
-                    add_products(rows, &columns[p], expected);
-                }
-                if let Some((rows, columns)) = extra {
-                    add_products(rows, &columns[p], expected);
-                }
+    let unit = amx.tiles();
+    let mut before: Option<[TileSums; 2]> = None;
+    for num_tiles in 0..=CHUNK_TILES {
+        for (set, extra) in [None, Some((&extra_rows, &extra_columns))].into_iter().enumerate() {
+            let mut expected = [[[0; 16]; 16]; 2];
+            for (rows, columns) in row_tiles.iter().zip(&tiles).take(num_tiles) {
+                add_products(rows, columns, &mut expected);
+            }
+            if let Some((rows, columns)) = extra {
+                add_products(rows, columns, &mut expected);
             }
             let mut columns = Columns { tiles: &tiles, extra, called: Vec::new() };
-            let mut found = [[[[-1; 16]; 16]; 2]; P];
-            amx.tiles().multiply_bytes(num_tiles, &row_tiles, &mut columns, &mut found);
-            assert_eq!(found, expected, "{P} {num_tiles} {}", extra.is_some());
+            let mut found = [[[-1; 16]; 16]; 2];
+            let stored = before.is_some().then_some(&mut found);
+            if set == 0 {
+                unit.multiply_bytes::<0>(num_tiles, &row_tiles, &mut columns, stored);
+            } else {
+                unit.multiply_bytes::<1>(num_tiles, &row_tiles, &mut columns, stored);
+            }
             assert_eq!(columns.called, [0, 1, 2, 3]);
+            if let Some(before) = before {
+                assert_eq!(found, before, "{num_tiles} {set}");
+            }
+            if set == 0 {
+                unit.store_bytes::<0>(&mut found);
+            } else {
+                unit.store_bytes::<1>(&mut found);
+            }
+            assert_eq!(found, expected, "{num_tiles} {set}");
+            before = Some(expected);
         }
     }
-}
-
-#[test]
-fn bytes_are_multiplied_by_one_and_by_two_weights() {
-    bytes_are_multiplied::<1>();
-    bytes_are_multiplied::<2>();
 }
 
 #[test]

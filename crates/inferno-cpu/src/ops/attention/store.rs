@@ -1,106 +1,92 @@
 //! Writing keys and values into the cache.
 
-// Writes to parts of the shared cache.
-#![allow(unsafe_code)]
+mod head;
+mod rows;
 
-use inferno_backend::{Batch, KvDType, QkvLayout, largest_i16};
+use inferno_backend::{Batch, QkvLayout, Rope};
 
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
-use crate::kv_cache::{CpuKvCache, MAX_I16_ROW_BYTES, Plane, RowLayout};
-use crate::lanes::{Kernel, LANES, Lanes};
-use crate::ops::int16::quantize_row;
+use crate::kv_cache::{CpuKvCache, Plane};
+use crate::ops::rope::{HeadRope, RowPart, rope};
+use head::CacheWriter;
+use rows::{HeadColumns, RopeHead, RopedRows, StoredRows};
+
+/// Time for a value of a head, compared with elementwise work.
+const VALUE_COST: usize = 4;
 
 /// Writes each row's keys and values into its slot of `layer`.
 pub(crate) fn store_kv(
     executor: Executor<'_>,
     batch: &Batch,
-    layer: usize,
     layout: &QkvLayout,
     qkv: &CpuBuffer,
-    cache: &mut CpuKvCache,
+    (layer, cache): (usize, &mut CpuKvCache),
 ) {
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
-    assert!(layout.has_kv, "a row holds keys and values");
-    assert!(cache.layout.layers[layer].fits(layout), "the cache was made for these heads");
-    let qkv = qkv.rows(batch.num_tokens());
-    let block_tokens = cache.layout.block_tokens;
-    let rows =
-        [Plane::Keys, Plane::Values].map(|plane| RowLayout::new(&cache.layout, layer, plane));
-    let (bytes, regions) = cache.regions_mut(layer);
-    let bytes = Disjoint::new(bytes);
-    let store = |task: usize| {
-        let [q_len, k_len, _] = layout.part_lens();
-        let (plane, head) = regions.plane_and_head(task);
-        let (first, dim) = match plane {
-            Plane::Keys => (q_len, layout.head_dim),
-            Plane::Values => (q_len + k_len, layout.value_dim()),
+    let writer = CacheWriter::new(batch, layout, layer, cache);
+    let values = qkv.rows(batch.num_tokens());
+    let store = |number: usize| {
+        let (plane, head) = (number / layout.num_kv_heads, number % layout.num_kv_heads);
+        let plane = writer.planes()[plane];
+        let columns = HeadColumns::new(layout, plane.into(), head);
+        writer.store(executor.level, plane, head, StoredRows { values, columns });
+    };
+    let num_tasks = writer.planes().len() * layout.num_kv_heads;
+    let num_values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
+    executor.pool.run_if_large(num_tasks, num_values, &store);
+}
+
+/// Normalizes and rotates heads as [`rope`] does, and writes each row's keys and values into its slot of `layer`.
+///
+/// A task is one head of all rows. Query heads are followed by the keys and values that they share, so that most of what a
+/// thread reads for attention is in its caches.
+pub(crate) fn rope_and_store_kv(
+    executor: Executor<'_>,
+    batch: &Batch,
+    layout: &QkvLayout,
+    (norm, rotation): Rope<'_, CpuBuffer>,
+    qkv: &mut CpuBuffer,
+    (layer, cache): (usize, &mut CpuKvCache),
+) {
+    let num_rows = batch.num_tokens();
+    if norm.as_ref().is_some_and(|norm| norm.whole) {
+        rope(executor, num_rows, layout, (norm, rotation), qkv);
+        return store_kv(executor, batch, layout, qkv, (layer, cache));
+    }
+    assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
+    let head_rope = HeadRope::new(num_rows, layout, (norm, rotation));
+    let writer = CacheWriter::new(batch, layout, layer, cache);
+    let values = Disjoint::new(&mut qkv.values_mut()[..num_rows * layout.row_len()]);
+    let group = layout.num_heads / layout.num_kv_heads;
+    let tasks_per_group = group + writer.planes().len();
+    let task = |number: usize| {
+        let (kv_head, member) = (number / tasks_per_group, number % tasks_per_group);
+        let rows = |part, head| {
+            let columns = HeadColumns::new(layout, part, head);
+            RopedRows { values: &values, columns, rope: &head_rope, part, head }
         };
-        let (rows, column) = (&rows[plane as usize], first + head * dim);
-        let mut memory = [0; MAX_ENCODED_WORDS];
-        for (row, &slot) in batch.slot_mapping().iter().enumerate() {
-            let (block, offset) = (slot / block_tokens, slot % block_tokens);
-            // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part is dropped
-            // before the task creates another one.
-            let region = unsafe { bytes.part(regions.at(block, task)) };
-            let at = row * layout.row_len() + column;
-            let values = &qkv[at..][..dim];
-            let ahead = qkv.get(at + layout.row_len()..).unwrap_or_default();
-            let ahead = &ahead[..dim.min(ahead.len())];
-            let memory = &mut memory;
-            let encode = EncodeRow { rows, plane, region, offset, values, ahead, memory };
-            executor.level.run(encode);
+        match member.checked_sub(group) {
+            None => {
+                let rows = rows(RowPart::Queries, kv_head * group + member);
+                executor.level.run(RopeHead { rows, num_rows });
+            }
+            Some(plane) => {
+                let plane = writer.planes()[plane];
+                writer.store(executor.level, plane, kv_head, rows(plane.into(), kv_head));
+            }
         }
     };
-    let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
-    executor.pool.run_if_large(regions.len(), values, &store);
+    let num_tasks = layout.num_kv_heads * tasks_per_group;
+    executor.pool.run_if_large(num_tasks, VALUE_COST * num_rows * layout.row_len(), &task);
 }
 
-/// The largest number of words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
-const MAX_ENCODED_WORDS: usize = MAX_I16_ROW_BYTES / 4;
-
-/// Encodes the values of one row and stores them in its region.
-struct EncodeRow<'a> {
-    rows: &'a RowLayout,
-    plane: Plane,
-    region: &'a mut [u8],
-    offset: usize,
-    values: &'a [f32],
-    /// The values that are encoded next, to prefetch.
-    ahead: &'a [f32],
-    /// A buffer for encoded values.
-    memory: &'a mut [u32; MAX_ENCODED_WORDS],
-}
-
-impl Kernel for EncodeRow<'_> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let Self { rows, plane, region, offset, values, ahead, memory } = self;
-        // Rows are too far apart for the hardware prefetcher.
-        for line in ahead.chunks(LANES) {
-            lanes.prefetch(bytemuck::cast_slice(line), 0);
-        }
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(memory);
-        for (piece, values) in values.chunks(rows.piece).enumerate() {
-            let bytes = &mut bytes[..rows.header + values.len() * rows.element];
-            match rows.dtype {
-                KvDType::I16 => {
-                    let (header, integers) = bytes.split_at_mut(rows.header);
-                    let (largest, integers) =
-                        (largest_i16(rows.head_dim), bytemuck::cast_slice_mut(integers));
-                    let scale = quantize_row(lanes, values, largest, integers);
-                    header.copy_from_slice(&scale.to_le_bytes());
-                }
-                KvDType::F16 if values.len() % LANES == 0 => {
-                    for (values, bytes) in values.chunks(LANES).zip(bytes.chunks_mut(2 * LANES)) {
-                        let bytes = bytes.first_chunk_mut().expect("2 bytes a value");
-                        lanes.store_f16(lanes.load_part(values), bytes);
-                    }
-                }
-                dtype => dtype.encode_row(values, bytes),
-            }
-            rows.put_piece(plane, region, offset, piece, bytes);
+impl From<Plane> for RowPart {
+    fn from(plane: Plane) -> Self {
+        match plane {
+            Plane::Keys => Self::Keys,
+            Plane::Values => Self::Values,
         }
     }
 }

@@ -37,6 +37,7 @@ use crate::pack::{QuantFormat, chunk_bytes};
 use crate::prefetch::Prefetch;
 use chunk::{PackedChunk, add_chunk};
 pub(crate) use many_rows::PRODUCT_LINES;
+pub(crate) use side_work::PANELS_TOGETHER;
 use unpacked::{UnpackCodes, UnpackTile, UnpackedChunk, Unpacking};
 
 /// Multiplies by weights of format `F`.

@@ -6,10 +6,11 @@
 //!
 //! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
 //! do not (a tenth slower). What else is due is done between products of tiles or of blocks (`side_work.rs`), since bursts of
-//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 47 cycles per 16 by 16 by 32 on a
-//! Xeon, of which the unit needs 16. In a profile, 55% are products of tiles with the loads of their operands, 9% scaling,
-//! 9% writing, 6% unpacking, and 3% the conversion of the input. (Divisions between products of tiles took 5 to 7% of products
-//! with 16 rows.)
+//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 44 cycles per 16 by 16 by 32 on a
+//! Xeon, of which the unit needs 16. In a profile, two thirds are products of tiles with the loads of their operands: 16 rows
+//! by 64 columns with one panel take 64 cycles if the rows come from the second-level cache and 47 if they come from the
+//! first-level one, where the unit needs 32. The rest is scaling, writing, unpacking and prefetching. (Divisions between
+//! products of tiles took 5 to 7% of products with 16 rows.)
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
@@ -181,7 +182,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
         }
         let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
         let mut products =
-            unit.map(|unit| TileProducts::<L, P>::new(lanes, unit, &mut workspace.tiles));
+            unit.map(|unit| TileProducts::<L>::new(lanes, unit, &mut workspace.tiles));
         for number in 0..num_chunks {
             let first_group = number * CHUNK_GROUPS;
             let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
@@ -196,7 +197,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
                 (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
             });
             let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
-            let steps_per_block = if unit.is_some() { CHUNK_TILES } else { P };
+            let steps_per_block = if unit.is_some() { P * CHUNK_TILES } else { P };
             let num_steps = steps_per_block * num_blocks;
             let ahead = PrefetchAhead::new(self.product.panels, starts, bytes_ahead, num_steps);
             let target = &mut self.product.target;

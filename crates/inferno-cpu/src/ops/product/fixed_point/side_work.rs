@@ -13,7 +13,7 @@ pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
 
 /// The largest number of panels that are multiplied and written together: rows of an output are far apart, so that each cache
 /// line of it must be fetched, and two neighbours are fetched at once. (In a prototype, four and eight were no faster.)
-pub(super) const PANELS_TOGETHER: usize = 2;
+pub(crate) const PANELS_TOGETHER: usize = 2;
 
 /// The work between the products of `P` neighbouring panels with one chunk.
 pub(super) struct SideWork<'p, 'a, 's, const P: usize> {

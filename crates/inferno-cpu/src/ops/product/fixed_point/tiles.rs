@@ -1,13 +1,19 @@
-//! Products by the matrix unit: it multiplies high and low bytes of the integers, whose sums are stored first and scaled
-//! while it multiplies the next block.
+//! Products by the matrix unit: it multiplies high and low bytes of the integers. Their sums stay in the unit until it
+//! multiplies the next panel or block, meanwhile they are stored, and scaled during the product after that. So nothing waits
+//! for the end of a product.
 //!
-//! A block of 16 rows is multiplied by two panels at the same time, so that each tile of activations, which come from the
-//! second-level cache, is loaded once for both; weights are in the first-level cache. They are unpacked between the products
-//! of the first block, tile by tile. (Unpacked before, 16 rows took up to an eighth longer with 4-bit weights.)
+//! A block of 16 rows is multiplied by two panels, one after the other: tiles of activations, which come from the
+//! second-level cache, are in the first-level cache for the second one, and weights are there for all blocks. They are
+//! unpacked between the products of the first block, tile by tile. (Unpacked before, 16 rows took up to an eighth longer with
+//! 4-bit weights.)
+//!
+//! (Tried: both panels at once, so that each tile of activations is loaded once, and their four sums are stored at the end of
+//! each block: 16 rows took a tenth longer with Q8_0 and 4% with Q4_0, 256 rows as long. Prefetching the activations of the
+//! next block during the second panel: no faster.)
 
 use super::chunk::CHUNK_VECTORS;
 use super::many_rows::ChunkInputs;
-use super::side_work::{BlockSums, PANELS_TOGETHER, SideWork};
+use super::side_work::{BlockSums, SideWork};
 use super::unpacked::UnpackedChunk;
 use crate::isa::Level;
 use crate::lanes::{
@@ -24,16 +30,16 @@ type ByteSums = [TileSums; 2];
 /// Memory for results and operands of the unit.
 #[repr(C, align(64))]
 pub(super) struct TileBuffers {
-    /// Two buffers of sums with all panels. One is scaled while the unit fills the other.
-    sums: [[ByteSums; PANELS_TOGETHER]; 2],
+    /// Sums of each of the unit's sets. Those of one set are scaled while those of the other are stored.
+    sums: [ByteSums; 2],
     /// The high and the low bytes of the columns of gathered overflows.
-    gathered: [[ColumnTile; 2]; PANELS_TOGETHER],
+    gathered: [ColumnTile; 2],
 }
 
 impl TileBuffers {
     pub(super) const EMPTY: Self = Self {
-        sums: [[[[[0; LANES]; BLOCK_ROWS]; 2]; PANELS_TOGETHER]; 2],
-        gathered: [[[[0; VECTOR_BYTES]; LANES]; 2]; PANELS_TOGETHER],
+        sums: [[[[0; LANES]; BLOCK_ROWS]; 2]; 2],
+        gathered: [[[0; VECTOR_BYTES]; LANES]; 2],
     };
 }
 
@@ -46,27 +52,30 @@ pub(super) struct PackedChunks<'a, C, const P: usize> {
     pub(super) unpack_tile: fn(Level, &[u8], usize, usize, &mut C),
 }
 
-/// Products with `P` neighbouring panels, chunk by chunk.
-pub(super) struct TileProducts<'a, 'b, L: Lanes, const P: usize> {
+/// Products with neighbouring panels, chunk by chunk.
+pub(super) struct TileProducts<'a, 'b, L: Lanes> {
     lanes: L,
     unit: &'b L::Unit,
     buffers: &'b mut TileBuffers,
-    /// The buffer that is filled next.
-    next: usize,
-    /// The scaling of the sums in the other buffer.
-    pending: Option<Scaling<'a, L::F32, P>>,
+    /// The set of the next product.
+    set: usize,
+    /// Whether the sums of the last product are not stored yet.
+    is_in_unit: bool,
+    /// The scaling of the last product of each set.
+    pending: [Option<Scaling<'a, L::F32>>; 2],
 }
 
-impl<'a, 'b, L: Lanes, const P: usize> TileProducts<'a, 'b, L, P> {
+impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
     #[inline(always)]
     pub(super) fn new(lanes: L, unit: &'b L::Unit, buffers: &'b mut TileBuffers) -> Self {
-        Self { lanes, unit, buffers, next: 0, pending: None }
+        Self { lanes, unit, buffers, set: 0, is_in_unit: false, pending: [None, None] }
     }
 
     /// Adds the shares of chunks, which are unpacked to `chunks`, to the `sums` of all blocks of each panel. The first chunk's
-    /// share overwrites the sums. The last block's share is added by the next call, or by [`finish`](Self::finish).
+    /// share overwrites the sums. The shares of the last two products are added by the next call, or by
+    /// [`finish`](Self::finish).
     #[inline(always)]
-    pub(super) fn add<const HALVES: bool, const SIGNED: bool>(
+    pub(super) fn add<const HALVES: bool, const SIGNED: bool, const P: usize>(
         &mut self,
         packed: &PackedChunks<'_, UnpackedChunk<HALVES, SIGNED>, P>,
         chunks: &mut [UnpackedChunk<HALVES, SIGNED>; P],
@@ -77,133 +86,150 @@ impl<'a, 'b, L: Lanes, const P: usize> TileProducts<'a, 'b, L, P> {
         let num_tiles = (packed.num_groups * GROUP_COLS).div_ceil(VECTOR_BYTES);
         for block in 0..sums[0].len() {
             let run = inputs.run(block);
-            let TileBuffers { sums: [even, odd], gathered } = &mut *self.buffers;
-            let (results, pending_sums) = if self.next == 0 { (even, odd) } else { (odd, even) };
-            let results: &mut [_; P] = results.first_chunk_mut().expect("P panels");
-            let mut columns = BlockColumns {
-                lanes: self.lanes,
-                packed: (block == 0).then_some(packed),
-                num_tiles,
-                chunks,
-                run,
-                gathered: gathered.first_chunk_mut().expect("P panels"),
-                side_work,
-                pending: self.pending.as_ref(),
-                pending_sums: pending_sums.first_chunk().expect("P panels"),
-                sums,
-            };
-            self.unit.multiply_bytes(num_tiles, &run.tiles, &mut columns, results);
-            side_work.write_finished(self.lanes);
-            if run.has_more_overflows() {
-                for (chunk, results) in chunks.iter().zip(results) {
-                    add_not_gathered(self.lanes, &chunk.vectors, run, results);
+            for (panel, chunk) in chunks.iter_mut().enumerate() {
+                let TileBuffers { sums: [even, odd], gathered } = &mut *self.buffers;
+                let (own, other) = if self.set == 0 { (even, odd) } else { (odd, even) };
+                let before = self.is_in_unit.then_some(other);
+                let mut columns = BlockColumns {
+                    lanes: self.lanes,
+                    packed: (block == 0).then_some((packed, panel)),
+                    num_tiles,
+                    chunk: &mut *chunk,
+                    run,
+                    gathered,
+                    side_work,
+                    scaling: self.pending[self.set].as_ref(),
+                    scaled_sums: own,
+                    sums,
+                };
+                if self.set == 0 {
+                    self.unit.multiply_bytes::<0>(num_tiles, &run.tiles, &mut columns, before);
+                } else {
+                    self.unit.multiply_bytes::<1>(num_tiles, &run.tiles, &mut columns, before);
                 }
+                self.is_in_unit = true;
+                if run.has_more_overflows() {
+                    self.store(self.set);
+                    let sums = &mut self.buffers.sums[self.set];
+                    add_not_gathered(self.lanes, &chunk.vectors, run, sums);
+                }
+                let (unit, is_first) = (self.lanes.load(&chunk.unit), inputs.is_first());
+                let scaling = Scaling { unit, scales: &run.scales, panel, block, is_first };
+                self.pending[self.set] = Some(scaling);
+                self.set = 1 - self.set;
             }
-            let units = chunks.each_ref().map(|chunk| self.lanes.load(&chunk.unit));
-            let is_first = inputs.is_first();
-            self.pending = Some(Scaling { units, scales: &run.scales, block, is_first });
-            self.next = 1 - self.next;
+            side_work.write_finished(self.lanes);
         }
     }
 
-    /// Adds the last block's share.
+    /// Stores the sums of set `set`, if they are not stored yet.
     #[inline(always)]
-    pub(super) fn finish(self, sums: &mut [&mut [BlockSums]; P]) {
-        let Some(scaling) = self.pending else { return };
-        let pending_sums = self.buffers.sums[1 - self.next].first_chunk().expect("P panels");
-        for part in 0..CHUNK_TILES {
-            scaling.part(self.lanes, part, pending_sums, sums);
+    fn store(&mut self, set: usize) {
+        if !self.is_in_unit {
+            return;
+        }
+        let sums = &mut self.buffers.sums[set];
+        if set == 0 {
+            self.unit.store_bytes::<0>(sums);
+        } else {
+            self.unit.store_bytes::<1>(sums);
+        }
+        self.is_in_unit = false;
+    }
+
+    /// Adds the shares of the last two products.
+    #[inline(always)]
+    pub(super) fn finish<const P: usize>(mut self, sums: &mut [&mut [BlockSums]; P]) {
+        self.store(1 - self.set);
+        for set in [self.set, 1 - self.set] {
+            if let Some(scaling) = &self.pending[set] {
+                for part in 0..CHUNK_TILES {
+                    scaling.part(self.lanes, part, &self.buffers.sums[set], sums);
+                }
+            }
         }
     }
 }
 
-/// The columns that one block is multiplied by. Between the products of tiles, they are unpacked for the first block, the
-/// pending sums are scaled, and weights that follow are prefetched.
+/// The columns of a panel that one block is multiplied by. Between the products of tiles, they are unpacked for the first
+/// block, pending sums are scaled, and weights that follow are prefetched.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit uses it.
 struct BlockColumns<'c, 'a, 'p, 't, 's, 'm, L: Lanes, C, const P: usize> {
     lanes: L,
-    /// What is unpacked to `chunks`, unless that was done before.
-    packed: Option<&'c PackedChunks<'c, C, P>>,
+    /// What is unpacked to `chunk`, and the number of the panel, unless that was done before.
+    packed: Option<(&'c PackedChunks<'c, C, P>, usize)>,
     num_tiles: usize,
-    chunks: &'c mut [C; P],
+    chunk: &'c mut C,
     run: &'a ActivationRun<BLOCK_ROWS>,
-    gathered: &'c mut [[ColumnTile; 2]; P],
+    gathered: &'c mut [ColumnTile; 2],
     side_work: &'c mut SideWork<'p, 't, 's, P>,
-    pending: Option<&'c Scaling<'a, L::F32, P>>,
-    /// The sums that `pending` scales.
-    pending_sums: &'c [ByteSums; P],
+    scaling: Option<&'c Scaling<'a, L::F32>>,
+    scaled_sums: &'c ByteSums,
     sums: &'c mut [&'m mut [BlockSums]; P],
 }
 
-impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTiles<P>
+impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTiles
     for BlockColumns<'_, '_, '_, '_, '_, '_, L, UnpackedChunk<HALVES, SIGNED>, P>
 {
     #[inline(always)]
-    fn tile<const TILE: usize>(&mut self) -> [[&ColumnTile; 2]; P] {
+    fn tile<const TILE: usize>(&mut self) -> [&ColumnTile; 2] {
         self.side_work.ahead.step(self.lanes);
         match self.packed {
-            Some(packed) if TILE < self.num_tiles => {
-                for (chunk, out) in packed.chunks.iter().zip(&mut *self.chunks) {
-                    (packed.unpack_tile)(packed.level, chunk, packed.num_groups, TILE, out);
-                }
+            Some((packed, panel)) if TILE < self.num_tiles => {
+                let chunk = packed.chunks[panel];
+                (packed.unpack_tile)(packed.level, chunk, packed.num_groups, TILE, self.chunk);
             }
             _ => {}
         }
-        if let Some(scaling) = self.pending {
-            scaling.part(self.lanes, TILE, self.pending_sums, self.sums);
+        if let Some(scaling) = self.scaling {
+            scaling.part(self.lanes, TILE, self.scaled_sums, self.sums);
         }
-        self.chunks.each_ref().map(|chunk| chunk.columns(TILE))
+        self.chunk.columns(TILE)
     }
 
     #[inline(always)]
-    fn extra(&mut self) -> Option<ExtraTiles<'_, P>> {
+    fn extra(&mut self) -> Option<ExtraTiles<'_>> {
         let (rows, fours) = self.run.gathered()?;
-        for (at, four) in fours.enumerate() {
-            for (columns, chunk) in self.gathered.iter_mut().zip(&*self.chunks) {
-                columns[0][at] = chunk.vectors[four];
-                columns[1][at] = chunk.vectors[CHUNK_VECTORS + four];
-            }
+        let [high, low] = &mut *self.gathered;
+        for (four, (high, low)) in fours.zip(high.iter_mut().zip(low)) {
+            *high = self.chunk.vectors[four];
+            *low = self.chunk.vectors[CHUNK_VECTORS + four];
         }
-        Some(ExtraTiles { rows, columns: &*self.gathered })
+        Some(ExtraTiles { rows, columns: self.gathered })
     }
 }
 
-/// The scaling of the sums of one block.
-struct Scaling<'a, F, const P: usize> {
-    units: [F; P],
+/// The scaling of the sums of one block with one panel.
+struct Scaling<'a, F> {
+    unit: F,
     scales: &'a [f32; BLOCK_ROWS],
+    panel: usize,
     block: usize,
     /// Whether the share overwrites the sums.
     is_first: bool,
 }
 
-impl<F: Copy, const P: usize> Scaling<'_, F, P> {
+impl<F: Copy> Scaling<'_, F> {
     /// Scales a part of the rows, one of [`CHUNK_TILES`].
     #[inline(always)]
-    fn part<L: Lanes<F32 = F>>(
+    fn part<L: Lanes<F32 = F>, const P: usize>(
         &self,
         lanes: L,
         part: usize,
-        pending_sums: &[ByteSums; P],
+        [high, low]: &ByteSums,
         sums: &mut [&mut [BlockSums]; P],
     ) {
-        const ROWS: usize = PANELS_TOGETHER * BLOCK_ROWS / CHUNK_TILES;
-        const PARTS_PER_PANEL: usize = BLOCK_ROWS / ROWS;
-        let panel = part / PARTS_PER_PANEL;
-        if panel >= P {
-            return;
-        }
-        let first = part % PARTS_PER_PANEL * ROWS;
-        let [high, low] = &pending_sums[panel];
+        const ROWS: usize = BLOCK_ROWS / CHUNK_TILES;
+        let first = part * ROWS;
         let (high, low): (&[_; ROWS], &[_; ROWS]) = (rows_from(high, first), rows_from(low, first));
         let scales: &[_; ROWS] = rows_from(self.scales, first);
         let sums: &mut [_; ROWS] =
-            sums[panel][self.block][first..].first_chunk_mut().expect("a part of a block");
+            sums[self.panel][self.block][first..].first_chunk_mut().expect("a part of a block");
         for (((CacheLine(sum), high), low), scale) in sums.iter_mut().zip(high).zip(low).zip(scales)
         {
             let high = lanes.shl8(lanes.load_i32(high));
             let total = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(low)));
-            let factor = lanes.mul(self.units[panel], lanes.splat(*scale));
+            let factor = lanes.mul(self.unit, lanes.splat(*scale));
             let before = if self.is_first { lanes.splat(0.0) } else { lanes.load(sum) };
             lanes.store(lanes.fma(total, factor, before), sum);
         }

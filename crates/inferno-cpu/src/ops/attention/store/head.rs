@@ -79,13 +79,14 @@ impl<R: HeadRows> Kernel for StoreHead<'_, R> {
         if !self.writer.slots.is_empty() {
             self.prefetch_lines(lanes, 0);
         }
+        let mut encoded = [0; MAX_ENCODED_WORDS];
         let mut first = 0;
         while first < self.writer.slots.len() {
             if self.has_vector_of_keys(first) {
                 self.store_keys(lanes, first);
                 first += LANES;
             } else {
-                self.store_row(lanes, first);
+                self.store_row(lanes, first, &mut encoded);
                 first += 1;
             }
         }
@@ -189,11 +190,15 @@ impl<'a, R: HeadRows> StoreHead<'a, R> {
         }
     }
 
-    /// Stores one row.
+    /// Stores one row, which is first encoded in `encoded`.
     #[inline(always)]
-    fn store_row<L: Lanes>(&mut self, lanes: L, row: usize) {
-        let mut memory = [0u32; MAX_ENCODED_WORDS];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
+    fn store_row<L: Lanes>(
+        &mut self,
+        lanes: L,
+        row: usize,
+        encoded: &mut [u32; MAX_ENCODED_WORDS],
+    ) {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(encoded);
         let (rows, plane) = (self.rows, self.plane);
         self.prefetch_after(lanes, row);
         // SAFETY: the only one from here on.

@@ -229,7 +229,7 @@ pub(crate) struct Regions<'a> {
 }
 
 impl Regions<'_> {
-    /// What has regions: keys, and values unless they are components of keys.
+    /// The planes that have regions: keys, and values unless they are components of keys.
     pub(crate) fn planes(&self) -> &'static [Plane] {
         self.layer.planes
     }

@@ -217,7 +217,7 @@ impl Pass<CpuBackend> for CpuPass<'_> {
         qkv: &mut CpuBuffer,
         target: (usize, &mut CpuKvCache),
     ) {
-        assert_eq!(rows, batch.num_tokens(), "a row per token");
+        assert_eq!(rows, batch.num_tokens(), "one row per token");
         attention::rope_and_store_kv(self.executor(), batch, layout, rope, qkv, target);
     }
 

@@ -141,7 +141,7 @@ pub(crate) struct AmxTiles {
 }
 
 /// Adds the products of a tile of rows and the high and low bytes of 64 columns to tiles `$high` and `$low`. The rows are
-/// loaded to tile `$rows`. Loads do not wait for the products before, which use other tiles.
+/// loaded to tile `$rows`: another one than before, so that the load does not wait for the last product.
 macro_rules! add_products {
     ($high:literal, $low:literal, $rows:literal, $row_tile:expr, $columns:expr) => {{
         let rows: &RowTile = $row_tile;
@@ -205,7 +205,7 @@ impl MatrixUnit for AmxTiles {
     ) {
         const { assert!(CHUNK_TILES == 4, "each tile is multiplied") };
         const { assert!(SET < 2, "one of two sets") };
-        let [mut high_before, mut low_before] = match before {
+        let [high_before, low_before] = match before {
             Some([high, low]) => [Some(high), Some(low)],
             None => [None, None],
         };
@@ -223,14 +223,14 @@ impl MatrixUnit for AmxTiles {
                 if num_tiles > 1 {
                     add_products!($high, $low, "5", &rows[1], columns_of_tile);
                 }
-                if let Some(sums) = high_before.take() {
+                if let Some(sums) = high_before {
                     store!($high_before, sums);
                 }
                 let columns_of_tile = columns.tile::<2>();
                 if num_tiles > 2 {
                     add_products!($high, $low, "4", &rows[2], columns_of_tile);
                 }
-                if let Some(sums) = low_before.take() {
+                if let Some(sums) = low_before {
                     store!($low_before, sums);
                 }
                 let columns_of_tile = columns.tile::<3>();

@@ -102,7 +102,7 @@ impl RowLayout {
         width * first
     }
 
-    /// A byte in each cache line that numbers of position `offset` are in, but not those of scales.
+    /// About one byte of each cache line that numbers of position `offset` are in, but not those of scales: for prefetches.
     #[inline(always)]
     pub(crate) fn lines(&self, plane: Plane, offset: usize) -> StepBy<Range<usize>> {
         let PieceLocation { width, first, step } = self.place(plane, offset, 0);

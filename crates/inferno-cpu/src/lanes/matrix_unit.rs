@@ -56,7 +56,8 @@ pub(crate) trait MatrixUnit {
     /// Only the first `num_tiles` tiles are multiplied, and the extra one.
     ///
     /// The sums, those with high bytes and those with low ones, stay in set `SET` of the unit's two sets. Those of the
-    /// product before, in the other set, are stored to `before` meanwhile.
+    /// product before, in the other set, are stored to `before` meanwhile, unless they are not needed or were stored by
+    /// [`store_bytes`](Self::store_bytes). The other methods overwrite both sets.
     fn multiply_bytes<const SET: usize>(
         &self,
         num_tiles: usize,

@@ -20,10 +20,8 @@
 //! the faster the products are: 4096 tokens took 8 s for attention and 4.4 s for the rest, and would take 4.9 s at the
 //! peak of `f32`. A matrix unit can multiply 16-bit integers too, by four products of bytes.
 //!
-//! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as fast. Prefetching
-//! the cache lines of the next row while keys are stored: with 16 sequences, storing takes 7 microseconds less per layer,
-//! and attention, which needs the same lines, 18 more. Reading tiles into panels also for the two rows of one token: at a
-//! depth of 512 an eighth slower.
+//! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as fast. Reading tiles
+//! into panels also for the two rows of one token: at a depth of 512 an eighth slower.
 
 mod float;
 mod inputs;

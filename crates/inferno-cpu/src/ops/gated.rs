@@ -20,7 +20,7 @@ use crate::lanes::{Kernel, LANES, Lanes, vectors_mut};
 use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
 use crate::ops::functions::combine;
 use crate::ops::linear::for_panels;
-use crate::ops::product::{self, Epilogue, OutputTarget, PRODUCT_LINES, Product};
+use crate::ops::product::{self, Epilogue, OutputTarget, PANELS_TOGETHER, PRODUCT_LINES, Product};
 use crate::ops::product_rows::{ProductRows, RowMap};
 use crate::ops::workspace::ProductWorkspace;
 use crate::pack::{CpuWeight, PackedPart};
@@ -30,7 +30,7 @@ use crate::scratch::CacheLine;
 const SUMS_BYTES: usize = 128 * 1024;
 
 /// The smallest number of panels of each projection that are computed before they are combined.
-const MIN_PANELS: usize = 2;
+const MIN_PANELS: usize = PANELS_TOGETHER;
 
 /// The smallest and the largest number of blocks in a run of rows: with more, few panels fit in [`SUMS_BYTES`].
 const MIN_BLOCKS: usize = 8;
@@ -119,7 +119,8 @@ impl Gated<'_> {
     fn run(&self, task: &GatedTask<'_>, panels: Range<usize>, scratch: &mut [CacheLine]) {
         let num_rows = task.rows.len();
         let bytes_per_panel = 2 * num_rows * LANES * size_of::<f32>();
-        let most_panels = (SUMS_BYTES / bytes_per_panel).max(MIN_PANELS).min(panels.len());
+        let most_panels = (SUMS_BYTES / bytes_per_panel).max(MIN_PANELS);
+        let most_panels = (most_panels / PANELS_TOGETHER * PANELS_TOGETHER).min(panels.len());
         let num_lines = num_rows * most_panels;
         let (sums, scratch) = scratch.split_at_mut(2 * num_lines);
         let (gates, ups) = sums.split_at_mut(num_lines);

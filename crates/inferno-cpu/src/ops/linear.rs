@@ -5,8 +5,8 @@
 //! out in turns. When decoding one token, the last piece then cost up to 20 microseconds per product, and what a
 //! thread prefetched beyond its piece went to the wrong core's cache.)
 //!
-//! Ranges for many rows are whole pairs of panels, which are computed together: with single panels at the end of each
-//! thread's share, prompts took 3 to 5% longer with AMX.
+//! Ranges for many rows are whole pairs of panels, which are computed together, except for the last ones of a weight or of a
+//! part of it: with single panels at the end of each thread's share, prompts took 3 to 5% longer with AMX.
 
 // Creates targets of a shared output.
 #![allow(unsafe_code)]
@@ -27,6 +27,9 @@ use crate::pack::CpuWeight;
 
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const ITEM_PRODUCTS: usize = 32 * 1024;
+
+/// Panels are distributed in pairs if there are as many for each thread; with fewer, threads would be idle.
+const MIN_PAIRS_PER_THREAD: usize = 4;
 
 /// Multiplies rows of `x` by the experts of `weight` that they belong to. The bias of `epilogue` is that of all
 /// experts, one after the other; its scales are those of the weight.
@@ -89,9 +92,12 @@ pub(crate) fn for_panels(
 ) {
     let num_experts = rows.num_experts();
     let rows_per_expert = rows.num_inputs().div_ceil(num_experts.max(1)).max(1);
-    let min_panels = if rows_per_expert > MAX_NARROW { PANELS_TOGETHER } else { 1 };
-    let panels_per_item =
-        (ITEM_PRODUCTS / (rows_per_expert * products_per_output * LANES).max(1)).max(min_panels);
+    let has_pairs = rows_per_expert > MAX_NARROW
+        && num_experts * num_panels
+            >= MIN_PAIRS_PER_THREAD * PANELS_TOGETHER * executor.pool.num_threads();
+    let panels_per_item = (ITEM_PRODUCTS / (rows_per_expert * products_per_output * LANES).max(1))
+        .max(1)
+        .next_multiple_of(if has_pairs { PANELS_TOGETHER } else { 1 });
     let items_per_expert = num_panels.div_ceil(panels_per_item);
     executor.pool.run_ranges(num_experts * items_per_expert, &|mut items, thread| {
         // The items may belong to several experts.

@@ -6,12 +6,15 @@
 //! has one scale, so the whole row becomes NaN if one value is NaN or infinite. Invalid values
 //! thus propagate to the result.
 
-use crate::cases::{all, simplest};
+use crate::cases::{Random, all, matrix, run, simplest};
 use inferno_backend::{
-    BackendError, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout, ReferenceBackend,
+    BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout, LogitRows,
+    Pass, QkNorm, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
 };
+use inferno_conformance::attention::separate;
 use inferno_conformance::heads::{SHAPE, Shape, attend, inputs};
 use inferno_conformance::kv_cache::{BAD, BAD_SHAPE, VALUES_IN_KEYS, agree, bad_places, saved};
+use inferno_cpu::CpuBackend;
 
 #[test]
 fn saved_blocks_match_the_reference_and_round_trip() {
@@ -46,6 +49,59 @@ fn saved_blocks_match_the_reference_and_round_trip() {
             let refused =
                 backend.write_kv_block(&mut cache, BlockId(2), KvBlockPart::All, &first[1..]);
             assert!(matches!(refused, Err(BackendError::KvBlockSize { .. })));
+        }
+    }
+}
+
+/// All blocks after two sequences of 40 tokens are continued from position 5 on: heads are changed and stored in one step,
+/// or in two.
+fn stored_after_rope(backend: &CpuBackend, shape: &Shape, in_one_step: bool) -> Vec<u8> {
+    const TOKENS: usize = 40;
+    let layout = shape.qkv();
+    let mut random = Random::new(3);
+    let mut rows =
+        |count: usize, cols: usize| matrix(backend, count, cols, &random.values(count * cols));
+    let (mut qkv, angles) = (rows(2 * TOKENS, layout.row_len()), rows(2 * TOKENS, 16));
+    let (q, k) = (rows(1, layout.head_dim), rows(1, layout.head_dim));
+    let rotation =
+        Rotation { pairing: RopePairing::Halves, angles: Some(&angles), query_factors: None };
+    let rope = (Some(QkNorm::per_head(&q, &k, 1e-5)), Some(rotation));
+    let mut builder = BatchBuilder::new(shape.block_tokens);
+    let blocks = [[4, 1, 0].map(BlockId), [2, 3, 5].map(BlockId)];
+    for block_table in &blocks {
+        let (tokens, logits) = (&[0; TOKENS], LogitRows::None);
+        let chunk = SequenceChunk { tokens, start: 5, block_table, logits, second_segment: None };
+        builder.push(&chunk).expect("a chunk");
+    }
+    let batch = builder.build();
+    let mut cache =
+        backend.alloc_kv_cache(&KvLayout { num_blocks: 6, ..shape.cache() }).expect("memory");
+    run(backend, |pass| {
+        if in_one_step {
+            pass.rope_and_store_kv(2 * TOKENS, &batch, &layout, rope, &mut qkv, (1, &mut cache));
+        } else {
+            pass.rope(2 * TOKENS, &layout, rope.0, rope.1, &mut qkv);
+            pass.store_kv(&batch, 1, &layout, &qkv, &mut cache);
+        }
+    });
+    let mut bytes = Vec::new();
+    for block in blocks.into_iter().flatten() {
+        backend.read_kv_block(&cache, block, KvBlockPart::All, &mut bytes).expect("memory");
+    }
+    bytes
+}
+
+#[test]
+fn heads_that_are_changed_and_stored_in_one_step_have_the_same_bits() {
+    let values = [None, VALUES_IN_KEYS, separate(32)];
+    for (dtype, values) in KvDType::ALL.into_iter().flat_map(|dtype| values.map(|v| (dtype, v))) {
+        for block_tokens in [16, 20, 32] {
+            let shape = Shape { dtype, values, head_dim: 64, block_tokens, ..SHAPE };
+            let expected = stored_after_rope(&simplest(), &shape, false);
+            for backend in all() {
+                let found = stored_after_rope(&backend, &shape, true);
+                assert!(found == expected, "{shape:?} {backend:?}");
+            }
         }
     }
 }

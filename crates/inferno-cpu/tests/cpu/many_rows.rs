@@ -19,14 +19,14 @@ fn in_small_parts(x: &[f32], cols: usize, part: &WeightPart) -> Vec<f32> {
 #[test]
 fn many_rows_are_computed_as_few_are() {
     let mut random = Random::new(14);
-    // Several passes over the rows with several chunks and pairs of panels; an incomplete chunk; one chunk.
-    for (rows, cols, out_cols) in [(300, 5120, 49), (120, 352, 53), (600, 256, 37)] {
+    // Several passes over the rows with several chunks and pairs of panels; an incomplete chunk; one chunk; one block.
+    for (rows, cols, out_cols) in [(300, 5120, 49), (120, 352, 53), (600, 256, 37), (16, 640, 37)] {
         for dtype in FORMATS.into_iter().filter(|dtype| dtype.row_bytes(cols).is_ok()) {
             let part = random.weight(dtype, 1, out_cols, cols);
             let x = random.values(rows * cols);
             let expected = bits(&in_small_parts(&x, cols, &part));
             for isa in sets() {
-                // One thread computes all panels in pairs.
+                // One thread computes panels in pairs; of three, the last one is left.
                 let found = linear(&backend(isa, 1), rows, &x, std::slice::from_ref(&part), None);
                 assert_eq!(bits(&found), expected, "{dtype} {rows}x{cols}x{out_cols} {isa}");
             }

@@ -1,5 +1,8 @@
 //! Writing keys and values into the cache.
 
+// Writes to the shared cache and to shared rows.
+#![allow(unsafe_code)]
+
 mod head;
 mod rows;
 
@@ -32,7 +35,8 @@ pub(crate) fn store_kv(
         let (plane, head) = (number / layout.num_kv_heads, number % layout.num_kv_heads);
         let plane = writer.planes()[plane];
         let columns = HeadColumns::new(layout, plane.into(), head);
-        writer.store(executor.level, plane, head, StoredRows { values, columns });
+        // SAFETY: tasks differ in the plane or the head.
+        unsafe { writer.store(executor.level, plane, head, StoredRows { values, columns }) };
     };
     let num_tasks = writer.planes().len() * layout.num_kv_heads;
     let num_values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
@@ -65,10 +69,8 @@ pub(crate) fn rope_and_store_kv(
     let tasks_per_group = group + writer.planes().len();
     let task = |number: usize| {
         let (kv_head, member) = (number / tasks_per_group, number % tasks_per_group);
-        let rows = |part, head| {
-            let columns = HeadColumns::new(layout, part, head);
-            RopedRows { values: &values, columns, rope: &head_rope, part, head }
-        };
+        // SAFETY: tasks differ in `kv_head` or `member`, and thereby in the part or the head; each calls this once.
+        let rows = |part, head| unsafe { RopedRows::new(&values, layout, &head_rope, part, head) };
         match member.checked_sub(group) {
             None => {
                 let rows = rows(RowPart::Queries, kv_head * group + member);
@@ -76,7 +78,9 @@ pub(crate) fn rope_and_store_kv(
             }
             Some(plane) => {
                 let plane = writer.planes()[plane];
-                writer.store(executor.level, plane, kv_head, rows(plane.into(), kv_head));
+                let rows = rows(plane.into(), kv_head);
+                // SAFETY: as above.
+                unsafe { writer.store(executor.level, plane, kv_head, rows) };
             }
         }
     };

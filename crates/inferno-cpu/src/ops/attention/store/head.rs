@@ -39,13 +39,23 @@ impl<'a> CacheWriter<'a> {
         Self { slots: batch.slot_mapping(), bytes: Disjoint::new(bytes), regions, rows }
     }
 
-    /// What is stored: keys, and values unless they are components of keys.
+    /// The planes that are stored: keys, and values unless they are components of keys.
     pub(super) fn planes(&self) -> &'static [Plane] {
         self.regions.planes()
     }
 
-    /// Writes all rows of a head's keys or values. Tasks that run at the same time must differ in the plane or the head.
-    pub(super) fn store(&self, level: Level, plane: Plane, head: usize, values: impl HeadRows) {
+    /// Writes all rows of a head's keys or values.
+    ///
+    /// # Safety
+    ///
+    /// Calls that run at the same time must differ in the plane or the head.
+    pub(super) unsafe fn store(
+        &self,
+        level: Level,
+        plane: Plane,
+        head: usize,
+        values: impl HeadRows,
+    ) {
         level.run(StoreHead {
             writer: self,
             rows: &self.rows[plane as usize],
@@ -104,17 +114,18 @@ impl<'a, R: HeadRows> StoreHead<'a, R> {
         let (writer, block_tokens) = (self.writer, self.rows.block_tokens);
         let (block, offset) = (writer.slots[row] / block_tokens, writer.slots[row] % block_tokens);
         let range = writer.regions.at(block, self.plane, self.head);
-        // SAFETY: tasks that run at the same time differ in the plane or the head, and thereby in the regions, and the caller
-        // guarantees that this task has no other one.
+        // SAFETY: the caller of `store` guarantees that calls differ in the plane or the head, and thereby in the regions, and
+        // the caller of this function that this call has no other one.
         (unsafe { writer.bytes.part(range) }, offset)
     }
 
-    /// Prefetches what is written after row `row`: a share of the next 16 positions if rows fill them, else the cache lines of
-    /// the next row, unless they are in the same block.
+    /// Prefetches what is written after row `row`: if the row 16 later has the same place in its vector of positions, a share of
+    /// its block; else the cache lines of the next row, unless they are in the same block.
     #[inline(always)]
     fn prefetch_after<L: Lanes>(&self, lanes: L, row: usize) {
         let (slots, block_tokens) = (self.writer.slots, self.rows.block_tokens);
-        if slots.get(row + LANES) == Some(&(slots[row] + LANES)) {
+        let is_in_line = |later: &&usize| **later % LANES == slots[row] % LANES;
+        if slots.get(row + LANES).filter(is_in_line).is_some() {
             // SAFETY: it is dropped at the end of the block.
             let (region, offset) = unsafe { self.region(row + LANES) };
             let share = region.len() / block_tokens;

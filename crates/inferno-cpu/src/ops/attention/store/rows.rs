@@ -11,6 +11,9 @@ use crate::disjoint::Disjoint;
 use crate::lanes::{Kernel, LANES, Lanes};
 use crate::ops::rope::{HeadRope, RowPart};
 
+/// Rows between one that is read and the one that is prefetched. (With one and with four, it takes as long.)
+const ROWS_AHEAD: usize = 2;
+
 /// The columns of a head.
 #[derive(Clone, Copy)]
 pub(super) struct HeadColumns {
@@ -37,10 +40,10 @@ impl HeadColumns {
         at..at + self.dim
     }
 
-    /// Prefetches the values of the next row after `values`: rows are too far apart for the hardware prefetcher.
+    /// Prefetches the values [`ROWS_AHEAD`] rows after `values`: rows are too far apart for the hardware prefetcher.
     #[inline(always)]
-    fn prefetch_next<L: Lanes>(self, lanes: L, values: &[f32]) {
-        let distance = 2 * self.row_len * size_of::<f32>();
+    fn prefetch_ahead<L: Lanes>(self, lanes: L, values: &[f32]) {
+        let distance = ROWS_AHEAD * self.row_len * size_of::<f32>();
         for line in values.chunks(LANES) {
             lanes.prefetch(bytemuck::cast_slice(line), distance);
         }
@@ -49,7 +52,7 @@ impl HeadColumns {
 
 /// Rows of which one head is stored.
 pub(super) trait HeadRows {
-    /// The values of row `row`.
+    /// The values of row `row`, which may be changed in place: each row is requested once.
     fn row<L: Lanes>(&mut self, lanes: L, row: usize) -> &[f32];
 }
 
@@ -63,27 +66,44 @@ impl HeadRows for StoredRows<'_> {
     #[inline(always)]
     fn row<L: Lanes>(&mut self, lanes: L, row: usize) -> &[f32] {
         let values = &self.values[self.columns.in_row(row)];
-        self.columns.prefetch_next(lanes, values);
+        self.columns.prefetch_ahead(lanes, values);
         values
     }
 }
 
 /// Rows that are normalized and rotated in place.
 pub(super) struct RopedRows<'a> {
-    pub(super) values: &'a Disjoint<'a, f32>,
-    pub(super) columns: HeadColumns,
-    pub(super) rope: &'a HeadRope<'a>,
-    pub(super) part: RowPart,
-    pub(super) head: usize,
+    values: &'a Disjoint<'a, f32>,
+    columns: HeadColumns,
+    rope: &'a HeadRope<'a>,
+    part: RowPart,
+    head: usize,
+}
+
+impl<'a> RopedRows<'a> {
+    /// One head of rows with this layout.
+    ///
+    /// # Safety
+    ///
+    /// Values that exist at the same time must differ in the part or the head, and nothing else may access their columns.
+    pub(super) unsafe fn new(
+        values: &'a Disjoint<'a, f32>,
+        layout: &QkvLayout,
+        rope: &'a HeadRope<'a>,
+        part: RowPart,
+        head: usize,
+    ) -> Self {
+        Self { values, columns: HeadColumns::new(layout, part, head), rope, part, head }
+    }
 }
 
 impl HeadRows for RopedRows<'_> {
     #[inline(always)]
     fn row<L: Lanes>(&mut self, lanes: L, row: usize) -> &[f32] {
-        // SAFETY: tasks differ in their heads, and thereby in the columns, and have one `RopedRows` each, which is borrowed
-        // until the part is dropped.
+        // SAFETY: the caller of `new` guarantees that no other value has these columns, and this one is borrowed until the
+        // part is dropped.
         let values = unsafe { self.values.part(self.columns.in_row(row)) };
-        self.columns.prefetch_next(lanes, values);
+        self.columns.prefetch_ahead(lanes, values);
         self.rope.apply(lanes, row, self.part, self.head, values);
         values
     }

@@ -1,6 +1,5 @@
-//! Products by the matrix unit: it multiplies high and low bytes of the integers. Their sums stay in the unit until it
-//! multiplies the next panel or block, meanwhile they are stored, and scaled during the product after that. So nothing waits
-//! for the end of a product.
+//! Products by the matrix unit: it multiplies high and low bytes of the integers. While it multiplies the next panel or block,
+//! their sums are stored; during the product after that, they are scaled. So nothing waits for the end of a product.
 //!
 //! A block of 16 rows is multiplied by two panels, one after the other: tiles of activations, which come from the
 //! second-level cache, are in the first-level cache for the second one, and weights are there for all blocks. They are

@@ -14,6 +14,9 @@
 //!
 //! Only the payload of a NaN is unspecified.
 //!
+//! A kernel is compiled for an instruction set only where it is inlined. So operations are not called in closures that are
+//! passed to functions which may not be inlined, such as `array::map`: there each operation is a call.
+//!
 //! Kernels take any [`Lanes`], which combines all traits:
 //!
 //! | trait | operations |

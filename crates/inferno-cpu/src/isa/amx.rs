@@ -141,7 +141,7 @@ pub(crate) struct AmxTiles {
 }
 
 /// Adds the products of a tile of rows and the high and low bytes of 64 columns to tiles `$high` and `$low`. The rows are
-/// loaded to tile `$rows`: another one than before, so that the load does not wait for the last product.
+/// loaded to tile `$rows`: tiles 4 and 5 alternate, so that the load does not wait for the product before.
 macro_rules! add_products {
     ($high:literal, $low:literal, $rows:literal, $row_tile:expr, $columns:expr) => {{
         let rows: &RowTile = $row_tile;

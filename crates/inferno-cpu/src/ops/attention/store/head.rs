@@ -119,24 +119,29 @@ impl<'a, R: HeadRows> StoreHead<'a, R> {
         (unsafe { writer.bytes.part(range) }, offset)
     }
 
-    /// Prefetches what is written after row `row`: if the row 16 later has the same place in its vector of positions, a share of
-    /// its block; else the cache lines of the next row, unless they are in the same block.
+    /// Prefetches what is written after row `row`: within a run of positions, a share of the block that is written 16 rows later;
+    /// else the cache lines of the next row, unless they are in the same block.
     #[inline(always)]
     fn prefetch_after<L: Lanes>(&self, lanes: L, row: usize) {
         let (slots, block_tokens) = (self.writer.slots, self.rows.block_tokens);
-        let is_in_line = |later: &&usize| **later % LANES == slots[row] % LANES;
-        if slots.get(row + LANES).filter(is_in_line).is_some() {
-            // SAFETY: it is dropped at the end of the block.
-            let (region, offset) = unsafe { self.region(row + LANES) };
-            let share = region.len() / block_tokens;
-            for line in region[offset * share..][..share].chunks(LINE_BYTES) {
-                lanes.prefetch(line, 0);
+        let slot = slots[row];
+        // One token for each of several sequences is no run, also if all of them are as long.
+        let is_in_run =
+            slots.get(row + 1) == Some(&(slot + 1)) || row > 0 && slots[row - 1] + 1 == slot;
+        match slots.get(row + LANES) {
+            Some(later) if is_in_run && later % LANES == slot % LANES => {
+                // SAFETY: it is dropped at the end of the block.
+                let (region, offset) = unsafe { self.region(row + LANES) };
+                let share = region.len() / block_tokens;
+                for line in region[offset * share..][..share].chunks(LINE_BYTES) {
+                    lanes.prefetch(line, 0);
+                }
             }
-            return;
-        }
-        if let Some(next) = slots.get(row + 1) {
-            if next / block_tokens != slots[row] / block_tokens {
-                self.prefetch_lines(lanes, row + 1);
+            _ => {
+                let is_elsewhere = |next: &usize| next / block_tokens != slot / block_tokens;
+                if slots.get(row + 1).is_some_and(is_elsewhere) {
+                    self.prefetch_lines(lanes, row + 1);
+                }
             }
         }
     }

@@ -9,8 +9,8 @@
 //! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 44 cycles per 16 by 16 by 32 on a
 //! Xeon, of which the unit needs 16. In a profile, two thirds are products of tiles with the loads of their operands: 16 rows
 //! by 64 columns with one panel take 64 cycles if the rows come from the second-level cache and 47 if they come from the
-//! first-level one, where the unit needs 32. The rest is scaling, writing, unpacking and prefetching. (Divisions between
-//! products of tiles took 5 to 7% of products with 16 rows.)
+//! first-level one, where the unit needs 32. The other third is spent on scaling, writing, unpacking and prefetching.
+//! (Divisions between products of tiles took 5 to 7% of products with 16 rows.)
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they

@@ -19,6 +19,10 @@ pub(crate) struct CacheLine(pub(crate) [f32; LINE_BYTES / size_of::<f32>()]);
 /// Smaller arrays are allocated in multiples of this, larger ones in huge pages.
 const PAGE_BYTES: usize = 4096;
 
+/// Arrays from this size on use huge pages. (With activations of 1.4 MB in pages of 4 KiB, products of 256 rows with the matrix
+/// unit took up to 7% longer on a virtual machine.)
+const MIN_HUGE_BYTES: usize = 256 * 1024;
+
 /// An array of cache lines that keeps its memory. Its contents are unspecified when an operation starts.
 #[derive(Debug, Default)]
 pub(crate) struct ScratchArray {
@@ -61,7 +65,7 @@ impl ScratchArray {
 /// Bytes that an array allocates for `num_lines` cache lines.
 pub(crate) fn allocated_bytes(num_lines: usize) -> usize {
     let bytes = num_lines.saturating_mul(LINE_BYTES);
-    let page_bytes = if bytes < HUGE_PAGE_BYTES { PAGE_BYTES } else { HUGE_PAGE_BYTES };
+    let page_bytes = if bytes < MIN_HUGE_BYTES { PAGE_BYTES } else { HUGE_PAGE_BYTES };
     bytes.checked_next_multiple_of(page_bytes).unwrap_or(usize::MAX)
 }
 

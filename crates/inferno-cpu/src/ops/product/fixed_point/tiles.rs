@@ -89,6 +89,7 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
                 let TileBuffers { sums: [even, odd], gathered } = &mut *self.buffers;
                 let (own, other) = if self.set == 0 { (even, odd) } else { (odd, even) };
                 let before = self.is_in_unit.then_some(other);
+                let scaling = self.pending[self.set].as_ref();
                 let mut columns = BlockColumns {
                     lanes: self.lanes,
                     packed: (block == 0).then_some((packed, panel)),
@@ -97,9 +98,7 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
                     run,
                     gathered,
                     side_work,
-                    scaling: self.pending[self.set].as_ref(),
-                    scaled_sums: own,
-                    sums,
+                    scaling: scaling.map(|scaling| scaling.of(own, sums)),
                 };
                 if self.set == 0 {
                     self.unit.multiply_bytes::<0>(num_tiles, &run.tiles, &mut columns, before);
@@ -142,8 +141,9 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
         self.store(1 - self.set);
         for set in [self.set, 1 - self.set] {
             if let Some(scaling) = &self.pending[set] {
+                let mut scaling = scaling.of(&self.buffers.sums[set], sums);
                 for part in 0..CHUNK_TILES {
-                    scaling.part(self.lanes, part, &self.buffers.sums[set], sums);
+                    scaling.add_part(self.lanes, part);
                 }
             }
         }
@@ -153,7 +153,7 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
 /// The columns of a panel that one block is multiplied by. Between the products of tiles, they are unpacked for the first
 /// block, pending sums are scaled, and weights that follow are prefetched.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit uses it.
-struct BlockColumns<'c, 'a, 'p, 't, 's, 'm, L: Lanes, C, const P: usize> {
+struct BlockColumns<'c, 'a, 'p, 't, 's, L: Lanes, C, const P: usize> {
     lanes: L,
     /// What is unpacked to `chunk`, and the number of the panel, unless that was done before.
     packed: Option<(&'c PackedChunks<'c, C, P>, usize)>,
@@ -162,13 +162,11 @@ struct BlockColumns<'c, 'a, 'p, 't, 's, 'm, L: Lanes, C, const P: usize> {
     run: &'a ActivationRun<BLOCK_ROWS>,
     gathered: &'c mut [ColumnTile; 2],
     side_work: &'c mut SideWork<'p, 't, 's, P>,
-    scaling: Option<&'c Scaling<'a, L::F32>>,
-    scaled_sums: &'c ByteSums,
-    sums: &'c mut [&'m mut [BlockSums]; P],
+    scaling: Option<PendingSums<'c, L::F32>>,
 }
 
 impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTiles
-    for BlockColumns<'_, '_, '_, '_, '_, '_, L, UnpackedChunk<HALVES, SIGNED>, P>
+    for BlockColumns<'_, '_, '_, '_, '_, L, UnpackedChunk<HALVES, SIGNED>, P>
 {
     #[inline(always)]
     fn tile<const TILE: usize>(&mut self) -> [&ColumnTile; 2] {
@@ -180,8 +178,8 @@ impl<L: Lanes, const P: usize, const HALVES: bool, const SIGNED: bool> ColumnTil
             }
             _ => {}
         }
-        if let Some(scaling) = self.scaling {
-            scaling.part(self.lanes, TILE, self.scaled_sums, self.sums);
+        if let Some(scaling) = &mut self.scaling {
+            scaling.add_part(self.lanes, TILE);
         }
         self.chunk.columns(TILE)
     }
@@ -208,29 +206,51 @@ struct Scaling<'a, F> {
     is_first: bool,
 }
 
-impl<F: Copy> Scaling<'_, F> {
-    /// Scales a part of the rows, one of [`CHUNK_TILES`].
+impl<F> Scaling<'_, F> {
+    /// The scaling of `bytes`, which are added to the block's sums among those of all panels and blocks.
     #[inline(always)]
-    fn part<L: Lanes<F32 = F>, const P: usize>(
-        &self,
-        lanes: L,
-        part: usize,
-        [high, low]: &ByteSums,
-        sums: &mut [&mut [BlockSums]; P],
-    ) {
+    fn of<'s, const P: usize>(
+        &'s self,
+        bytes: &'s ByteSums,
+        sums: &'s mut [&mut [BlockSums]; P],
+    ) -> PendingSums<'s, F> {
+        PendingSums { scaling: self, bytes, sums: &mut sums[self.panel][self.block] }
+    }
+}
+
+/// Sums of one block with one panel that are to be scaled.
+struct PendingSums<'s, F> {
+    scaling: &'s Scaling<'s, F>,
+    bytes: &'s ByteSums,
+    sums: &'s mut BlockSums,
+}
+
+impl<F: Copy> PendingSums<'_, F> {
+    /// Scales and adds a part of the rows, one of [`CHUNK_TILES`].
+    #[inline(always)]
+    fn add_part<L: Lanes<F32 = F>>(&mut self, lanes: L, part: usize) {
         const ROWS: usize = BLOCK_ROWS / CHUNK_TILES;
+        const ZEROS: &[CacheLine; ROWS] = &[CacheLine([0.0; LANES]); ROWS];
         let first = part * ROWS;
+        let [high, low] = self.bytes;
         let (high, low): (&[_; ROWS], &[_; ROWS]) = (rows_from(high, first), rows_from(low, first));
-        let scales: &[_; ROWS] = rows_from(self.scales, first);
-        let sums: &mut [_; ROWS] =
-            sums[self.panel][self.block][first..].first_chunk_mut().expect("a part of a block");
-        for (((CacheLine(sum), high), low), scale) in sums.iter_mut().zip(high).zip(low).zip(scales)
-        {
+        // Read once: the compiler does not know that the sums are elsewhere.
+        let Scaling { unit, scales, is_first, .. } = *self.scaling;
+        let scales: &[_; ROWS] = rows_from(scales, first);
+        let sums: &mut [_; ROWS] = self.sums[first..].first_chunk_mut().expect("a part of a block");
+        // Not a branch around the loads: it would be predicted wrongly in each panel.
+        let source = if is_first { ZEROS } else { &*sums };
+        let mut totals = [lanes.splat(0.0); ROWS];
+        for (total, CacheLine(before)) in totals.iter_mut().zip(source) {
+            *total = lanes.load(before);
+        }
+        for (((total, high), low), scale) in totals.iter_mut().zip(high).zip(low).zip(scales) {
             let high = lanes.shl8(lanes.load_i32(high));
-            let total = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(low)));
-            let factor = lanes.mul(self.unit, lanes.splat(*scale));
-            let before = if self.is_first { lanes.splat(0.0) } else { lanes.load(sum) };
-            lanes.store(lanes.fma(total, factor, before), sum);
+            let share = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(low)));
+            *total = lanes.fma(share, lanes.mul(unit, lanes.splat(*scale)), *total);
+        }
+        for (total, CacheLine(sum)) in totals.iter().zip(sums) {
+            lanes.store(*total, sum);
         }
     }
 }

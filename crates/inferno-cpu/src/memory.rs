@@ -31,18 +31,24 @@ pub(crate) struct AlignedArray {
 }
 
 impl AlignedArray {
-    /// Maps an array of `bytes` bytes in separate pages.
+    /// Maps an array of `bytes` bytes in separate pages. If it is as large as a huge page, it starts at one: systems before
+    /// Linux 6.7 map it anywhere.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`], which names `what` the array is for.
     pub(crate) fn zeroed(bytes: usize, what: &'static str) -> Result<Self, BackendError> {
-        let pages =
-            MmapMut::map_anon(bytes).map_err(|_| BackendError::OutOfMemory { what, bytes })?;
+        let out_of_memory = || BackendError::OutOfMemory { what, bytes };
+        let is_huge = cfg!(target_os = "linux") && bytes >= HUGE_PAGE_BYTES;
+        let slack = if is_huge { HUGE_PAGE_BYTES } else { 0 };
+        let mapped = bytes.checked_add(slack).ok_or_else(out_of_memory)?;
+        let pages = MmapMut::map_anon(mapped).map_err(|_| out_of_memory())?;
+        let address = pages.as_ptr().addr();
+        let start = if is_huge { address.next_multiple_of(HUGE_PAGE_BYTES) - address } else { 0 };
         #[cfg(target_os = "linux")]
-        if bytes >= HUGE_PAGE_BYTES {
+        if is_huge {
             // Only advice: without support for huge pages, the pages are small.
-            let _ = pages.advise(memmap2::Advice::HugePage);
+            let _ = pages.advise_range(memmap2::Advice::HugePage, start, bytes);
         }
-        Ok(Self { pages: Arc::new(pages.into()), start: 0, bytes })
+        Ok(Self { pages: Arc::new(pages.into()), start, bytes })
     }
 
     /// Makes the system provide the memory of the first `bytes` bytes soon, in a thread of its own. Otherwise it does so when
@@ -126,7 +132,10 @@ impl Arena {
         let fitting = segment.pages.upgrade().filter(|pages| room <= pages.len() - segment.used);
         let (pages, start) = match fitting {
             Some(pages) => (pages, segment.used),
-            None => (AlignedArray::zeroed(SEGMENT_BYTES, what)?.pages, 0),
+            None => {
+                let array = AlignedArray::zeroed(SEGMENT_BYTES, what)?;
+                (array.pages, array.start)
+            }
         };
         *segment = ArenaSegment { pages: Arc::downgrade(&pages), used: start + room };
         Ok(AlignedArray { pages, start, bytes })
@@ -182,7 +191,7 @@ mod tests {
         let sizes = [1000, 0, 64, SEGMENT_BYTES, SEGMENT_BYTES / 2, SEGMENT_BYTES / 2, 200];
         let mut arrays = sizes.map(|bytes| arena.zeroed(bytes, "a test").expect("little memory"));
         assert!(Arc::ptr_eq(&arrays[0].pages, &arrays[2].pages));
-        assert_eq!(arrays[2].start, 1024);
+        assert_eq!(arrays[2].start - arrays[0].start, 1024);
         for (number, array) in arrays.iter_mut().enumerate() {
             assert!(array.get::<u8>().iter().all(|&byte| byte == 0));
             array.get_mut::<u8>().fill(number as u8 + 1);

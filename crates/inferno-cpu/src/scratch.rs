@@ -16,12 +16,12 @@ use crate::threads::lock;
 #[repr(C, align(64))]
 pub(crate) struct CacheLine(pub(crate) [f32; LINE_BYTES / size_of::<f32>()]);
 
-/// Smaller arrays are allocated in multiples of this, larger ones in huge pages.
+/// Arrays below [`MIN_HUGE_BYTES`] are allocated in multiples of this, larger ones in multiples of huge pages.
 const PAGE_BYTES: usize = 4096;
 
-/// Arrays from this size on use huge pages. (With activations of 1.4 MB in pages of 4 KiB, products of 256 rows with the matrix
-/// unit took up to 7% longer on a virtual machine.)
-const MIN_HUGE_BYTES: usize = 256 * 1024;
+/// The smallest arrays in huge pages, where memory is requested in such pages. (With activations of 1.4 MB in pages of 4 KiB,
+/// products of 256 rows with the matrix unit took up to 7% longer on a virtual machine.)
+const MIN_HUGE_BYTES: usize = if cfg!(target_os = "linux") { 1 << 20 } else { HUGE_PAGE_BYTES };
 
 /// An array of cache lines that keeps its memory. Its contents are unspecified when an operation starts.
 #[derive(Debug, Default)]

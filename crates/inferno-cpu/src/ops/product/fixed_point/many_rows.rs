@@ -181,6 +181,9 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
             }
         }
         let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
+        let steps_per_block = if unit.is_some() { P * CHUNK_TILES } else { P };
+        let lines_per_step =
+            PrefetchAhead::<P>::lines_per_step(chunk_bytes, steps_per_block * num_blocks);
         let mut products =
             unit.map(|unit| TileProducts::<L>::new(lanes, unit, &mut workspace.tiles));
         for number in 0..num_chunks {
@@ -197,9 +200,8 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
                 (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
             });
             let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
-            let steps_per_block = if unit.is_some() { P * CHUNK_TILES } else { P };
-            let num_steps = steps_per_block * num_blocks;
-            let ahead = PrefetchAhead::new(self.product.panels, starts, bytes_ahead, num_steps);
+            let ahead =
+                PrefetchAhead::new(self.product.panels, starts, bytes_ahead, lines_per_step);
             let target = &mut self.product.target;
             let mut side_work = SideWork { ahead, target, finished: &mut *finished };
             let activations = self.product.inputs;

@@ -36,31 +36,36 @@ pub(super) struct PrefetchAhead<'a, const P: usize> {
     panels: &'a [u8],
     /// The offsets in `panels` of what is still to be prefetched; they may exceed its length.
     starts: [usize; P],
-    /// Cache lines of each chunk that are left.
-    num_lines: usize,
-    /// The same for all steps until none is left: the number of turns of a loop that varied from step to step was often
-    /// predicted wrongly, and 256 rows took 2% longer.
+    /// Lines of each chunk that are still to be prefetched.
+    lines_left: usize,
+    /// Lines of each chunk that are prefetched in a step, until all are. (If their number varies from step to step, the
+    /// processor often predicts it wrongly: 256 rows took 2% longer with the matrix unit.)
     lines_per_step: usize,
 }
 
 impl<'a, const P: usize> PrefetchAhead<'a, P> {
-    /// Chunks of `chunk_bytes` bytes that begin at `starts`, in `num_steps` steps.
+    /// Chunks of `chunk_bytes` bytes that begin at `starts`.
     #[inline(always)]
     pub(super) fn new(
         panels: &'a [u8],
         starts: [usize; P],
         chunk_bytes: usize,
-        num_steps: usize,
+        lines_per_step: usize,
     ) -> Self {
-        let num_lines = chunk_bytes / VECTOR_BYTES;
-        Self { panels, starts, num_lines, lines_per_step: num_lines.div_ceil(num_steps) }
+        Self { panels, starts, lines_left: chunk_bytes / VECTOR_BYTES, lines_per_step }
+    }
+
+    /// Lines per step if chunks of `chunk_bytes` bytes are prefetched in at most `num_steps` steps.
+    #[inline(always)]
+    pub(super) fn lines_per_step(chunk_bytes: usize, num_steps: usize) -> usize {
+        (chunk_bytes / VECTOR_BYTES).div_ceil(num_steps)
     }
 
     /// Prefetches the lines of the next step.
     #[inline(always)]
     pub(super) fn step<L: Lanes>(&mut self, lanes: L) {
-        let num_lines = self.lines_per_step.min(self.num_lines);
-        self.num_lines -= num_lines;
+        let num_lines = self.lines_per_step.min(self.lines_left);
+        self.lines_left -= num_lines;
         for _ in 0..num_lines {
             for start in &mut self.starts {
                 lanes.prefetch_far(self.panels, *start);

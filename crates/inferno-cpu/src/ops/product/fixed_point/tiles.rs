@@ -98,7 +98,7 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
                     run,
                     gathered,
                     side_work,
-                    scaling: scaling.map(|scaling| scaling.of(own, sums)),
+                    scaling: scaling.map(|scaling| scaling.pending(own, sums)),
                 };
                 if self.set == 0 {
                     self.unit.multiply_bytes::<0>(num_tiles, &run.tiles, &mut columns, before);
@@ -141,7 +141,7 @@ impl<'a, 'b, L: Lanes> TileProducts<'a, 'b, L> {
         self.store(1 - self.set);
         for set in [self.set, 1 - self.set] {
             if let Some(scaling) = &self.pending[set] {
-                let mut scaling = scaling.of(&self.buffers.sums[set], sums);
+                let mut scaling = scaling.pending(&self.buffers.sums[set], sums);
                 for part in 0..CHUNK_TILES {
                     scaling.add_part(self.lanes, part);
                 }
@@ -207,9 +207,9 @@ struct Scaling<'a, F> {
 }
 
 impl<F> Scaling<'_, F> {
-    /// The scaling of `bytes`, which are added to the block's sums among those of all panels and blocks.
+    /// The scaling of `bytes`, with the sums of its block, which are some of the `sums` of all panels and blocks.
     #[inline(always)]
-    fn of<'s, const P: usize>(
+    fn pending<'s, const P: usize>(
         &'s self,
         bytes: &'s ByteSums,
         sums: &'s mut [&mut [BlockSums]; P],
@@ -226,7 +226,7 @@ struct PendingSums<'s, F> {
 }
 
 impl<F: Copy> PendingSums<'_, F> {
-    /// Scales and adds a part of the rows, one of [`CHUNK_TILES`].
+    /// Scales a part of the rows, one of [`CHUNK_TILES`], and adds it to the sums, or overwrites them with the first chunk's.
     #[inline(always)]
     fn add_part<L: Lanes<F32 = F>>(&mut self, lanes: L, part: usize) {
         const ROWS: usize = BLOCK_ROWS / CHUNK_TILES;
@@ -234,20 +234,18 @@ impl<F: Copy> PendingSums<'_, F> {
         let first = part * ROWS;
         let [high, low] = self.bytes;
         let (high, low): (&[_; ROWS], &[_; ROWS]) = (rows_from(high, first), rows_from(low, first));
-        // Read once: the compiler does not know that the sums are elsewhere.
         let Scaling { unit, scales, is_first, .. } = *self.scaling;
         let scales: &[_; ROWS] = rows_from(scales, first);
         let sums: &mut [_; ROWS] = self.sums[first..].first_chunk_mut().expect("a part of a block");
-        // Not a branch around the loads: it would be predicted wrongly in each panel.
-        let source = if is_first { ZEROS } else { &*sums };
+        // A choice of addresses: a branch would be predicted wrongly in each panel.
+        let before = if is_first { ZEROS } else { &*sums };
+        // All loads precede the stores, since the compiler does not know that the sums are not among the operands.
         let mut totals = [lanes.splat(0.0); ROWS];
-        for (total, CacheLine(before)) in totals.iter_mut().zip(source) {
-            *total = lanes.load(before);
-        }
-        for (((total, high), low), scale) in totals.iter_mut().zip(high).zip(low).zip(scales) {
-            let high = lanes.shl8(lanes.load_i32(high));
-            let share = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(low)));
-            *total = lanes.fma(share, lanes.mul(unit, lanes.splat(*scale)), *total);
+        for (row, CacheLine(before)) in before.iter().enumerate() {
+            let high = lanes.shl8(lanes.load_i32(&high[row]));
+            let share = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(&low[row])));
+            let factor = lanes.mul(unit, lanes.splat(scales[row]));
+            totals[row] = lanes.fma(share, factor, lanes.load(before));
         }
         for (total, CacheLine(sum)) in totals.iter().zip(sums) {
             lanes.store(*total, sum);

@@ -97,6 +97,9 @@ fn catalog_routes() -> Router<Arc<App>> {
     let openai = Router::new()
         .route("/models", get(openai::models::list))
         .route("/models/{*model}", get(openai::models::one))
+        // Without them, the words would be names of models.
+        .route("/models/load", any(no_loading))
+        .route("/models/unload", any(no_loading))
         // Without it, the name would be an id.
         .route("/responses/compact", any(no_compaction))
         .route(
@@ -172,6 +175,11 @@ fn is_loopback_origin(origin: &HeaderValue) -> bool {
 
 async fn no_compaction() -> ApiError {
     let message = "responses cannot be compacted by this server; shorten the input";
+    ApiError::new(StatusCode::NOT_FOUND, message)
+}
+
+async fn no_loading() -> ApiError {
+    let message = "models are loaded when a request names them; keep_alive 0 in a request to /api/generate unloads one";
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

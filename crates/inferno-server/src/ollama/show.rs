@@ -93,8 +93,10 @@ pub(crate) async fn show(
     };
     let parameters = parameters(&info);
     let lines: String = parameters.lines().map(|line| format!("PARAMETER {line}\n")).collect();
+    // A model that is built in has no file.
+    let source = if info.file.path.is_empty() { &info.names[0] } else { &info.file.path };
     Ok(Json(OllamaModelInfo {
-        modelfile: format!("FROM {}\n{lines}", info.file.path),
+        modelfile: format!("FROM {source}\n{lines}"),
         parameters,
         template: info.file.chat_template.clone(),
         license: info.file.license.clone(),

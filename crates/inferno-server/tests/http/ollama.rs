@@ -311,6 +311,9 @@ fn the_served_model_is_described() {
         assert!(shown["capabilities"].as_array().unwrap().contains(&json!(capability)), "{shown}");
     }
     assert!(shown["template"].as_str().unwrap().contains("{%"));
+    let modelfile = shown["modelfile"].as_str().unwrap();
+    let source = modelfile.lines().next().unwrap().strip_prefix("FROM ").expect(modelfile);
+    assert!(!source.is_empty(), "{modelfile}");
     assert!(get(shared(), "/api/version").ok()["version"].is_string());
 }
 

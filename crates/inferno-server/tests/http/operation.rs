@@ -185,6 +185,10 @@ fn paths_may_omit_the_version() {
     assert_eq!(get(shared(), "/models/alias").ok()["id"], "alias");
     assert_eq!(get(shared(), "/v1/health").ok()["status"], "ready");
     post(shared(), "/v1/responses/compact", &json!({})).error(404);
+    for path in ["/models/load", "/models/unload"] {
+        let error = post(shared(), path, &json!({"model": "ember"})).error(404);
+        assert!(error.to_string().contains("when a request names them"), "{error:?}");
+    }
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub(super) fn with_stdin(prompt: String) -> Result<String, Error> {
 }
 
 /// Removes one line break at the end.
-fn without_line_break(text: &str) -> &str {
+pub(super) fn without_line_break(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)
 }

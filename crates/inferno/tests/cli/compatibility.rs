@@ -196,7 +196,7 @@ fn other_options_are_rejected_with_advice() {
         (&["run", "-m", "x", "hi"], "the model is the first argument"),
         (&["chat", "-o", "temperature", "0.7"], "for example --temperature 0.7"),
         (&["serve", "-n", "64"], "clients set max_tokens"),
-        (&["ps"], "one program runs one model"),
+        (&["ps"], "GET /api/ps those in memory"),
         (&["stop", "qwen3"], "press Ctrl-C"),
         (&["create", "x"], "GGUF files are used directly"),
         (&["prompt", "hi"], "use inferno run MODEL PROMPT"),

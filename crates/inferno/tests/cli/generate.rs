@@ -55,9 +55,40 @@ fn the_prompt_is_read_from_a_file_or_standard_input() {
     let file = folder.path().join("prompt.txt");
     fs::write(&file, PROMPT).unwrap();
     let text = golden() + "\n";
-    assert_eq!(greedy("48").args(["--prompt-file"]).args([file]).success().stdout, text);
+    assert_eq!(greedy("48").args(["--prompt-file"]).args([&file]).success().stdout, text);
     assert_eq!(greedy("48").stdin(PROMPT).success().stdout, text);
     assert_eq!(greedy("48").args(["-"]).stdin(PROMPT).success().stdout, text);
+    // The line break that echo and editors add is not part of it.
+    for line_break in ["\n", "\r\n"] {
+        let line = PROMPT.to_owned() + line_break;
+        fs::write(&file, &line).unwrap();
+        assert_eq!(greedy("48").args(["--prompt-file"]).args([&file]).success().stdout, text);
+        assert_eq!(greedy("48").stdin(line.as_str()).success().stdout, text);
+        assert_eq!(greedy("48").args(["-"]).stdin(line.as_str()).success().stdout, text);
+    }
+}
+
+#[test]
+fn escape_sequences_are_replaced_wherever_the_prompt_comes_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prompt.txt");
+    let escaped = r"One\nTwo";
+    fs::write(&file, escaped).unwrap();
+    let text = greedy("8").args(["One\nTwo"]).success().stdout;
+    assert_eq!(greedy("8").args(["-e", escaped]).success().stdout, text);
+    assert_eq!(greedy("8").args(["-e"]).stdin(escaped).success().stdout, text);
+    assert_eq!(greedy("8").args(["-e", "-"]).stdin(escaped).success().stdout, text);
+    assert_eq!(greedy("8").args(["-e", "--prompt-file"]).args([&file]).success().stdout, text);
+}
+
+#[test]
+fn a_note_says_that_a_format_is_incomplete() {
+    let schema =
+        r#"{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}"#;
+    let cut = greedy("3").args(["--json-schema", schema, "A person:"]).success();
+    assert!(cut.stderr.contains("before its format was complete"), "{}", cut.stderr);
+    let plain = greedy("3").args(["A person:"]).success();
+    assert!(!plain.stderr.contains("format"), "{}", plain.stderr);
 }
 
 #[test]

@@ -35,7 +35,8 @@ impl FromStr for DeviceArg {
 }
 
 /// Returns the index of the GPU with a name such as `Vulkan0`: an interface, and a number among the GPUs that it reaches. Under
-/// the names of interfaces that are not used, the GPUs are numbered by their indexes.
+/// the names of interfaces that are not used, the GPUs are numbered by their indexes, without those in software: who types
+/// `cuda` expects a card.
 fn numbered_gpu(name: &str) -> Option<usize> {
     const OTHERS: [&str; 6] = ["gpu", "cuda", "rocm", "hip", "sycl", "opencl"];
     let lower = name.to_lowercase();
@@ -45,7 +46,7 @@ fn numbered_gpu(name: &str) -> Option<usize> {
         digits => digits.parse().ok()?,
     };
     let has_interface = |gpu: &GpuDescription| {
-        OTHERS.contains(&interface)
+        OTHERS.contains(&interface) && gpu.kind != "software"
             || gpu.api == if interface == "mtl" { "metal" } else { interface }
     };
     gpus().into_iter().filter(has_interface).nth(number).map(|gpu| gpu.index)

@@ -3,7 +3,7 @@
 mod answer;
 
 use std::io::{IsTerminal, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use inferno_chat::{AnswerOptions, OutputFormat};
@@ -21,7 +21,7 @@ use crate::cli::arguments::values::unescape;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, is_broken_pipe};
 use crate::cli::input::conversation::{ChatInput, RenderedConversation};
-use crate::cli::input::{STDIN_PATH, read_file, read_stdin, with_stdin};
+use crate::cli::input::{STDIN_PATH, read_file, with_stdin, without_line_break};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
@@ -65,7 +65,7 @@ pub(crate) struct GenerateArgs {
         allow_hyphen_values = true
     )]
     prompt_option: Option<String>,
-    /// Read the prompt from this file; - reads standard input
+    /// Read the prompt from this file, without a line break at its end; - reads standard input
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
     /// Replace the escape sequences \n, \t, \r, \\, \' and \" in the prompt
@@ -228,6 +228,7 @@ impl GenerateArgs {
             num_speculative_tokens: self.speculate.num_drafts(),
             ..GenerationParams::default()
         };
+        let has_format = format != OutputFormat::Text;
         let prompt = match prompt {
             UserInput::Text(text) => Prepared::Text(text),
             UserInput::Conversation(conversation) => {
@@ -255,6 +256,12 @@ impl GenerateArgs {
         }
         match finish_reason? {
             FinishReason::Cancelled => Err(Failure::Interrupted),
+            FinishReason::Length if has_format => {
+                print_note(
+                    "note: --max-tokens ended the text before its format was complete; pass a larger number.",
+                );
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -267,17 +274,21 @@ impl GenerateArgs {
     }
 
     fn read_text(&self) -> Result<String, Failure> {
-        let mut prompt = match (&self.prompt, &self.prompt_option, &self.prompt_file) {
+        let prompt = match (&self.prompt, &self.prompt_option, &self.prompt_file) {
             (None, None, None) if stdin().is_terminal() => {
                 return Err(Failure::Usage(
                     "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
                 ));
             }
-            (None, None, None) => return Ok(read_stdin()?),
-            (Some(prompt), None, None) if prompt == STDIN_PATH => return Ok(read_stdin()?),
-            (Some(prompt), None, None) | (None, Some(prompt), None) => prompt.clone(),
-            (None, None, Some(path)) if path.as_os_str() == STDIN_PATH => return Ok(read_stdin()?),
-            (None, None, Some(path)) => read_file(path)?,
+            (None, None, None) => return self.read_input(Path::new(STDIN_PATH)),
+            (Some(prompt), None, None) if prompt == STDIN_PATH => {
+                return self.read_input(Path::new(STDIN_PATH));
+            }
+            (Some(prompt), None, None) | (None, Some(prompt), None) => self.unescaped(prompt),
+            (None, None, Some(path)) if path.as_os_str() == STDIN_PATH => {
+                return self.read_input(path);
+            }
+            (None, None, Some(path)) => self.read_input(path)?,
             (Some(_), Some(_), _) => {
                 return Err(Failure::Usage(
                     "both a prompt and --prompt were specified; remove one of them, or put all words of the prompt in \
@@ -291,13 +302,21 @@ impl GenerateArgs {
                 ));
             }
         };
-        if self.escape {
-            prompt = unescape(&prompt);
-        }
         if !self.source.is_given() {
             ensure_not_model(&prompt, "prompt")?;
         }
         Ok(with_stdin(prompt)?)
+    }
+
+    /// Reads a prompt from a file or standard input, without a line break at its end, which `echo` and editors add.
+    fn read_input(&self, path: &Path) -> Result<String, Failure> {
+        let text = read_file(path)?;
+        Ok(self.unescaped(without_line_break(&text)))
+    }
+
+    /// A prompt with its escape sequences replaced, if that is wanted.
+    fn unescaped(&self, prompt: &str) -> String {
+        if self.escape { unescape(prompt) } else { prompt.to_owned() }
     }
 
     /// Rejects output files that cannot or must not be written, before anything is computed.

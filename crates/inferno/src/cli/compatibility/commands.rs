@@ -7,8 +7,11 @@ pub(super) const MISSING: &str = "options follow a command, for example inferno 
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["version", "-v"], "inferno --version prints the version"),
     (&["--list-devices"], "inferno devices lists the devices"),
-    (&["ps"], "one program runs one model; GET /v1/models of a running server names it"),
-    (&["stop", "unload"], "press Ctrl-C in the terminal of the server, or send it SIGTERM"),
+    (&["ps"], "GET /v1/models of a running server names its models, GET /api/ps those in memory"),
+    (
+        &["stop", "unload"],
+        "press Ctrl-C in the terminal of the server, or send it SIGTERM; with --on-demand, a request with keep_alive 0 unloads a model",
+    ),
     (
         &["create", "cp", "copy"],
         "GGUF files are used directly: pass -m FILE, --system and --chat-template to each command",
@@ -57,7 +60,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "use inferno bench for a model, or inferno bench serve for a server",
     ),
     (&["gguf-dump", "dump"], "use inferno inspect FILE"),
-    (&["doctor", "tune"], "use inferno bench, or inferno generate --dry-run for the memory needed"),
+    (
+        &["doctor", "tune"],
+        "use inferno devices, inferno bench, or inferno generate --dry-run for the memory needed",
+    ),
 ];
 
 /// Returns what to use instead of an unknown subcommand, or of an option at its place.

@@ -6,11 +6,11 @@
 //!
 //! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
 //! do not (a tenth slower). What else is due is done between products of tiles or of blocks (`side_work.rs`), since bursts of
-//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about 44 cycles per 16 by 16 by 32 on a
-//! Xeon, of which the unit needs 16. In a profile, two thirds are products of tiles with the loads of their operands: 16 rows
-//! by 64 columns with one panel take 64 cycles if the rows come from the second-level cache and 47 if they come from the
-//! first-level one, where the unit needs 32. The other third is spent on scaling, writing, unpacking and prefetching.
-//! (Divisions between products of tiles took 5 to 7% of products with 16 rows.)
+//! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about three times the 16 cycles per 16 by 16
+//! by 32 that the unit needs on a Xeon; `benchmarks/2026-11-29-xeon-amx-3.md` has a table of the rest. 16 rows by 64 columns
+//! with one panel take 64 cycles if the rows come from the second-level cache and 47 if they come from the first-level one,
+//! where the unit needs 32. Between products, branches that are often predicted wrongly cost more than instructions, since
+//! products that follow are discarded; and divisions took 5 to 7% of products with 16 rows.
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they

@@ -144,7 +144,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     (&["--override-kv"], &[], Advice("the metadata of the model file cannot be overridden")),
     // Context and prompts
     (&["--ctx-size", "--ctx", "--num-ctx", "--context-length"], &[], SameAs("--context")),
-    (&["--no-context-shift"], &[], NoEffect { reason: ALWAYS, has_value: false }),
+    (
+        &["--no-context-shift"],
+        &[],
+        NoEffect { reason: "generation always stops when the context is full", has_value: false },
+    ),
     (
         &["--context-shift"],
         &[],

@@ -17,8 +17,6 @@ pub(super) const OPTIONS: &[Entry] = &[
             "-dp",
             "--data-parallel-size",
             "--cpu-offload-gb",
-            "--swap-space",
-            "--attention-backend",
             "--mem-fraction-static",
             "--tp",
             "--dp",
@@ -27,10 +25,17 @@ pub(super) const OPTIONS: &[Entry] = &[
         NoEffect { reason: NO_SPLIT, has_value: true },
     ),
     (
-        &["--enforce-eager", "--enable-expert-parallel", "--disable-custom-all-reduce"],
+        &["--enable-expert-parallel", "--disable-custom-all-reduce"],
         &[],
         NoEffect { reason: NO_SPLIT, has_value: false },
     ),
+    (&["--enforce-eager"], &[], NoEffect { reason: AUTOMATIC, has_value: false }),
+    (
+        &["--swap-space", "--attention-backend"],
+        &[],
+        NoEffect { reason: AUTOMATIC, has_value: true },
+    ),
+    (&["--trust-remote-code"], &[], NoEffect { reason: IN_FILE, has_value: false }),
     (
         &[
             "--tool-call-parser",
@@ -50,7 +55,6 @@ pub(super) const OPTIONS: &[Entry] = &[
             "--enable-auto-tool-choice",
             "--enable-prefix-caching",
             "--enable-chunked-prefill",
-            "--trust-remote-code",
             "--enable-reasoning",
             "--disable-log-requests",
             "--enable-log-requests",

@@ -280,8 +280,7 @@ impl GenerateArgs {
                     "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
                 ));
             }
-            (None, None, None) => return self.read_input(Path::new(STDIN_PATH)),
-            (Some(prompt), None, None) if prompt == STDIN_PATH => {
+            (prompt, None, None) if prompt.as_ref().is_none_or(|prompt| prompt == STDIN_PATH) => {
                 return self.read_input(Path::new(STDIN_PATH));
             }
             (Some(prompt), None, None) | (None, Some(prompt), None) => self.unescaped(prompt),

@@ -9,8 +9,8 @@
 //! prefetches took an eighth of the time. 256 rows by 1024 by 3072 columns take about three times the 16 cycles per 16 by 16
 //! by 32 that the unit needs on a Xeon; `benchmarks/2026-11-29-xeon-amx-3.md` has a table of the rest. 16 rows by 64 columns
 //! with one panel take 64 cycles if the rows come from the second-level cache and 47 if they come from the first-level one,
-//! where the unit needs 32. Between products, branches that are often predicted wrongly cost more than instructions, since
-//! products that follow are discarded; and divisions took 5 to 7% of products with 16 rows.
+//! where the unit needs 32. Between products, mispredicted branches cost more than instructions, since they discard the
+//! products after them. (Divisions between products of tiles took 5 to 7% of products with 16 rows.)
 //!
 //! (Tried without gain, with the matrix unit: prefetching the next block's activations; AVX-512 for formats with a scale for
 //! each 16 columns; prefetching the output; outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they

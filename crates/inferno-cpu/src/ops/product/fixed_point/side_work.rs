@@ -38,8 +38,8 @@ pub(super) struct PrefetchAhead<'a, const P: usize> {
     starts: [usize; P],
     /// Lines of each chunk that are still to be prefetched.
     lines_left: usize,
-    /// Lines of each chunk that are prefetched in a step, until all are. (If their number varies from step to step, the
-    /// processor often predicts it wrongly: 256 rows took 2% longer with the matrix unit.)
+    /// Lines of each chunk that are prefetched in a step, until all are. (If their number varies from step to step, the end
+    /// of the loop is often mispredicted: 256 rows took 2% longer with the matrix unit.)
     lines_per_step: usize,
 }
 

@@ -237,7 +237,7 @@ impl<F: Copy> PendingSums<'_, F> {
         let Scaling { unit, scales, is_first, .. } = *self.scaling;
         let scales: &[_; ROWS] = rows_from(scales, first);
         let sums: &mut [_; ROWS] = self.sums[first..].first_chunk_mut().expect("a part of a block");
-        // A choice of addresses: a branch would be predicted wrongly in each panel.
+        // A choice of addresses: a branch would be mispredicted in each panel.
         let before = if is_first { ZEROS } else { &*sums };
         // All loads precede the stores, since the compiler does not know that the sums are not among the operands.
         let mut totals = [lanes.splat(0.0); ROWS];

@@ -40,7 +40,8 @@ pub enum Isa {
     AvxVnni,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
-    /// As [`Avx512`](Self::Avx512), with AMX int8 tiles for products of many rows; on Linux.
+    /// As [`Avx512`](Self::Avx512), with AMX tiles for products of many rows, and for all with F16 and BF16 weights, whose sums
+    /// it rounds differently than other instruction sets; on Linux.
     Amx,
     /// AArch64 with NEON.
     Neon,

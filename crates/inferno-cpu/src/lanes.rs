@@ -2,7 +2,8 @@
 //!
 //! Its vectors hold 16 `f32`, 16 `i32` or 64 bytes. The traits of this module define its operations; each
 //! instruction set implements them with the registers it has. Lane `i` is lane `i` on every instruction set,
-//! and each operation is defined to the bit, so all instruction sets produce identical results:
+//! and each operation is defined to the bit, so all instruction sets produce identical results, except for products that a
+//! matrix unit adds in another order (`ops/product/bf16.rs`):
 //!
 //! - `add`, `sub`, `mul`, `div` and [`fma`](FloatLanes::fma) round once, to nearest even. Subnormals are not
 //!   flushed.
@@ -51,8 +52,8 @@ pub(crate) use integer::IntegerLanes;
 #[cfg(target_arch = "x86_64")] // Only AMX implements a matrix unit.
 pub(crate) use matrix_unit::RowTile;
 pub(crate) use matrix_unit::{
-    CHUNK_TILES, ColumnTile, ColumnTiles, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit,
-    TileSums,
+    BF16_TILE_COLS, Bf16Columns, Bf16Rows, Bf16Sums, Bf16Unit, CHUNK_TILES, ColumnTile,
+    ColumnTiles, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, TileSums,
 };
 pub(crate) use shuffle::ShuffleLanes;
 pub(crate) use vector::{LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};

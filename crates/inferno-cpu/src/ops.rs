@@ -6,6 +6,7 @@
 mod activation_rows;
 mod activations;
 pub(crate) mod attention;
+mod bf16_pairs;
 pub(crate) mod candidates;
 pub(crate) mod elementwise;
 pub(crate) mod embedding;

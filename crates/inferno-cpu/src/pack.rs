@@ -19,7 +19,8 @@ use inferno_tensor::DType;
 
 pub(crate) use float::FloatFormat;
 pub(crate) use formats::{
-    ActivationFormat, FormatVisitor, PackedFormat, chunk_bytes, padded_scale_bytes, visit,
+    ActivationFormat, FormatVisitor, PackedFormat, chunk_bytes, float_activations,
+    padded_scale_bytes, visit,
 };
 pub(crate) use quantized::QuantFormat;
 

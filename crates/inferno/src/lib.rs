@@ -2,7 +2,7 @@
 //!
 //! It loads GGUF checkpoints (Qwen, Llama, Gemma, Mistral and many other families) and generates text with the best
 //! instruction set of the processor. The same request produces identical bits with any number of threads, any
-//! instruction set and any chunking of the prompt.
+//! chunking of the prompt and any instruction set, except that AMX rounds sums with F16 and BF16 weights differently.
 //!
 //! [`Model`] is the entry point: open a file, create a [`Session`], iterate over the generated text.
 //!

@@ -63,7 +63,8 @@ impl DeviceMemory for CpuBackend {
             &pass.attention,
             pass.kv_dtype,
         );
-        let products = workspace::max_scratch_bytes(threads, GATED_LINES, &pass.products);
+        let products =
+            workspace::max_scratch_bytes(self.level, threads, GATED_LINES, &pass.products);
         products.saturating_add(attention).saturating_add(candidates::max_scratch_bytes(pass))
     }
 

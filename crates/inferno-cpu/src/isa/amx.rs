@@ -1,4 +1,4 @@
-//! AMX int8: the matrix unit of the AVX-512 level, in assembly because its intrinsics are not stable.
+//! AMX: the matrix unit of the AVX-512 level, in assembly because its intrinsics are not stable.
 //!
 //! A tile register holds 16 rows of 64 bytes. The first operand is 16 rows of 64 activations; the second is 64 columns of
 //! 16 rows of a weight in its packed layout, `[k / 4][16 rows][4]`; the result is 16 rows of 16 sums.
@@ -21,7 +21,7 @@ use crate::lanes::{
     CHUNK_TILES, ColumnTile, ColumnTiles, ExtraTiles, MatrixUnit, RowTile, TileSums, VECTOR_BYTES,
 };
 
-/// A proof that this processor has AMX int8 and that the system permits this process to use it. Only
+/// A proof that this processor has AMX for bytes and bfloat16 numbers and that the system permits this process to use it. Only
 /// [`Amx::detect`] creates values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Amx(());
@@ -51,11 +51,24 @@ impl Amx {
         (saved && permitted()).then_some(Self(()))
     }
 
-    /// Configures the unit on this thread.
+    /// Configures the unit on this thread for products of bytes.
     ///
-    /// **Panics** if this thread has another value, whose drop would release the unit.
+    /// **Panics** if this thread has configured it already.
     pub(crate) fn tiles(self) -> AmxTiles {
-        assert!(!IS_TAKEN.replace(true), "a thread has one value of `AmxTiles` at a time");
+        AmxTiles { _configured: self.configure(ROWS) }
+    }
+
+    /// Configures the unit on this thread for products of bfloat16 numbers, with blocks of `num_rows` rows.
+    ///
+    /// **Panics** if this thread has configured it already, or if there are no rows or more than 16.
+    pub(crate) fn bf16_tiles(self, num_rows: usize) -> Bf16Tiles {
+        Bf16Tiles::new(self.configure(num_rows), num_rows)
+    }
+
+    /// Configures the unit on this thread for first operands of `num_rows` rows.
+    fn configure(self, num_rows: usize) -> Configured {
+        assert!((1..=ROWS).contains(&num_rows), "a tile has 1 to 16 rows");
+        assert!(!IS_CONFIGURED.replace(true), "a thread configures the unit once at a time");
         let mut config = TileConfig {
             palette: 1,
             start_row: 0,
@@ -63,26 +76,29 @@ impl Amx {
             row_bytes: [0; 16],
             rows: [0; 16],
         };
-        // Tiles 0 to 3 are results, the others operands.
+        // Tiles 0 to 3 are results, 4 and 5 first operands, 6 and 7 second ones.
         config.row_bytes[..8].fill(VECTOR_BYTES as u16);
-        config.rows[..8].fill(ROWS as u8);
+        config.rows[..6].fill(num_rows as u8);
+        config.rows[6..8].fill(ROWS as u8);
         // SAFETY: `self` proves that the processor has the instruction and the system permits it; the
         // configuration is valid for palette 1.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
-        AmxTiles { thread: PhantomData }
+        Configured { thread: PhantomData }
     }
 }
 
-/// Whether the processor has tiles and products of bytes.
+/// Whether the processor has tiles, and products of bytes and of bfloat16 numbers.
 fn processor_has_it() -> bool {
     const AMX_TILE: u32 = 1 << 24;
     const AMX_INT8: u32 = 1 << 25;
+    const AMX_BF16: u32 = 1 << 22;
+    const ALL: u32 = AMX_TILE | AMX_INT8 | AMX_BF16;
     const OSXSAVE: u32 = 1 << 27;
     #[allow(unused_unsafe)] // It is safe in newer compilers.
     // SAFETY: every 64-bit processor has the instruction.
     let (highest, first, seventh) =
         unsafe { (__cpuid(0).eax, __cpuid(1).ecx, __cpuid_count(7, 0).edx) };
-    highest >= 7 && first & OSXSAVE != 0 && seventh & (AMX_TILE | AMX_INT8) == AMX_TILE | AMX_INT8
+    highest >= 7 && first & OSXSAVE != 0 && seventh & ALL == ALL
 }
 
 /// Whether the system saves the tile registers when it switches threads.
@@ -129,15 +145,20 @@ fn permitted() -> bool {
 }
 
 thread_local! {
-    /// Whether a value of [`AmxTiles`] exists on this thread. Only one may exist, so that no other value
+    /// Whether a value of [`Configured`] exists on this thread. Only one may exist, so that no other value
     /// reconfigures or releases the unit.
-    static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
+    static IS_CONFIGURED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The unit, configured on this thread while the value lives.
-pub(crate) struct AmxTiles {
+/// The unit is configured on this thread while the value lives.
+struct Configured {
     /// Tile registers belong to a thread, so the value must not be sent to another.
     thread: PhantomData<*const ()>,
+}
+
+/// The unit, configured for products of bytes.
+pub(crate) struct AmxTiles {
+    _configured: Configured,
 }
 
 /// Adds the products of a tile of rows and the high and low bytes of 64 columns to tiles `$high` and `$low`. The rows are
@@ -146,7 +167,7 @@ macro_rules! add_products {
     ($high:literal, $low:literal, $rows:literal, $row_tile:expr, $columns:expr) => {{
         let rows: &RowTile = $row_tile;
         let [high, low]: [&ColumnTile; 2] = $columns;
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // SAFETY: a value of `Configured` proves that the unit exists and, since `IS_CONFIGURED` prevents other values, is
         // still configured on this thread. The assembly reads 16 lines of three tiles, which the references cover.
         unsafe {
             asm!(
@@ -168,7 +189,7 @@ macro_rules! add_products {
 /// Makes tiles zero.
 macro_rules! clear {
     ($($tile:literal)*) => {
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // SAFETY: a value of `Configured` proves that the unit exists and, since `IS_CONFIGURED` prevents other values, is
         // still configured on this thread. The assembly touches no memory.
         unsafe {
             asm!($(concat!("tilezero tmm", $tile)),*, options(nomem, nostack, preserves_flags));
@@ -179,7 +200,7 @@ macro_rules! clear {
 /// Stores tile `$sums`.
 macro_rules! store {
     ($sums:literal, $out:expr) => {
-        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // SAFETY: a value of `Configured` proves that the unit exists and, since `IS_CONFIGURED` prevents other values, is
         // still configured on this thread. The assembly writes the 16 rows of 64 bytes that the reference covers.
         unsafe {
             asm!(
@@ -273,7 +294,7 @@ impl MatrixUnit for AmxTiles {
         assert!(rows.iter().all(|rows| rows.len() >= end), "rows as long as the columns");
         clear!("0" "1" "2");
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
-            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
+            // SAFETY: a value of `Configured` proves that the unit exists and, since `IS_CONFIGURED` prevents others,
             // is still configured on this thread. The assembly reads 16 rows of 64 bytes, `row_stride` bytes apart,
             // which the slices were checked to hold for each tile, and 16 lines of each tile of columns.
             unsafe {
@@ -305,7 +326,7 @@ impl MatrixUnit for AmxTiles {
 
     fn repeat(&self, turns: usize) {
         for _ in 0..turns {
-            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
+            // SAFETY: a value of `Configured` proves that the unit exists and, since `IS_CONFIGURED` prevents others,
             // is still configured on this thread. The assembly touches no memory.
             unsafe {
                 asm!(
@@ -320,14 +341,18 @@ impl MatrixUnit for AmxTiles {
     }
 }
 
-impl Drop for AmxTiles {
+impl Drop for Configured {
     fn drop(&mut self) {
         // SAFETY: the unit exists and is configured on this thread. Once released, the system has less state
         // to save.
         unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
-        IS_TAKEN.set(false);
+        IS_CONFIGURED.set(false);
     }
 }
 
+// After the macros, which it uses.
+mod bf16;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use bf16::Bf16Tiles;

@@ -532,4 +532,5 @@ impl<const VNNI: bool> Int16Lanes for Avx2<VNNI> {
 
 impl<const VNNI: bool> MatrixLanes for Avx2<VNNI> {
     type Unit = NoMatrixUnit;
+    type Bf16Unit = NoMatrixUnit;
 }

@@ -14,7 +14,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::amx::{Amx, AmxTiles};
+use super::amx::{Amx, AmxTiles, Bf16Tiles};
 use crate::lanes::{
     ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
     MatrixLanes, PrefetchLanes, ShuffleLanes, VECTOR_BYTES, VectorTypes,
@@ -244,6 +244,38 @@ impl ConvertLanes for Avx512 {
         avx512! {
             let numbers = _mm512_cvtepu16_epi32(_mm256_loadu_si256(x.as_ptr().cast()));
             _mm512_castsi512_ps(_mm512_slli_epi32::<16>(numbers))
+        }
+    }
+
+    #[inline(always)]
+    fn store_bf16(self, x: __m512, out: &mut [u8; 2 * LANES]) {
+        avx512! {
+            let bits = _mm512_castps_si512(x);
+            let is_odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
+            let rounder = _mm512_add_epi32(is_odd, _mm512_set1_epi32(0x7fff));
+            let rounded = _mm512_srli_epi32::<16>(_mm512_add_epi32(bits, rounder));
+            let is_nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+            let rounded = _mm512_mask_mov_epi32(rounded, is_nan, _mm512_set1_epi32(0x7fc0));
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi16(rounded))
+        }
+    }
+
+    #[inline(always)]
+    fn round_bf16(self, x: __m512) -> __m512 {
+        avx512! {
+            let rounded = _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000));
+            let upper = _mm512_set1_epi32(0xffff_0000_u32 as i32);
+            _mm512_castsi512_ps(_mm512_and_si512(rounded, upper))
+        }
+    }
+
+    #[inline(always)]
+    fn store_upper_halves(self, even: __m512, odd: __m512, out: &mut [u8; 4 * LANES]) {
+        const ODD: __mmask32 = 0xaaaa_aaaa;
+        avx512! {
+            let even = _mm512_srli_epi32::<16>(_mm512_castps_si512(even));
+            let both = _mm512_mask_blend_epi16(ODD, even, _mm512_castps_si512(odd));
+            _mm512_storeu_si512(out.as_mut_ptr().cast(), both)
         }
     }
 
@@ -518,9 +550,15 @@ impl Avx512 {
 
 impl MatrixLanes for Avx512 {
     type Unit = AmxTiles;
+    type Bf16Unit = Bf16Tiles;
 
     #[inline(always)]
     fn matrix_unit(self) -> Option<AmxTiles> {
         self.amx.map(Amx::tiles)
+    }
+
+    #[inline(always)]
+    fn bf16_unit(self, num_rows: usize) -> Option<Bf16Tiles> {
+        self.amx.map(|amx| amx.bf16_tiles(num_rows))
     }
 }

@@ -566,4 +566,5 @@ impl<P: ByteProducts> Int16Lanes for Neon<P> {
 
 impl<P: ByteProducts> MatrixLanes for Neon<P> {
     type Unit = NoMatrixUnit;
+    type Bf16Unit = NoMatrixUnit;
 }

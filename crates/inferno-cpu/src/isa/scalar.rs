@@ -391,4 +391,5 @@ impl Int16Lanes for Scalar {
 
 impl MatrixLanes for Scalar {
     type Unit = NoMatrixUnit;
+    type Bf16Unit = NoMatrixUnit;
 }

@@ -107,6 +107,14 @@ fn conversions<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     lanes.store_f16(x, &mut halves);
     let halves = halves.chunks_exact(2).map(|half| half::f16::from_le_bytes([half[0], half[1]]));
     results.push(("store_f16", halves.map(|half| pattern(half.to_f32())).collect()));
+    let mut halves = [0; 2 * LANES];
+    lanes.store_bf16(x, &mut halves);
+    let halves = halves.chunks_exact(2).map(|half| half::bf16::from_le_bytes([half[0], half[1]]));
+    results.push(("store_bf16", halves.map(|half| pattern(half.to_f32())).collect()));
+    push_floats(lanes, results, "round_bf16", lanes.round_bf16(x));
+    let mut halves = [0; 4 * LANES];
+    lanes.store_upper_halves(x, lanes.load_f32(bytes), &mut halves);
+    results.push(("store_upper_halves", halves.map(u32::from).to_vec()));
     let mut rounded = [0; LANES];
     lanes.store_i8(x, &mut rounded);
     results.push(("store_i8", rounded.map(|q| q as u32).to_vec()));

@@ -28,6 +28,40 @@ pub(crate) trait ConvertLanes: FloatLanes + IntegerLanes {
         }
     }
 
+    /// Stores the nearest bfloat16 numbers, ties to even.
+    #[inline(always)]
+    fn store_bf16(self, x: Self::F32, out: &mut [u8; 2 * LANES]) {
+        let mut all = [0.0; LANES];
+        self.store(x, &mut all);
+        for (x, out) in all.into_iter().zip(out.chunks_exact_mut(2)) {
+            out.copy_from_slice(&half::bf16::from_f32(x).to_le_bytes());
+        }
+    }
+
+    /// The nearest bfloat16 numbers as single precision, ties away from zero. NaN and numbers that round to infinity have
+    /// unspecified results.
+    #[inline(always)]
+    fn round_bf16(self, x: Self::F32) -> Self::F32 {
+        let mut all = [0.0; LANES];
+        self.store(x, &mut all);
+        for x in &mut all {
+            *x = f32::from_bits(x.to_bits().wrapping_add(0x8000) & 0xffff_0000);
+        }
+        self.load(&all)
+    }
+
+    /// Stores the upper halves of numbers, which are bfloat16 numbers, those of `even` and `odd` in turns.
+    #[inline(always)]
+    fn store_upper_halves(self, even: Self::F32, odd: Self::F32, out: &mut [u8; 4 * LANES]) {
+        let (mut evens, mut odds) = ([0.0; LANES], [0.0; LANES]);
+        self.store(even, &mut evens);
+        self.store(odd, &mut odds);
+        for ((even, odd), out) in evens.iter().zip(odds).zip(out.chunks_exact_mut(4)) {
+            let both = even.to_bits() >> 16 | odd.to_bits() & 0xffff_0000;
+            out.copy_from_slice(&both.to_le_bytes());
+        }
+    }
+
     /// Stores the nearest integers, ties to even, clamped to -127..=127. NaN becomes -127.
     fn store_i8(self, x: Self::F32, out: &mut [i8; LANES]);
 

@@ -1,15 +1,25 @@
 //! The matrix unit of an instruction set, if it has one.
 
 use super::vector::{LANES, VECTOR_BYTES, VectorTypes};
+use crate::scratch::CacheLine;
 
 /// Access to the matrix unit.
 pub(crate) trait MatrixLanes: VectorTypes {
     /// The unit; [`NoMatrixUnit`] if there is none.
     type Unit: MatrixUnit;
 
+    /// The unit for bfloat16 numbers; [`NoMatrixUnit`] if there is none.
+    type Bf16Unit: Bf16Unit;
+
     /// Configures the unit on this thread.
     #[inline(always)]
     fn matrix_unit(self) -> Option<Self::Unit> {
+        None
+    }
+
+    /// Configures the unit on this thread for bfloat16 numbers and blocks of `num_rows` rows, at most 16.
+    #[inline(always)]
+    fn bf16_unit(self, _num_rows: usize) -> Option<Self::Bf16Unit> {
         None
     }
 }
@@ -87,6 +97,45 @@ pub(crate) trait MatrixUnit {
     fn repeat(&self, turns: usize);
 }
 
+/// Columns of a tile of bfloat16 numbers.
+pub(crate) const BF16_TILE_COLS: usize = VECTOR_BYTES / 2;
+
+/// 32 columns of bfloat16 numbers of 16 rows of a weight, `[32 / 2][16 rows][2]`: the second operand of a [`Bf16Unit`].
+pub(crate) type Bf16Columns = [[u8; VECTOR_BYTES]; BF16_TILE_COLS / 2];
+
+/// The sums of a block of up to 16 rows of activations with 16 rows of a weight.
+pub(crate) type Bf16Sums = [CacheLine; 16];
+
+/// 32 columns of a block of rows, as the sums of two bfloat16 numbers: a cache line for each row.
+#[derive(Clone, Copy)]
+pub(crate) struct Bf16Rows<'a> {
+    pub(crate) high: &'a [CacheLine],
+    pub(crate) low: &'a [CacheLine],
+}
+
+/// A matrix unit that multiplies bfloat16 numbers: the sums of one or two blocks (`B`) with 16 rows of one or two panels (`P`)
+/// stay in the unit. For each pair of columns, products of the first and of the second are added separately.
+pub(crate) trait Bf16Unit {
+    /// Makes the sums zero.
+    fn clear(&self);
+
+    /// Loads the sums of each panel's blocks.
+    fn load<const B: usize, const P: usize>(&self, sums: [&[Bf16Sums]; P]);
+
+    /// Adds the products of 32 columns: those of the low numbers of rows with the first columns, of the high ones with these,
+    /// and if `HAS_LOW`, of the high ones with the second columns.
+    ///
+    /// **Panics** if there are more or fewer rows than the unit is configured for.
+    fn add<const B: usize, const P: usize, const HAS_LOW: bool>(
+        &self,
+        rows: [Bf16Rows<'_>; B],
+        columns: [&[Bf16Columns; 2]; P],
+    );
+
+    /// Stores the sums of each panel's blocks, only the rows that the unit is configured for.
+    fn store<const B: usize, const P: usize>(&self, sums: [&mut [Bf16Sums]; P]);
+}
+
 /// The matrix unit of instruction sets that have none.
 pub(crate) enum NoMatrixUnit {}
 
@@ -118,6 +167,28 @@ impl MatrixUnit for NoMatrixUnit {
     }
 
     fn repeat(&self, _turns: usize) {
+        match *self {}
+    }
+}
+
+impl Bf16Unit for NoMatrixUnit {
+    fn clear(&self) {
+        match *self {}
+    }
+
+    fn load<const B: usize, const P: usize>(&self, _sums: [&[Bf16Sums]; P]) {
+        match *self {}
+    }
+
+    fn add<const B: usize, const P: usize, const HAS_LOW: bool>(
+        &self,
+        _rows: [Bf16Rows<'_>; B],
+        _columns: [&[Bf16Columns; 2]; P],
+    ) {
+        match *self {}
+    }
+
+    fn store<const B: usize, const P: usize>(&self, _sums: [&mut [Bf16Sums]; P]) {
         match *self {}
     }
 }

@@ -6,7 +6,7 @@ use inferno_backend::BackendError;
 
 use crate::executor::Executor;
 use crate::isa::Level;
-use crate::ops::activations::{Activations, BLOCK_ROWS, FLOAT_GROUP_COLS, MAX_NARROW};
+use crate::ops::activations::{Activations, BLOCK_ROWS, FLOAT_GROUP_COLS, block_width};
 use crate::ops::input::InputRows;
 use crate::ops::product_rows::ProductRows;
 use crate::pack::codes::CHUNK_COLS;
@@ -19,8 +19,7 @@ const PARTS_PER_THREAD: usize = 2;
 fn padded_rows(rows: usize) -> usize {
     match rows {
         0 => 0,
-        1..=MAX_NARROW => rows.next_power_of_two(),
-        _ => rows.checked_next_multiple_of(BLOCK_ROWS).unwrap_or(usize::MAX),
+        _ => rows.checked_next_multiple_of(block_width(rows)).unwrap_or(usize::MAX),
     }
 }
 
@@ -101,7 +100,7 @@ impl ActivationRows {
         let work = |number: usize, lines: &mut [CacheLine], thread| {
             let BlockPart { expert, first, ref columns } = parts[number];
             let rows = rows.expert(expert).1;
-            let width = padded_rows(rows.len()).min(BLOCK_ROWS);
+            let width = block_width(rows.len());
             let len = BLOCK_ROWS.min(rows.len() - first);
             let indices = (first..first + len).map(|row| rows.input(row));
             x.for_each(level, thread, indices, columns.clone(), |row, values| {
@@ -132,7 +131,7 @@ impl ActivationRows {
         let mut end = 0usize;
         for (expert, len) in lens.enumerate() {
             self.starts.push(end);
-            let width = padded_rows(len).min(BLOCK_ROWS);
+            let width = block_width(len);
             for first in (0..len).step_by(BLOCK_ROWS) {
                 let block = end.saturating_add(first.saturating_mul(self.row_lines));
                 for column in (0..cols).step_by(part_cols) {

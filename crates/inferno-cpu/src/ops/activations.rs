@@ -1,4 +1,5 @@
-//! Activations in the layouts that products read: 8-bit integers with a scale per 256 columns, or floating point.
+//! Activations in the layouts that products read: 8-bit integers with a scale per 256 columns, floating point, or pairs of
+//! bfloat16 numbers.
 //!
 //! Rows are stored in blocks. A block holds its groups of columns one after the other, each with all rows of the
 //! block side by side. So products read activations at fixed strides: four columns are one broadcast from memory,
@@ -26,6 +27,11 @@ pub(crate) const BLOCK_ROWS: usize = 16;
 
 /// The largest number of rows that make a single block of their own width.
 pub(crate) const MAX_NARROW: usize = 8;
+
+/// Rows that each block of `num_rows` rows has room for.
+pub(crate) fn block_width(num_rows: usize) -> usize {
+    if num_rows <= MAX_NARROW { num_rows.next_power_of_two() } else { BLOCK_ROWS }
+}
 
 /// The entries of `T` rows of a block, from row `first` on, as an array whose length the compiler knows.
 #[inline(always)]
@@ -268,7 +274,8 @@ impl<'a> Activations<'a> {
     }
 
     /// The groups of the block of `width` rows that begins at row `first`. `G` is [`ActivationRun`]
-    /// or [`FloatGroup`] of this width.
+    /// or [`FloatGroup`] of this width, or a cache line, `2 * width` of which are a group of bfloat16 pairs
+    /// ([`Bf16Pairs`](crate::ops::bf16_pairs::Bf16Pairs)).
     #[inline(always)]
     pub(crate) fn block<G: Pod>(self, first: usize, width: usize) -> &'a [G] {
         bytemuck::cast_slice(&self.lines[first * self.row_lines..][..width * self.row_lines])

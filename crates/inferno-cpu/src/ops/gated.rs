@@ -17,7 +17,7 @@ use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes, vectors_mut};
-use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
+use crate::ops::activations::{Activations, BLOCK_ROWS, TILE_BYTES};
 use crate::ops::functions::combine;
 use crate::ops::linear::for_panels;
 use crate::ops::product::{self, Epilogue, OutputTarget, PANELS_TOGETHER, PRODUCT_LINES, Product};
@@ -111,8 +111,13 @@ struct GatedTask<'a> {
 impl Gated<'_> {
     /// Bytes of a row of input, in the larger of the forms that both projections read.
     fn row_bytes(&self, index: usize) -> usize {
-        let [gate, up] = self.projections.map(|part| self.workspace.input(part, index).row_bytes());
+        let [gate, up] = self.projections.map(|part| self.input(part, index).row_bytes());
         gate.max(up)
+    }
+
+    /// The rows of expert `index` of those that have rows, in the form that `part` reads.
+    fn input(&self, part: &PackedPart, index: usize) -> Activations<'_> {
+        self.workspace.input(self.executor.level, part, index)
     }
 
     /// Computes some panels of both projections for a run of rows, and combines them.
@@ -164,7 +169,7 @@ impl Gated<'_> {
         // SAFETY: this is the only target of `sums`.
         let target =
             unsafe { OutputTarget::new(&sums, stride * LANES, 0..cols.len(), rows, epilogue) };
-        let inputs = self.workspace.input(part, task.index).skip_rows(task.tile.start);
+        let inputs = self.input(part, task.index).skip_rows(task.tile.start);
         let product = Product::new(part, task.expert, panels, inputs, target, scratch);
         product::multiply(self.executor.level, part, product);
     }

@@ -68,7 +68,7 @@ pub(crate) fn linear(
             // thereby in the rows: `CpuRouting::sort_slots` assigns each slot to one expert. This target is
             // dropped before the next part's is made.
             let target = unsafe { OutputTarget::new(&out, stride, out_cols, rows, epilogue) };
-            let inputs = workspace.input(part, index);
+            let inputs = workspace.input(executor.level, part, index);
             let scratch = scratch.get_mut();
             product::multiply(
                 executor.level,

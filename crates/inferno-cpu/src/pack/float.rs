@@ -7,6 +7,9 @@ pub(crate) trait FloatFormat: Copy + Send + Sync + 'static {
     /// Bytes of one number.
     const BYTES: usize;
 
+    /// The fewest bfloat16 numbers whose sum is any number of the format.
+    const BF16_PARTS: usize;
+
     /// Loads 16 numbers from `16 * BYTES` bytes.
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32;
 
@@ -35,6 +38,7 @@ pub(crate) struct BF16Weights;
 
 impl FloatFormat for F32Weights {
     const BYTES: usize = 4;
+    const BF16_PARTS: usize = 3;
 
     #[inline(always)]
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32 {
@@ -44,6 +48,7 @@ impl FloatFormat for F32Weights {
 
 impl FloatFormat for F16Weights {
     const BYTES: usize = 2;
+    const BF16_PARTS: usize = 2;
 
     #[inline(always)]
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32 {
@@ -53,6 +58,7 @@ impl FloatFormat for F16Weights {
 
 impl FloatFormat for BF16Weights {
     const BYTES: usize = 2;
+    const BF16_PARTS: usize = 1;
 
     #[inline(always)]
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32 {

@@ -39,6 +39,7 @@ use super::scales::{
     BlockScale, BlockScaleMin, HalfScale, PowerScale, SuperScale, SuperScaleMin,
     SuperScaleMinNibbles,
 };
+use crate::isa::Level;
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
 
@@ -111,6 +112,8 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
 pub(crate) enum ActivationFormat {
     /// Floating point.
     Float,
+    /// Two bfloat16 numbers, whose sum is the activation.
+    Bf16Pairs,
     /// 8-bit integers with a scale for each 256 columns.
     Integers,
 }
@@ -120,8 +123,8 @@ pub(crate) enum ActivationFormat {
 pub(crate) struct PackedFormat {
     /// The type in the file.
     pub(crate) dtype: DType,
-    /// How products read their activations.
-    pub(crate) activations: ActivationFormat,
+    /// How products read their activations, given whether there is a matrix unit.
+    activations: fn(bool) -> ActivationFormat,
     /// Bytes of a panel with the given number of columns.
     pub(crate) panel_bytes: fn(usize) -> usize,
     /// Packs up to 16 rows with the given number of columns into a zeroed panel.
@@ -132,6 +135,21 @@ impl PackedFormat {
     /// The format for weights of type `dtype`; `None` if there is no kernel for it.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         visit(dtype, Describe(dtype))
+    }
+
+    /// How products read their activations.
+    pub(crate) fn activations(self, level: Level) -> ActivationFormat {
+        (self.activations)(level.has_matrix_unit())
+    }
+}
+
+/// How products with weights of format `F` read their activations: the matrix unit multiplies those that are the sum of at
+/// most two bfloat16 numbers.
+pub(crate) fn float_activations<F: FloatFormat>(has_matrix_unit: bool) -> ActivationFormat {
+    if has_matrix_unit && F::BF16_PARTS <= 2 {
+        ActivationFormat::Bf16Pairs
+    } else {
+        ActivationFormat::Float
     }
 }
 
@@ -144,7 +162,7 @@ impl FormatVisitor for Describe {
     fn float<F: FloatFormat>(self) -> PackedFormat {
         PackedFormat {
             dtype: self.0,
-            activations: ActivationFormat::Float,
+            activations: float_activations::<F>,
             panel_bytes: |cols| whole_lines(cols * LANES * F::BYTES),
             pack: |rows, _cols, panel| F::pack(rows, panel),
         }
@@ -153,7 +171,7 @@ impl FormatVisitor for Describe {
     fn fixed_point<F: QuantFormat>(self) -> PackedFormat {
         PackedFormat {
             dtype: self.0,
-            activations: ActivationFormat::Integers,
+            activations: |_| ActivationFormat::Integers,
             panel_bytes: quantized_panel_bytes::<F>,
             pack: pack_quantized::<F>,
         }

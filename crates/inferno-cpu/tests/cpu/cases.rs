@@ -1,6 +1,7 @@
 //! The backends that all tests compare, and shared inputs.
 
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_tensor::DType;
 
 pub use inferno_conformance::cases::*;
 
@@ -28,4 +29,17 @@ pub fn all() -> Vec<CpuBackend> {
     let threads = if is_emulated { 2..=2 } else { 1..=3 };
     let with_threads = |isa| threads.clone().map(move |threads| backend(isa, threads));
     sets().into_iter().flat_map(with_threads).collect()
+}
+
+/// Whether products with weights of `dtype` have the same sums on `isa` as on all others: AMX adds those of F16 and BF16 in
+/// another order, which `bf16.rs` tests.
+pub fn sums_are_common(isa: Isa, dtype: DType) -> bool {
+    isa != Isa::Amx || !matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// Those of [`all`] that have the same sums as [`simplest`] with weights of each of `dtypes`.
+pub fn all_with_common_sums(dtypes: &[DType]) -> Vec<CpuBackend> {
+    let mut backends = all();
+    backends.retain(|backend| dtypes.iter().all(|&dtype| sums_are_common(backend.isa(), dtype)));
+    backends
 }

@@ -1,6 +1,7 @@
 //! The operations of the CPU backend, on every instruction set of this processor.
 
 mod attention;
+mod bf16;
 mod candidates;
 mod cases;
 mod elementwise;

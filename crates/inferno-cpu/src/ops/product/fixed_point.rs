@@ -21,7 +21,6 @@
 
 mod chunk;
 mod many_rows;
-mod side_work;
 mod tiles;
 mod unpacked;
 
@@ -36,8 +35,6 @@ use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS};
 use crate::pack::{QuantFormat, chunk_bytes};
 use crate::prefetch::Prefetch;
 use chunk::{PackedChunk, add_chunk};
-pub(crate) use many_rows::PRODUCT_LINES;
-pub(crate) use side_work::PANELS_TOGETHER;
 use unpacked::{UnpackCodes, UnpackTile, UnpackedChunk, Unpacking};
 
 /// Multiplies by weights of format `F`.

@@ -22,31 +22,21 @@
 //! keeps the order of rows and knows their number: otherwise it computes one row after the other (a fifth slower), or keeps
 //! sums in memory (as slow).
 
-use std::array;
 use std::ops::Range;
 
 use super::chunk::add_chunk;
-use super::side_work::{BlockSums, FinishedPanels, PANELS_TOGETHER, PrefetchAhead, SideWork};
 use super::tiles::{PackedChunks, TileBuffers, TileProducts};
 use super::unpacked::{UnpackedChunk, Unpacking};
 use crate::isa::Level;
 use crate::lanes::{CHUNK_TILES, Kernel, LANES, Lanes};
-use crate::ops::activations::{ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES};
+use crate::ops::activations::{ActivationRun, Activations, BLOCK_ROWS};
+use crate::ops::product::panel_passes::{self, PanelKernel, PanelPair};
+use crate::ops::product::side_work::{
+    BlockSums, FinishedPanels, PANELS_TOGETHER, PanelChunks, SideWork,
+};
 use crate::ops::product::task::Product;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
-
-/// The fewest and the most blocks that share one unpacking of a chunk, if there are as many. (Products of 512 rows by 1024
-/// columns are a sixth faster than with at most 8.)
-const MIN_BLOCKS: usize = 8;
-const MAX_BLOCKS: usize = 32;
-
-/// Prefetch distance of packed weights: a pair of chunks, or some with few bits. (With 16 rows, no slower than twice and four
-/// times as far, and 2 to 15% faster than prefetches of 1 to 17 KiB ahead while lines are unpacked.)
-const PREFETCH_BYTES: usize = 8 * 1024;
-
-/// Cache lines of scratch memory that a task needs: the sums of [`PANELS_TOGETHER`] panels, and those of the previous ones.
-pub(crate) const PRODUCT_LINES: usize = 2 * PANELS_TOGETHER * MAX_BLOCKS * BLOCK_ROWS;
 
 /// The activations for the columns of a chunk, of all rows of a pass.
 pub(super) struct ChunkInputs<'a> {
@@ -85,142 +75,76 @@ struct ManyRows<'a, const HALVES: bool, const SIGNED: bool> {
     unpacking: Unpacking<UnpackedChunk<HALVES, SIGNED>>,
 }
 
-/// The unpacked chunks and tile buffers of one task.
-struct Workspace<const HALVES: bool, const SIGNED: bool> {
+impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIGNED> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { level, product, unpacking } = self;
+        let unit = lanes.matrix_unit();
+        let chunks = [UnpackedChunk::EMPTY; PANELS_TOGETHER];
+        let tiles = TileBuffers::EMPTY;
+        let kernel = UnpackedPanels { level, unit: unit.as_ref(), unpacking, chunks, tiles };
+        panel_passes::run(lanes, product, kernel);
+    }
+}
+
+/// The products with one or two panels: the unit, and the memory that chunks are unpacked to.
+struct UnpackedPanels<'u, U, const HALVES: bool, const SIGNED: bool> {
+    level: Level,
+    unit: Option<&'u U>,
+    unpacking: Unpacking<UnpackedChunk<HALVES, SIGNED>>,
     chunks: [UnpackedChunk<HALVES, SIGNED>; PANELS_TOGETHER],
     tiles: TileBuffers,
 }
 
-impl<const HALVES: bool, const SIGNED: bool> Kernel for ManyRows<'_, HALVES, SIGNED> {
+impl<L: Lanes, const HALVES: bool, const SIGNED: bool> PanelKernel<L>
+    for UnpackedPanels<'_, L::Unit, HALVES, SIGNED>
+{
     #[inline(always)]
-    fn run<L: Lanes>(mut self, lanes: L) {
-        let Product { panels, panel_bytes, .. } = self.product;
-        let all_rows = self.product.target.rows().len();
-        let unit = lanes.matrix_unit();
-        let unit = unit.as_ref();
-        let mut workspace = Workspace {
-            chunks: [UnpackedChunk::EMPTY; PANELS_TOGETHER],
-            tiles: TileBuffers::EMPTY,
-        };
-        let block_bytes = (BLOCK_ROWS * self.product.inputs.row_bytes()).max(1);
-        let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, MAX_BLOCKS);
-        let max_blocks = max_blocks.min(all_rows.div_ceil(BLOCK_ROWS));
-        let max_rows = max_blocks * BLOCK_ROWS;
-        let scratch = std::mem::take(&mut self.product.scratch);
-        let sums: &mut [BlockSums] = bytemuck::cast_slice_mut(&mut scratch[..PRODUCT_LINES]);
-        let (mut current, mut previous) = sums.split_at_mut(PANELS_TOGETHER * max_blocks);
-        // The panels and the rows of `previous`.
-        let (mut finished_panels, mut finished_rows) = (0..0, 0..0);
-        for first_row in (0..all_rows).step_by(max_rows) {
-            let rows = first_row..all_rows.min(first_row + max_rows);
-            let num_blocks = rows.len().div_ceil(BLOCK_ROWS);
-            let num_steps = self.num_chunks() * num_blocks;
-            for (pair, panels) in panels.chunks(PANELS_TOGETHER * panel_bytes).enumerate() {
-                let mut finished = FinishedPanels::new(
-                    previous,
-                    max_blocks,
-                    finished_panels,
-                    finished_rows,
-                    num_steps,
-                );
-                let num_panels = panels.len() / panel_bytes;
-                let (panels, rows) = ((pair, panels), &rows);
-                let (memory, sums) = (&mut workspace, &mut current[..PANELS_TOGETHER * max_blocks]);
-                if num_panels == PANELS_TOGETHER {
-                    self.panels::<L, 2>(lanes, unit, panels, rows, memory, &mut finished, sums);
-                } else {
-                    const { assert!(PANELS_TOGETHER == 2, "one panel is left") };
-                    self.panels::<L, 1>(lanes, unit, panels, rows, memory, &mut finished, sums);
-                }
-                finished.write(lanes, &mut self.product.target, usize::MAX);
-                let first_panel = pair * PANELS_TOGETHER;
-                finished_panels = first_panel..first_panel + num_panels;
-                finished_rows = rows.clone();
-                std::mem::swap(&mut current, &mut previous);
-            }
-        }
-        let mut finished =
-            FinishedPanels::new(previous, max_blocks, finished_panels, finished_rows, 1);
-        finished.write(lanes, &mut self.product.target, usize::MAX);
-    }
-}
-
-impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
-    /// Chunks of a panel.
-    fn num_chunks(&self) -> usize {
-        self.product.cols.div_ceil(CHUNK_COLS)
-    }
-
-    /// The sums of some rows with `P` neighbouring panels, block by block. `pair` counts the panels before them in pairs;
-    /// `sums` has equal parts for [`PANELS_TOGETHER`] panels.
-    #[allow(clippy::too_many_arguments)]
-    #[inline(always)]
-    fn panels<L: Lanes, const P: usize>(
+    fn panels<const P: usize>(
         &mut self,
         lanes: L,
-        unit: Option<&L::Unit>,
-        (pair, panels): (usize, &[u8]),
+        product: &mut Product<'_>,
+        panels: PanelPair<'_>,
         rows: &Range<usize>,
-        workspace: &mut Workspace<HALVES, SIGNED>,
         finished: &mut FinishedPanels<'_>,
-        sums: &mut [BlockSums],
+        sums: &mut [&mut [BlockSums]; P],
     ) {
-        let max_blocks = sums.len() / PANELS_TOGETHER;
-        let num_blocks = rows.len().div_ceil(BLOCK_ROWS);
-        let mut sums_of_panels = sums.chunks_exact_mut(max_blocks);
-        let mut sums: [&mut [BlockSums]; P] = array::from_fn(|_| {
-            &mut sums_of_panels.next().expect("memory for all panels")[..num_blocks]
-        });
-        let Product { panel_bytes, cols, .. } = self.product;
-        let chunk_bytes = self.unpacking.chunk_bytes;
-        let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), self.num_chunks());
+        let Product { panel_bytes, cols, .. } = *product;
+        let num_blocks = sums[0].len();
+        let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), cols.div_ceil(CHUNK_COLS));
         // The matrix unit's first chunk, if there is one, overwrites the sums.
-        if unit.is_none() || num_chunks == 0 {
-            for sums in &mut sums {
+        if self.unit.is_none() || num_chunks == 0 {
+            for sums in &mut *sums {
                 sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
             }
         }
-        let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
-        let steps_per_block = if unit.is_some() { P * CHUNK_TILES } else { P };
-        let lines_per_step =
-            PrefetchAhead::<P>::lines_per_step(chunk_bytes, steps_per_block * num_blocks);
+        let steps_per_block = if self.unit.is_some() { P * CHUNK_TILES } else { P };
+        let all =
+            PanelChunks::new(product.panels, panel_bytes, self.unpacking.chunk_bytes, num_chunks);
+        let lines_per_step = all.lines_per_step(steps_per_block * num_blocks);
         let mut products =
-            unit.map(|unit| TileProducts::<L>::new(lanes, unit, &mut workspace.tiles));
+            self.unit.map(|unit| TileProducts::<L>::new(lanes, unit, &mut self.tiles));
         for number in 0..num_chunks {
             let first_group = number * CHUNK_GROUPS;
-            let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
-            let bytes = number * chunk_bytes..panel_bytes.min((number + 1) * chunk_bytes);
-            let chunks: &mut [_; P] = workspace.chunks.first_chunk_mut().expect("P chunks");
-            let mut all_panels = panels.chunks_exact(panel_bytes);
-            let packed: [&[u8]; P] =
-                array::from_fn(|_| &all_panels.next().expect("P panels")[bytes.clone()]);
-            let (pairs, chunk) =
-                ((number + distance) / num_chunks, (number + distance) % num_chunks);
-            let starts = array::from_fn(|panel| {
-                (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
-            });
-            let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
-            let ahead =
-                PrefetchAhead::new(self.product.panels, starts, bytes_ahead, lines_per_step);
-            let target = &mut self.product.target;
+            let num_groups = CHUNK_GROUPS.min(num_groups - first_group);
+            let packed: [&[u8]; P] = all.chunks(panels.bytes, number);
+            let chunks: &mut [_; P] = self.chunks.first_chunk_mut().expect("P chunks");
+            let ahead = all.ahead(panels.number, number, lines_per_step);
+            let target = &mut product.target;
             let mut side_work = SideWork { ahead, target, finished: &mut *finished };
-            let activations = self.product.inputs;
+            let activations = product.inputs;
             let inputs = ChunkInputs { activations, first_row: rows.start, chunk: number };
             if let Some(products) = &mut products {
                 let unpack_tile = self.unpacking.unpack_tile;
-                let packed = PackedChunks {
-                    level: self.level,
-                    chunks: packed,
-                    num_groups: groups.len(),
-                    unpack_tile,
-                };
-                products.add(&packed, chunks, &inputs, &mut side_work, &mut sums);
+                let (level, chunks_packed) = (self.level, packed);
+                let packed = PackedChunks { level, chunks: chunks_packed, num_groups, unpack_tile };
+                products.add(&packed, chunks, &inputs, &mut side_work, sums);
                 continue;
             }
             for (packed, chunk) in packed.iter().zip(&mut *chunks) {
-                (self.unpacking.unpack)(self.level, packed, groups.len(), chunk);
+                (self.unpacking.unpack)(self.level, packed, num_groups, chunk);
             }
-            for (panel, (chunk, sums)) in chunks.iter().zip(&mut sums).enumerate() {
+            for (panel, (chunk, sums)) in chunks.iter().zip(&mut *sums).enumerate() {
                 for (block, sums) in sums.iter_mut().enumerate() {
                     let step = panel * num_blocks + block;
                     side_work.ahead.step(lanes);
@@ -234,7 +158,7 @@ impl<const HALVES: bool, const SIGNED: bool> ManyRows<'_, HALVES, SIGNED> {
             }
         }
         if let Some(products) = products {
-            products.finish(&mut sums);
+            products.finish(sums);
         }
     }
 }

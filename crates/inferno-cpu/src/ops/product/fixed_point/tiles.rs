@@ -12,7 +12,6 @@
 
 use super::chunk::CHUNK_VECTORS;
 use super::many_rows::ChunkInputs;
-use super::side_work::{BlockSums, SideWork};
 use super::unpacked::UnpackedChunk;
 use crate::isa::Level;
 use crate::lanes::{
@@ -20,6 +19,7 @@ use crate::lanes::{
     VECTOR_BYTES,
 };
 use crate::ops::activations::{ActivationRun, BLOCK_ROWS, rows_from};
+use crate::ops::product::side_work::{BlockSums, SideWork};
 use crate::pack::codes::{GROUP_COLS, GROUP_VECTORS};
 use crate::scratch::CacheLine;
 

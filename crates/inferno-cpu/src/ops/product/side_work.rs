@@ -1,6 +1,7 @@
 //! What is done between products of many rows, so that memory is never asked for much at once: weights that follow are
 //! prefetched, and panels that are finished are written.
 
+use std::array;
 use std::ops::Range;
 
 use crate::lanes::{Lanes, VECTOR_BYTES};
@@ -30,6 +31,73 @@ impl<const P: usize> SideWork<'_, '_, '_, P> {
     }
 }
 
+/// Prefetch distance of packed weights: a pair of chunks, or some with few bits. (With 16 rows, no slower than twice and four
+/// times as far, and 2 to 15% faster than prefetches of 1 to 17 KiB ahead while lines are unpacked.)
+const PREFETCH_BYTES: usize = 8 * 1024;
+
+/// The chunks of a task's panels, of which each pair of panels is multiplied by the first, then by the second, and so on.
+#[derive(Clone, Copy)]
+pub(super) struct PanelChunks<'a> {
+    /// All panels of the task.
+    panels: &'a [u8],
+    panel_bytes: usize,
+    chunk_bytes: usize,
+    /// Chunks of a panel, of which the last may be shorter.
+    num_chunks: usize,
+    /// How many chunks ahead weights are prefetched.
+    distance: usize,
+}
+
+impl<'a> PanelChunks<'a> {
+    /// Panels of `panel_bytes` bytes in `num_chunks` chunks of `chunk_bytes` bytes.
+    #[inline(always)]
+    pub(super) fn new(
+        panels: &'a [u8],
+        panel_bytes: usize,
+        chunk_bytes: usize,
+        num_chunks: usize,
+    ) -> Self {
+        let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
+        Self { panels, panel_bytes, chunk_bytes, num_chunks, distance }
+    }
+
+    /// Chunk `number` of `P` neighbouring panels.
+    #[inline(always)]
+    pub(super) fn chunks<'p, const P: usize>(
+        &self,
+        panels: &'p [u8],
+        number: usize,
+    ) -> [&'p [u8]; P] {
+        let Self { panel_bytes, chunk_bytes, .. } = *self;
+        let bytes = number * chunk_bytes..panel_bytes.min((number + 1) * chunk_bytes);
+        let mut panels = panels.chunks_exact(panel_bytes);
+        array::from_fn(|_| &panels.next().expect("P panels")[bytes.clone()])
+    }
+
+    /// What is prefetched while chunk `number` of pair `pair` is multiplied, `lines_per_step` lines of each panel in a step.
+    #[inline(always)]
+    pub(super) fn ahead<const P: usize>(
+        &self,
+        pair: usize,
+        number: usize,
+        lines_per_step: usize,
+    ) -> PrefetchAhead<'a, P> {
+        let Self { panels, panel_bytes, chunk_bytes, num_chunks, distance } = *self;
+        let (pairs, chunk) = ((number + distance) / num_chunks, (number + distance) % num_chunks);
+        let starts = array::from_fn(|panel| {
+            (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
+        });
+        let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
+        PrefetchAhead::new(panels, starts, bytes_ahead, lines_per_step)
+    }
+
+    /// Lines of each panel in a step, if a chunk is multiplied in `num_steps` steps.
+    #[inline(always)]
+    pub(super) fn lines_per_step(&self, num_steps: usize) -> usize {
+        (self.chunk_bytes / VECTOR_BYTES).div_ceil(num_steps)
+    }
+}
+
 /// Weights to prefetch: a chunk of each of `P` panels.
 pub(super) struct PrefetchAhead<'a, const P: usize> {
     /// All weights of a task.
@@ -46,19 +114,13 @@ pub(super) struct PrefetchAhead<'a, const P: usize> {
 impl<'a, const P: usize> PrefetchAhead<'a, P> {
     /// Chunks of `chunk_bytes` bytes that begin at `starts`.
     #[inline(always)]
-    pub(super) fn new(
+    fn new(
         panels: &'a [u8],
         starts: [usize; P],
         chunk_bytes: usize,
         lines_per_step: usize,
     ) -> Self {
         Self { panels, starts, lines_left: chunk_bytes / VECTOR_BYTES, lines_per_step }
-    }
-
-    /// Lines per step if chunks of `chunk_bytes` bytes are prefetched in at most `num_steps` steps.
-    #[inline(always)]
-    pub(super) fn lines_per_step(chunk_bytes: usize, num_steps: usize) -> usize {
-        (chunk_bytes / VECTOR_BYTES).div_ceil(num_steps)
     }
 
     /// Prefetches the lines of the next step.

@@ -189,6 +189,18 @@ impl Level {
         self.isa() == Isa::Amx
     }
 
+    /// Runs a kernel that requires a matrix unit, and is compiled only for levels that have one.
+    ///
+    /// **Panics** if there is none.
+    #[inline]
+    pub(crate) fn run_with_matrix_unit<K: Kernel>(self, kernel: K) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx(lanes) => lanes.run(kernel),
+            _ => panic!("the instruction set {} has no matrix unit", self.isa()),
+        }
+    }
+
     /// Runs `kernel` with this level's instructions.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {

@@ -35,6 +35,9 @@ pub struct Roofs {
     pub int8_ops_per_second: f64,
     /// Multiplications and additions in single precision per second.
     pub f32_ops_per_second: f64,
+    /// Multiplications and additions with weights of F16 and BF16 per second: in single precision, or on a matrix unit two of
+    /// bfloat16 numbers, which takes four times as long as one of 8-bit integers.
+    pub f16_ops_per_second: f64,
     /// Multiplications and additions of 16-bit integers per second, as attention uses them with a cache of I16: on a matrix
     /// unit, each takes four of 8-bit integers.
     pub int16_ops_per_second: f64,
@@ -50,12 +53,13 @@ impl CpuBackend {
     ///
     /// **Errors**: [`BackendError::OutOfMemory`] if `sweep_bytes` cannot be allocated.
     pub fn measure_roofs(&self, sweep_bytes: usize) -> Result<Roofs, BackendError> {
-        let int8 = self.int8_rates();
+        let (int8, f32_rate) = (self.int8_rates(), self.f32_rate());
         Ok(Roofs {
             sweep_bytes,
             read_bytes_per_second: self.read_rate(sweep_bytes)?,
             int8_ops_per_second: int8.vectors.max(int8.matrices),
-            f32_ops_per_second: self.f32_rate(),
+            f32_ops_per_second: f32_rate,
+            f16_ops_per_second: f32_rate.max(int8.matrices / 4.0),
             int16_ops_per_second: self.int16_rate().max(int8.matrices / 4.0),
             cycles_per_second: clock::cycles_per_second(),
             step_seconds: self.step_seconds(),
@@ -109,6 +113,7 @@ mod tests {
                     roofs.read_bytes_per_second,
                     roofs.int8_ops_per_second,
                     roofs.f32_ops_per_second,
+                    roofs.f16_ops_per_second,
                     roofs.int16_ops_per_second,
                 ] {
                     // No machine that runs this does fewer, and none with two threads does more.

@@ -1,6 +1,7 @@
 //! Memory traffic and arithmetic per token, to compare measured speeds with.
 
 use inferno_backend::{Backend, BackendError, KvDType};
+use inferno_tensor::DType;
 
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -73,7 +74,9 @@ pub struct ProductCost {
     pub weight_bytes: usize,
     /// Integer multiplications and additions, with quantized weights.
     pub int8_ops: u64,
-    /// Floating-point multiplications and additions, with float weights.
+    /// Floating-point multiplications and additions, with weights of F16 and BF16.
+    pub f16_ops: u64,
+    /// Floating-point multiplications and additions, with other float weights.
     pub f32_ops: u64,
 }
 
@@ -103,9 +106,10 @@ impl TokenCost {
                 add_experts(&mut experts, matrix.num_experts, num_experts, bytes / num_experts);
             }
             for (dtype, rows) in matrix.formats(requantize) {
-                let ops = match dtype.is_float() {
-                    true => &mut cost.f32_ops,
-                    false => &mut cost.int8_ops,
+                let ops = match dtype {
+                    DType::F16 | DType::BF16 => &mut cost.f16_ops,
+                    _ if dtype.is_float() => &mut cost.f32_ops,
+                    _ => &mut cost.int8_ops,
                 };
                 let dims = [num_experts, rows, matrix.cols];
                 let products = dims.into_iter().map(|dim| dim as u64).fold(2, u64::saturating_mul);
@@ -115,7 +119,7 @@ impl TokenCost {
         let layout = spec.kv_layout(0, kv_dtype);
         let loops = spec.loops.count;
         layers.weight_bytes = layers.weight_bytes.saturating_mul(loops);
-        for ops in [&mut layers.int8_ops, &mut layers.f32_ops] {
+        for ops in [&mut layers.int8_ops, &mut layers.f16_ops, &mut layers.f32_ops] {
             *ops = ops.saturating_mul(loops as u64);
         }
         for experts in &mut experts {

@@ -51,7 +51,9 @@ impl FormatVisitor for Multiply<'_> {
 
     fn float<F: FloatFormat>(self) {
         match float_activations::<F>(self.level.has_matrix_unit()) {
-            ActivationFormat::Bf16Pairs => self.level.run(Bf16Product::<F>::new(self.product)),
+            ActivationFormat::Bf16Pairs => {
+                self.level.run_with_matrix_unit(Bf16Product::<F>::new(self.product));
+            }
             _ => self.level.run(FloatProduct::<F>::new(self.product)),
         }
     }

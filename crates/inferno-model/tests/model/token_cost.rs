@@ -30,10 +30,11 @@ fn a_dense_model_reads_and_multiplies_all_weights() {
     let layers = ProductCost {
         // The reference backend stores 4 bytes per weight; the 5 norms of 32 values are vectors.
         weight_bytes: 4 * (LLAMA_WEIGHTS as usize + 5 * 32),
-        int8_ops: 0,
         f32_ops: 2 * LLAMA_WEIGHTS,
+        ..ProductCost::default()
     };
-    let head = ProductCost { weight_bytes: 4 * 64 * 32, int8_ops: 0, f32_ops: 2 * 64 * 32 };
+    let head =
+        ProductCost { weight_bytes: 4 * 64 * 32, f32_ops: 2 * 64 * 32, ..ProductCost::default() };
     assert_eq!((cost.layers, cost.head), (layers, head));
     // 2 layers, keys and values, 2 heads of 8 values; 4 query heads of 8, a product for the key and one for the value.
     assert_eq!(cost.kv_bytes(0), 2 * 2 * 2 * 8 * 2);

@@ -91,6 +91,7 @@ impl RoofReport {
             }))).collect::<Map<String, Value>>(),
             "prefill": prefill.map(|reached| json!({
                 "int8_ops_per_token": reached.int8_ops,
+                "f16_ops_per_token": reached.f16_ops,
                 "f32_ops_per_token": reached.f32_ops,
                 "ops_per_second": reached.ops_per_second,
                 "share": reached.share,

@@ -19,6 +19,17 @@ pub enum DeviceRoofs {
     Gpu(GpuRoofs),
 }
 
+/// Multiplications and additions of products, by the weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProductOps {
+    /// With quantized weights.
+    pub(super) int8: f64,
+    /// With F16 and BF16.
+    pub(super) f16: f64,
+    /// With other floats.
+    pub(super) f32: f64,
+}
+
 impl DeviceRoofs {
     /// Size of the memory that was read to measure the bandwidth, in bytes.
     pub fn sweep_bytes(&self) -> usize {
@@ -38,19 +49,21 @@ impl DeviceRoofs {
         }
     }
 
-    /// Seconds that products with quantized weights (`int8_ops`) and with float weights, and other arithmetic in FP32
-    /// take at least. A GPU multiplies all weights alike: by matrices, or else in FP32.
-    pub(super) fn seconds(&self, int8_ops: f64, float_product_ops: f64, other_ops: f64) -> f64 {
+    /// Seconds that products with weights and other arithmetic in FP32 take at least. A GPU multiplies all weights alike: by
+    /// matrices, or else in FP32.
+    pub(super) fn seconds(&self, products: ProductOps, other_ops: f64) -> f64 {
+        let ProductOps { int8, f16, f32 } = products;
         match self {
             Self::Cpu(roofs) => {
-                int8_ops / roofs.int8_ops_per_second
-                    + (float_product_ops + other_ops) / roofs.f32_ops_per_second
+                int8 / roofs.int8_ops_per_second
+                    + f16 / roofs.f16_ops_per_second
+                    + (f32 + other_ops) / roofs.f32_ops_per_second
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(roofs) => {
                 let f32_rate = roofs.f32_ops_per_second;
                 let product_rate = roofs.matrix_ops_per_second.unwrap_or(f32_rate);
-                (int8_ops + float_product_ops) / product_rate + other_ops / f32_rate
+                (int8 + f16 + f32) / product_rate + other_ops / f32_rate
             }
         }
     }
@@ -58,11 +71,16 @@ impl DeviceRoofs {
     /// Seconds that `work` takes at least: its reads, and its arithmetic.
     pub(super) fn least_seconds(&self, work: &Work) -> [f64; 2] {
         let reads = work.bytes as f64 / self.read_bytes_per_second();
-        let (int8, int16, f32) = (work.int8_ops as f64, work.int16_ops as f64, work.f32_ops as f64);
+        let int16 = work.int16_ops as f64;
+        let products = ProductOps {
+            int8: work.int8_ops as f64,
+            f16: work.f16_ops as f64,
+            f32: work.f32_ops as f64,
+        };
         let arithmetic = match self {
-            Self::Cpu(roofs) => int16 / roofs.int16_ops_per_second + self.seconds(int8, 0.0, f32),
+            Self::Cpu(roofs) => int16 / roofs.int16_ops_per_second + self.seconds(products, 0.0),
             #[cfg(feature = "gpu")]
-            Self::Gpu(_) => self.seconds(int8, f32, int16),
+            Self::Gpu(_) => self.seconds(products, int16),
         };
         [reads, arithmetic]
     }
@@ -72,8 +90,10 @@ impl DeviceRoofs {
         let giga = |rate: f64| format!("{:.0}", rate / 1e9);
         match self {
             Self::Cpu(roofs) => {
-                let [int8, f32] = [roofs.int8_ops_per_second, roofs.f32_ops_per_second].map(giga);
-                ("INT8 and FP32 arithmetic", format!("{int8} and {f32}"))
+                let rates =
+                    [roofs.int8_ops_per_second, roofs.f16_ops_per_second, roofs.f32_ops_per_second];
+                let [int8, f16, f32] = rates.map(giga);
+                ("INT8, F16 and FP32 arithmetic", format!("{int8}, {f16} and {f32}"))
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(roofs) => match roofs.matrix_ops_per_second {
@@ -117,6 +137,7 @@ impl DeviceRoofs {
                 "read_bytes_per_second": roofs.read_bytes_per_second,
                 "int8_ops_per_second": roofs.int8_ops_per_second,
                 "int16_ops_per_second": roofs.int16_ops_per_second,
+                "f16_ops_per_second": roofs.f16_ops_per_second,
                 "f32_ops_per_second": roofs.f32_ops_per_second,
                 "cycles_per_second": roofs.cycles_per_second,
                 "step_seconds": roofs.step_seconds,
@@ -228,8 +249,9 @@ mod tests {
                 step_seconds: 1.0,
             })
         };
-        assert_eq!(gpu(Some(100.0)).seconds(300.0, 100.0, 20.0), 6.0);
-        assert_eq!(gpu(None).seconds(300.0, 100.0, 20.0), 42.0);
+        let products = ProductOps { int8: 300.0, f16: 60.0, f32: 40.0 };
+        assert_eq!(gpu(Some(100.0)).seconds(products, 20.0), 6.0);
+        assert_eq!(gpu(None).seconds(products, 20.0), 42.0);
         assert_eq!(gpu(None).arithmetic(), ("FP32 arithmetic", "0".to_owned()));
     }
 }

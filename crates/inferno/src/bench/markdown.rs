@@ -175,15 +175,17 @@ impl RoofReport {
         }
         self.write_reads(f)?;
         if let Some(prefill) = prefill {
-            let [int8, f32] = [prefill.int8_ops, prefill.f32_ops].map(|ops| ops as f64 / 1e9);
+            let ops = [prefill.int8_ops, prefill.f16_ops, prefill.f32_ops];
+            let [int8, f16, f32] = ops.map(|ops| ops as f64 / 1e9);
             match roofs {
                 DeviceRoofs::Cpu(_) => writeln!(
                     f,
-                    "One prompt token requires {int8:.3} Gop in INT8 and {f32:.3} Gop in FP32."
+                    "One prompt token requires {int8:.3} Gop in INT8, {f16:.3} Gop with weights of F16 or BF16, \
+                     and {f32:.3} Gop in FP32."
                 )?,
                 #[cfg(feature = "gpu")]
                 DeviceRoofs::Gpu(_) => {
-                    writeln!(f, "One prompt token requires {:.3} Gop.", int8 + f32)?;
+                    writeln!(f, "One prompt token requires {:.3} Gop.", int8 + f16 + f32)?;
                 }
             }
         }

@@ -124,19 +124,22 @@ pub struct Work {
     pub int8_ops: u64,
     /// Multiplications and additions of 16-bit integers: attention with a cache of I16.
     pub int16_ops: u64,
-    /// Multiplications and additions in single precision: products with float weights, attention with other caches.
+    /// Multiplications and additions of products with weights of F16 and BF16.
+    pub f16_ops: u64,
+    /// Multiplications and additions in single precision: products with other float weights, attention with other caches.
     pub f32_ops: u64,
 }
 
 impl Work {
     fn ops(&self) -> u64 {
-        self.int8_ops + self.int16_ops + self.f32_ops
+        self.int8_ops + self.int16_ops + self.f16_ops + self.f32_ops
     }
 
     fn add(&mut self, other: Self) {
         self.bytes += other.bytes;
         self.int8_ops += other.int8_ops;
         self.int16_ops += other.int16_ops;
+        self.f16_ops += other.f16_ops;
         self.f32_ops += other.f32_ops;
     }
 
@@ -213,6 +216,7 @@ mod tests {
         read_bytes_per_second: 1000.0,
         int8_ops_per_second: 8000.0,
         int16_ops_per_second: 4000.0,
+        f16_ops_per_second: 2000.0,
         f32_ops_per_second: 2000.0,
         cycles_per_second: Some(1e9),
         step_seconds: 1e-6,
@@ -220,7 +224,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_roofs() {
-        let work = Work { bytes: 200, int8_ops: 800, int16_ops: 400, f32_ops: 200 };
+        let work = Work { bytes: 200, int8_ops: 800, int16_ops: 400, f16_ops: 150, f32_ops: 50 };
         // 0.2 s of reads, 3 times 0.1 s of arithmetic, in 0.5 s.
         let reached = work.reached(&ROOFS, Duration::from_millis(500));
         assert!((reached.read_share - 0.4).abs() < 1e-9);

@@ -8,6 +8,7 @@ use inferno_cpu::Isa;
 use inferno_engine::Passes;
 use inferno_model::{Requantize, TokenCost};
 
+use super::limits::ProductOps;
 use super::{
     DeviceRoofs, GpuPhase, PhaseProfile, ProductProfile, SpeculationReport, Spread, Workload,
 };
@@ -116,11 +117,13 @@ pub struct DecodeReached {
 pub struct PrefillReached {
     /// 8-bit integer operations per token, averaged over the prompt.
     pub int8_ops: u64,
-    /// Single-precision operations per token, averaged over the prompt.
+    /// Operations with weights of F16 and BF16 per token, averaged over the prompt.
+    pub f16_ops: u64,
+    /// Other single-precision operations per token, averaged over the prompt.
     pub f32_ops: u64,
-    /// Operations of both kinds per second.
+    /// Operations of all kinds per second.
     pub ops_per_second: f64,
-    /// Time that both kinds would take at the limits of the machine, divided by the actual time.
+    /// Time that all kinds would take at the limits of the machine, divided by the actual time.
     pub share: f64,
 }
 
@@ -184,14 +187,17 @@ impl PrefillReached {
         let int8_ops = cost.layers.int8_ops as f64 + cost.head.int8_ops as f64 / tokens;
         let attention_ops =
             (0..num_tokens).map(|position| cost.attention_ops(position)).sum::<u64>();
+        let f16_ops = cost.layers.f16_ops as f64 + cost.head.f16_ops as f64 / tokens;
         let product_ops = cost.layers.f32_ops as f64 + cost.head.f32_ops as f64 / tokens;
         let other_ops = cost.state_ops as f64 + attention_ops as f64 / tokens;
         let f32_ops = product_ops + other_ops;
-        let seconds_at_roof = roofs.seconds(int8_ops, product_ops, other_ops);
+        let product_ops = ProductOps { int8: int8_ops, f16: f16_ops, f32: product_ops };
+        let seconds_at_roof = roofs.seconds(product_ops, other_ops);
         Self {
             int8_ops: int8_ops as u64,
+            f16_ops: f16_ops as u64,
             f32_ops: f32_ops as u64,
-            ops_per_second: (int8_ops + f32_ops) * tokens_per_second,
+            ops_per_second: (int8_ops + f16_ops + f32_ops) * tokens_per_second,
             share: seconds_at_roof * tokens_per_second,
         }
     }
@@ -208,6 +214,7 @@ mod tests {
         sweep_bytes: 1,
         read_bytes_per_second: 2000.0,
         int8_ops_per_second: 8000.0,
+        f16_ops_per_second: 2000.0,
         f32_ops_per_second: 1000.0,
         int16_ops_per_second: 4000.0,
         cycles_per_second: None,
@@ -216,8 +223,8 @@ mod tests {
 
     fn cost(window: Option<usize>) -> TokenCost {
         TokenCost {
-            layers: ProductCost { weight_bytes: 70, int8_ops: 100, f32_ops: 0 },
-            head: ProductCost { weight_bytes: 30, int8_ops: 0, f32_ops: 20 },
+            layers: ProductCost { weight_bytes: 70, int8_ops: 100, ..ProductCost::default() },
+            head: ProductCost { weight_bytes: 30, f32_ops: 20, ..ProductCost::default() },
             experts: Vec::new(),
             attention: vec![AttentionCost { position_bytes: 10, position_ops: 4, window }],
             state_bytes: 0,
@@ -259,5 +266,10 @@ mod tests {
         assert_eq!(reached.ops_per_second, 2300.0);
         // 12.5 ms at the one roof and 15 ms at the other, of 50 ms.
         assert!((reached.share - 0.55).abs() < 1e-12, "{}", reached.share);
+        // 8 operations a token of a head in F16 take 4 ms, those of attention 10 ms.
+        let head = ProductCost { weight_bytes: 30, f16_ops: 32, ..ProductCost::default() };
+        let reached = PrefillReached::new(ROOFS, &TokenCost { head, ..cost(None) }, 4, 20.0);
+        assert_eq!((reached.int8_ops, reached.f16_ops, reached.f32_ops), (100, 8, 10));
+        assert!((reached.share - 0.53).abs() < 1e-12, "{}", reached.share);
     }
 }

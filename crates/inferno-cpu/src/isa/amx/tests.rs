@@ -1,6 +1,8 @@
 use std::panic::catch_unwind;
 
 use super::*;
+use crate::lanes::{Bf16Rows, Bf16Unit};
+use crate::scratch::CacheLine;
 
 #[test]
 fn a_thread_configures_the_unit_once_at_a_time() {
@@ -116,5 +118,22 @@ fn halves_outside_of_the_rows_are_not_read() {
     // The last of these wraps around to a stride that fits, if the product is not checked.
     for row_stride in [65, usize::MAX, usize::MAX / 15 + 1] {
         assert!(catch_unwind(|| multiply(row_stride)).is_err(), "{row_stride}");
+    }
+}
+
+#[test]
+fn blocks_of_other_heights_than_configured_are_rejected() {
+    let Some(amx) = Amx::detect() else { return };
+    for num_rows in [0, 17] {
+        assert!(catch_unwind(|| amx.bf16_tiles(num_rows)).is_err(), "{num_rows}");
+    }
+    let lines = [CacheLine([0.0; 16]); 3];
+    let columns = [[[0; 64]; 16]; 2];
+    for (num_high, num_low) in [(2, 2), (1, 2), (2, 1), (3, 2), (2, 3)] {
+        let multiply = || {
+            let rows = Bf16Rows { high: &lines[..num_high], low: &lines[..num_low] };
+            amx.bf16_tiles(2).add::<1, 1, false>([rows], [&columns]);
+        };
+        assert_eq!(catch_unwind(multiply).is_ok(), (num_high, num_low) == (2, 2));
     }
 }

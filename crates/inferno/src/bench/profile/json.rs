@@ -19,6 +19,7 @@ impl PhaseProfile {
                 "bytes": operation.work.map(|work| work.bytes),
                 "int8_ops": operation.work.map(|work| work.int8_ops),
                 "int16_ops": operation.work.map(|work| work.int16_ops),
+                "f16_ops": operation.work.map(|work| work.f16_ops),
                 "f32_ops": operation.work.map(|work| work.f32_ops),
                 "bytes_per_second": reached.as_ref().map(|reached| reached.bytes_per_second),
                 "read_share": reached.as_ref().map(|reached| reached.read_share),

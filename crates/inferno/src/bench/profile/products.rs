@@ -80,9 +80,10 @@ impl ProductSpeed {
         [cached, streamed]: [Timed; 2],
         (roofs, num_threads): (&Roofs, usize),
     ) -> Self {
-        let peak = match dtype.is_float() {
-            true => roofs.f32_ops_per_second,
-            false => roofs.int8_ops_per_second,
+        let peak = match dtype {
+            DType::F16 | DType::BF16 => roofs.f16_ops_per_second,
+            _ if dtype.is_float() => roofs.f32_ops_per_second,
+            _ => roofs.int8_ops_per_second,
         };
         let rates = |timed: &Timed| (timed.bytes as f64 / timed.seconds, timed.ops / timed.seconds);
         let (cached_bytes_per_second, cached_ops_per_second) = rates(&cached);

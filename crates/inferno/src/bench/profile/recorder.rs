@@ -9,6 +9,7 @@ use inferno_backend::{
     WeightTensor,
 };
 use inferno_cpu::{CpuBackend, ThreadUsage};
+use inferno_tensor::DType;
 
 use super::{OperationProfile, Work};
 
@@ -191,9 +192,10 @@ fn product_work(product: &ProductOperation<'_>) -> Work {
         let dims = [2, product.num_products, tensor.rows, tensor.cols];
         let ops = dims.into_iter().map(|dim| dim as u64).product::<u64>();
         let bytes = (product.num_matrices * tensor.matrix_bytes) as u64;
-        work.add(match tensor.dtype.is_float() {
-            true => Work { bytes, f32_ops: ops, ..Work::default() },
-            false => Work { bytes, int8_ops: ops, ..Work::default() },
+        work.add(match tensor.dtype {
+            DType::F16 | DType::BF16 => Work { bytes, f16_ops: ops, ..Work::default() },
+            dtype if dtype.is_float() => Work { bytes, f32_ops: ops, ..Work::default() },
+            _ => Work { bytes, int8_ops: ops, ..Work::default() },
         });
     }
     work
@@ -227,7 +229,6 @@ fn plain_name(operation: &Operation<'_>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use inferno_tensor::DType;
 
     use super::*;
 
@@ -266,7 +267,7 @@ mod tests {
         ];
         let product = ProductOperation { tensors: &tensors, num_products: 10, num_matrices: 2 };
         let work = product_work(&product);
-        assert_eq!(work, Work { bytes: 300, int8_ops: 240, f32_ops: 240, int16_ops: 0 });
+        assert_eq!(work, Work { bytes: 300, int8_ops: 240, f16_ops: 240, ..Work::default() });
         assert_eq!(product_name(&tensors), "ffn_gate_exps, ffn_up_exps");
         assert_eq!(product_name(&[tensor("output.weight", DType::F32, 1)]), "output");
     }

@@ -43,3 +43,11 @@ pub fn all_with_common_sums(dtypes: &[DType]) -> Vec<CpuBackend> {
     backends.retain(|backend| dtypes.iter().all(|&dtype| sums_are_common(backend.isa(), dtype)));
     backends
 }
+
+/// Every instruction set with one number of threads, which changes from case to case: three successive cases cover the same
+/// pairs as [`all`]. For loops over many cases, since threads wait for one another in each operation.
+pub fn in_turn(case: usize) -> Vec<CpuBackend> {
+    let is_emulated = std::env::var("INFERNO_TESTED_ISA").is_ok();
+    let threads = |number: usize| if is_emulated { 2 } else { 1 + (case + number) % 3 };
+    sets().into_iter().enumerate().map(|(number, isa)| backend(isa, threads(number))).collect()
+}

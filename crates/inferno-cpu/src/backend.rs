@@ -27,7 +27,8 @@ pub struct CpuOptions {
 
 /// Computes on the CPU.
 ///
-/// Results have the same bits on every instruction set, with every number of threads, and in every batch.
+/// Results have the same bits with every number of threads, in every batch, and on every instruction set; except that
+/// [`Isa::Amx`] adds products with weights of F16 and BF16 in another order.
 ///
 /// A backend can be shared between threads, but passes run one at a time: they use the backend's thread pool and
 /// scratch memory exclusively. To run computations in parallel, create one backend for each, with

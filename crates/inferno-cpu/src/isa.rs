@@ -193,12 +193,13 @@ impl Level {
     ///
     /// **Panics** if there is none.
     #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub(crate) fn run_with_matrix_unit<K: Kernel>(self, kernel: K) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Amx(lanes) => lanes.run(kernel),
-            _ => panic!("the instruction set {} has no matrix unit", self.isa()),
+        #[cfg(target_arch = "x86_64")]
+        if let Self::Amx(lanes) = self {
+            return lanes.run(kernel);
         }
+        panic!("the instruction set {} has no matrix unit", self.isa());
     }
 
     /// Runs `kernel` with this level's instructions.

@@ -52,8 +52,8 @@ pub(crate) use integer::IntegerLanes;
 #[cfg(target_arch = "x86_64")] // Only AMX implements a matrix unit.
 pub(crate) use matrix_unit::RowTile;
 pub(crate) use matrix_unit::{
-    BF16_TILE_COLS, Bf16Columns, Bf16Rows, Bf16Sums, Bf16Unit, CHUNK_TILES, ColumnTile,
-    ColumnTiles, ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, TileSums,
+    BF16_TILE_COLS, Bf16Columns, Bf16Rows, Bf16Unit, CHUNK_TILES, ColumnTile, ColumnTiles,
+    ExtraTiles, MatrixLanes, MatrixUnit, NoMatrixUnit, TileFloats, TileSums,
 };
 pub(crate) use shuffle::ShuffleLanes;
 pub(crate) use vector::{LANES, VECTOR_BYTES, VectorTypes, vectors, vectors_mut};

@@ -1,9 +1,10 @@
 //! The CPU backend: kernels for one logical 16-lane processor, implemented for each instruction set, on a thread pool.
 //!
-//! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits on every instruction
-//! set, with every number of threads, and in every batch: kernels are written once for a logical processor with vectors
+//! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits with every number of
+//! threads, in every batch, and on every instruction set: kernels are written once for a logical processor with vectors
 //! of 16 numbers, lane `i` is lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and
-//! every sum has one order, which the head of its module in `ops/` states.
+//! every sum has one order, which the head of its module in `ops/` states. AMX is an exception: its sums with weights of F16
+//! and BF16 have another order, the same in every batch (`ops/product/bf16.rs`).
 //!
 //! Weights keep the codes of the file, in panels of 16 output rows that the kernels stream. For quantized weights, the scales
 //! of 256 columns become integers of one unit (`ops/product/fixed_point.rs`), and activations are quantized to 8 bits, 256

@@ -35,8 +35,9 @@ pub struct Roofs {
     pub int8_ops_per_second: f64,
     /// Multiplications and additions in single precision per second.
     pub f32_ops_per_second: f64,
-    /// Multiplications and additions with weights of F16 and BF16 per second: in single precision, or on a matrix unit two of
-    /// bfloat16 numbers, which takes four times as long as one of 8-bit integers.
+    /// Multiplications and additions with weights of F16 and BF16 per second: in single precision, or on a matrix unit as two
+    /// of bfloat16 numbers, which take four times as long as one of 8-bit integers. F16 takes three, so it reaches at most two
+    /// thirds of this rate.
     pub f16_ops_per_second: f64,
     /// Multiplications and additions of 16-bit integers per second, as attention uses them with a cache of I16: on a matrix
     /// unit, each takes four of 8-bit integers.

@@ -62,7 +62,7 @@ impl Amx {
     ///
     /// **Panics** if this thread has configured it already, or if there are no rows or more than 16.
     pub(crate) fn bf16_tiles(self, num_rows: usize) -> Bf16Tiles {
-        Bf16Tiles::new(self.configure(num_rows), num_rows)
+        Bf16Tiles::new(self.configure(num_rows))
     }
 
     /// Configures the unit on this thread for first operands of `num_rows` rows.
@@ -83,7 +83,7 @@ impl Amx {
         // SAFETY: `self` proves that the processor has the instruction and the system permits it; the
         // configuration is valid for palette 1.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
-        Configured { thread: PhantomData }
+        Configured { num_rows, thread: PhantomData }
     }
 }
 
@@ -152,6 +152,8 @@ thread_local! {
 
 /// The unit is configured on this thread while the value lives.
 struct Configured {
+    /// Rows of first operands and of sums.
+    num_rows: usize,
     /// Tile registers belong to a thread, so the value must not be sent to another.
     thread: PhantomData<*const ()>,
 }
@@ -350,7 +352,7 @@ impl Drop for Configured {
     }
 }
 
-// After the macros, which it uses.
+// After `clear` and `store`, which it uses.
 mod bf16;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 //! Unsigned bytes are multiplied by signed bytes. Signed weights are made unsigned by adding 128, and a chain of
 //! products starts from the negated sum of what that adds.
 //!
-//! The instructions for bfloat16 products are not used: they treat subnormals as zeros and round at other points
-//! than a fused multiply-add, so that other instruction sets could not reproduce their results.
+//! The vector instructions for bfloat16 products are not used: they treat subnormals as zeros and round at other points
+//! than a fused multiply-add, so that other instruction sets could not reproduce their results. Those of AMX, for which this
+//! is as true, are worth it (`amx/bf16.rs`).
 
 // Intrinsics are unsafe to call.
 #![allow(unsafe_code)]

@@ -103,11 +103,12 @@ pub(crate) const BF16_TILE_COLS: usize = VECTOR_BYTES / 2;
 /// 32 columns of bfloat16 numbers of 16 rows of a weight, `[32 / 2][16 rows][2]`: the second operand of a [`Bf16Unit`].
 pub(crate) type Bf16Columns = [[u8; VECTOR_BYTES]; BF16_TILE_COLS / 2];
 
-/// The sums of a block of up to 16 rows of activations with 16 rows of a weight.
-pub(crate) type Bf16Sums = [CacheLine; 16];
+/// Sums of a block of up to 16 rows of activations with 16 rows of a weight, as floats.
+pub(crate) type TileFloats = [CacheLine; 16];
 
 /// 32 columns of a block of rows, as the sums of two bfloat16 numbers: a cache line for each row.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // Only a matrix unit reads them.
 pub(crate) struct Bf16Rows<'a> {
     pub(crate) high: &'a [CacheLine],
     pub(crate) low: &'a [CacheLine],
@@ -119,8 +120,8 @@ pub(crate) trait Bf16Unit {
     /// Makes the sums zero.
     fn clear(&self);
 
-    /// Loads the sums of each panel's blocks.
-    fn load<const B: usize, const P: usize>(&self, sums: [&[Bf16Sums]; P]);
+    /// Loads the sums of each panel's blocks from block `first` on.
+    fn load<const B: usize, const P: usize>(&self, sums: &[&mut [TileFloats]; P], first: usize);
 
     /// Adds the products of 32 columns: those of the low numbers of rows with the first columns, of the high ones with these,
     /// and if `HAS_LOW`, of the high ones with the second columns.
@@ -132,8 +133,12 @@ pub(crate) trait Bf16Unit {
         columns: [&[Bf16Columns; 2]; P],
     );
 
-    /// Stores the sums of each panel's blocks, only the rows that the unit is configured for.
-    fn store<const B: usize, const P: usize>(&self, sums: [&mut [Bf16Sums]; P]);
+    /// Stores the sums of each panel's blocks from block `first` on, only the rows that the unit is configured for.
+    fn store<const B: usize, const P: usize>(
+        &self,
+        sums: &mut [&mut [TileFloats]; P],
+        first: usize,
+    );
 }
 
 /// The matrix unit of instruction sets that have none.
@@ -176,7 +181,7 @@ impl Bf16Unit for NoMatrixUnit {
         match *self {}
     }
 
-    fn load<const B: usize, const P: usize>(&self, _sums: [&[Bf16Sums]; P]) {
+    fn load<const B: usize, const P: usize>(&self, _sums: &[&mut [TileFloats]; P], _first: usize) {
         match *self {}
     }
 
@@ -188,7 +193,11 @@ impl Bf16Unit for NoMatrixUnit {
         match *self {}
     }
 
-    fn store<const B: usize, const P: usize>(&self, _sums: [&mut [Bf16Sums]; P]) {
+    fn store<const B: usize, const P: usize>(
+        &self,
+        _sums: &mut [&mut [TileFloats]; P],
+        _first: usize,
+    ) {
         match *self {}
     }
 }

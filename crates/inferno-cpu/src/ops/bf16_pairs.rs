@@ -1,8 +1,8 @@
 //! Activations as the sums of two bfloat16 numbers, for products with floating-point weights by the matrix unit.
 //!
 //! The high number is the nearest one to the activation, the low number the nearest one to the difference. So the sum differs
-//! from the activation by at most 2^-18 of it, unless it is tiny. An activation that is not finite, or so large that its
-//! high number is infinite, has a low number that is not a number, and so are the results.
+//! from the activation by at most 2^-17 of it, unless it is tiny. An activation that is not finite, or so close to the largest
+//! number that its high number is infinite, has a low number that is not finite, and results that are not numbers.
 
 use crate::isa::Level;
 use crate::lanes::{BF16_TILE_COLS, Kernel, LANES, Lanes};
@@ -19,7 +19,7 @@ impl InputForm for Bf16Pairs {
     }
 
     fn convert(level: Level, row: BlockRow<'_>, out: &mut [CacheLine]) {
-        level.run(SplitRow { row, out });
+        level.run_with_matrix_unit(SplitRow { row, out });
     }
 }
 

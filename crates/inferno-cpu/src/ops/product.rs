@@ -50,11 +50,13 @@ impl FormatVisitor for Multiply<'_> {
     type Output = ();
 
     fn float<F: FloatFormat>(self) {
-        match float_activations::<F>(self.level.has_matrix_unit()) {
+        match float_activations::<F>(self.level) {
             ActivationFormat::Bf16Pairs => {
                 self.level.run_with_matrix_unit(Bf16Product::<F>::new(self.product));
             }
-            _ => self.level.run(FloatProduct::<F>::new(self.product)),
+            ActivationFormat::Float | ActivationFormat::Integers => {
+                self.level.run(FloatProduct::<F>::new(self.product));
+            }
         }
     }
 

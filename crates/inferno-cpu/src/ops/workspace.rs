@@ -49,7 +49,7 @@ impl ProductWorkspace {
         self.scratch.reserve(thread_lines.max(normalize_lines(weight.cols)))?;
         let x = InputRows::new(x, rows.num_inputs(), &self.scratch);
         assert_eq!(x.cols(), weight.cols, "the input is as wide as the weight");
-        let forms = || weight.parts.iter().map(|part| part.format.activations(executor.level));
+        let forms = || weight.parts.iter().map(|part| (part.format.activations)(executor.level));
         let reads = |form| forms().any(|read| read == form);
         executor.pool.usage_meter().input(|| {
             if reads(ActivationFormat::Float) {
@@ -67,7 +67,7 @@ impl ProductWorkspace {
 
     /// The rows of expert `index` of those that have rows, in the form that `part` reads.
     pub(crate) fn input(&self, level: Level, part: &PackedPart, index: usize) -> Activations<'_> {
-        match part.format.activations(level) {
+        match (part.format.activations)(level) {
             ActivationFormat::Float => &self.floats,
             ActivationFormat::Bf16Pairs => &self.bf16_pairs,
             ActivationFormat::Integers => &self.integers,
@@ -100,7 +100,7 @@ pub(crate) fn max_scratch_bytes(
     let mut thread_lines = thread_lines;
     for product in products {
         let Some(format) = PackedFormat::of(product.dtype) else { continue };
-        let (form, row_lines) = match format.activations(level) {
+        let (form, row_lines) = match (format.activations)(level) {
             ActivationFormat::Float => (0, Floats::row_lines(product.cols)),
             ActivationFormat::Bf16Pairs => (1, Bf16Pairs::row_lines(product.cols)),
             ActivationFormat::Integers => (2, Integers::row_lines(product.cols)),

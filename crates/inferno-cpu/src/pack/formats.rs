@@ -112,7 +112,7 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
 pub(crate) enum ActivationFormat {
     /// Floating point.
     Float,
-    /// Two bfloat16 numbers, whose sum is the activation.
+    /// Sums of two bfloat16 numbers.
     Bf16Pairs,
     /// 8-bit integers with a scale for each 256 columns.
     Integers,
@@ -123,8 +123,8 @@ pub(crate) enum ActivationFormat {
 pub(crate) struct PackedFormat {
     /// The type in the file.
     pub(crate) dtype: DType,
-    /// How products read their activations, given whether there is a matrix unit.
-    activations: fn(bool) -> ActivationFormat,
+    /// How products read their activations on a level.
+    pub(crate) activations: fn(Level) -> ActivationFormat,
     /// Bytes of a panel with the given number of columns.
     pub(crate) panel_bytes: fn(usize) -> usize,
     /// Packs up to 16 rows with the given number of columns into a zeroed panel.
@@ -136,17 +136,12 @@ impl PackedFormat {
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         visit(dtype, Describe(dtype))
     }
-
-    /// How products read their activations.
-    pub(crate) fn activations(self, level: Level) -> ActivationFormat {
-        (self.activations)(level.has_matrix_unit())
-    }
 }
 
 /// How products with weights of format `F` read their activations: the matrix unit multiplies those that are the sum of at
 /// most two bfloat16 numbers.
-pub(crate) fn float_activations<F: FloatFormat>(has_matrix_unit: bool) -> ActivationFormat {
-    if has_matrix_unit && F::BF16_PARTS <= 2 {
+pub(crate) fn float_activations<F: FloatFormat>(level: Level) -> ActivationFormat {
+    if level.has_matrix_unit() && F::BF16_PARTS <= 2 {
         ActivationFormat::Bf16Pairs
     } else {
         ActivationFormat::Float

@@ -1,9 +1,10 @@
 //! Products of F16 and BF16 weights by the matrix unit, against the order of the sums that is documented in
 //! `ops/product/bf16.rs`, in scalar code.
 
-use crate::cases::{Random, backend, bits, relative_error, sets};
+use crate::cases::{Random, backend, bits, matrix, read, relative_error, run, sets};
 use half::{bf16, f16};
-use inferno_backend::{ReferenceBackend, WeightPart};
+use inferno_backend::{DeviceMemory, ExpertParams, Pass, ReferenceBackend, WeightPart};
+use inferno_conformance::experts::{HIDDEN, forward};
 use inferno_conformance::products::{linear, linear_gated};
 use inferno_cpu::Isa;
 use inferno_tensor::DType;
@@ -207,6 +208,49 @@ fn gated_products_equal_separate_products() {
             let expected: Vec<f32> = gates.iter().zip(&ups).map(join).collect();
             let error = relative_error(&found, &expected);
             assert!(error < 1e-6, "{types:?} {rows} rows, {out_cols} columns: {error}");
+        }
+    }
+}
+
+#[test]
+fn products_are_added_to_the_output() {
+    if !has_unit() {
+        return;
+    }
+    let mut random = Random::new(7);
+    let (rows, cols, out_cols) = (37, 96, 23);
+    for dtype in DTYPES {
+        let part = random.weight(dtype, 1, out_cols, cols);
+        let (x, old) = (random.values(rows * cols), random.values(rows * out_cols));
+        let expected: Vec<f32> =
+            expected(&x, &part).iter().zip(&old).map(|(sum, old)| old + sum).collect();
+        let backend = backend(Isa::Amx, 2);
+        let weight = backend.load_weight(&[part]).expect("a weight");
+        let (x, mut out) =
+            (matrix(&backend, rows, cols, &x), matrix(&backend, rows, out_cols, &old));
+        run(&backend, |pass| pass.linear_add(rows, &x, &weight, None, &mut out)).expect("memory");
+        assert_eq!(bits(&read(&backend, &out, old.len())), bits(&expected), "{dtype}");
+    }
+}
+
+#[test]
+fn experts_agree_with_the_reference_for_any_number_of_rows() {
+    if !has_unit() {
+        return;
+    }
+    let mut random = Random::new(8);
+    let params = ExpertParams::softmax(8, 2, true);
+    for dtype in DTYPES {
+        for rows in [1, 2, 19, 80] {
+            let logits: Vec<_> = random.values(rows * 8).iter().map(|x| 3.0 * x).collect();
+            let x = random.values(rows * HIDDEN);
+            let reference = forward(&ReferenceBackend::new(), rows, &params, dtype, &logits, &x);
+            let [one, two] = [1, 2].map(|threads| {
+                forward(&backend(Isa::Amx, threads), rows, &params, dtype, &logits, &x)
+            });
+            assert_eq!(bits(&one), bits(&two), "{dtype} {rows}");
+            let error = relative_error(&one, &reference);
+            assert!(error < 2e-5, "{dtype} {rows}: {error}");
         }
     }
 }

@@ -26,7 +26,7 @@ fn pass(kv_dtype: KvDType, products: Vec<ProductShape>) -> PassShape {
 #[test]
 fn products_allocate_what_is_estimated() {
     for isa in Isa::available() {
-        for dtype in [DType::F32, DType::Q8_0, DType::Q4K] {
+        for dtype in [DType::F32, DType::F16, DType::Q8_0, DType::Q4K] {
             let (mut random, cols) = (Random::new(1), 512);
             let backend = backend(isa, 2);
             let weights = [(); 2].map(|()| random.weight(dtype, 1, 48, cols));

@@ -188,11 +188,11 @@ impl PrefillReached {
         let attention_ops =
             (0..num_tokens).map(|position| cost.attention_ops(position)).sum::<u64>();
         let f16_ops = cost.layers.f16_ops as f64 + cost.head.f16_ops as f64 / tokens;
-        let product_ops = cost.layers.f32_ops as f64 + cost.head.f32_ops as f64 / tokens;
+        let f32_product_ops = cost.layers.f32_ops as f64 + cost.head.f32_ops as f64 / tokens;
         let other_ops = cost.state_ops as f64 + attention_ops as f64 / tokens;
-        let f32_ops = product_ops + other_ops;
-        let product_ops = ProductOps { int8: int8_ops, f16: f16_ops, f32: product_ops };
-        let seconds_at_roof = roofs.seconds(product_ops, other_ops);
+        let f32_ops = f32_product_ops + other_ops;
+        let products = ProductOps { int8: int8_ops, f16: f16_ops, f32: f32_product_ops };
+        let seconds_at_roof = roofs.seconds(products, other_ops);
         Self {
             int8_ops: int8_ops as u64,
             f16_ops: f16_ops as u64,

@@ -46,6 +46,9 @@ pub(super) trait PanelKernel<L: Lanes> {
 pub(super) fn run<L: Lanes>(lanes: L, mut product: Product<'_>, mut kernel: impl PanelKernel<L>) {
     let Product { panels, panel_bytes, .. } = product;
     let all_rows = product.target.rows().len();
+    if all_rows == 0 {
+        return;
+    }
     let block_bytes = (BLOCK_ROWS * product.inputs.row_bytes()).max(1);
     let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, MAX_BLOCKS);
     let max_blocks = max_blocks.min(all_rows.div_ceil(BLOCK_ROWS));

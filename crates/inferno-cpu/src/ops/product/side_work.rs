@@ -4,13 +4,13 @@
 use std::array;
 use std::ops::Range;
 
-use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::lanes::{Lanes, TileFloats, VECTOR_BYTES};
 use crate::ops::activations::BLOCK_ROWS;
 use crate::ops::product::target::OutputTarget;
 use crate::scratch::CacheLine;
 
 /// The sums of one block with one panel, row by row.
-pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
+pub(super) type BlockSums = TileFloats;
 
 /// The largest number of panels that are multiplied and written together: rows of an output are far apart, so that each cache
 /// line of it must be fetched, and two neighbours are fetched at once. (In a prototype, four and eight were no faster.)

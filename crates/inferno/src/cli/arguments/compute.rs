@@ -41,7 +41,8 @@ pub(crate) struct ComputeArgs {
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
     /// Instruction set to use, which selects the processor, unless another option requests a GPU; results are identical with
-    /// all of them, except that amx rounds sums with F16 and BF16 weights differently [default: the best available; scalar for the scalar backend]
+    /// all of them, except that amx rounds sums with F16 and BF16 weights differently
+    /// [default: the best available; scalar for the scalar backend]
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,

@@ -136,8 +136,8 @@ impl<L: Lanes, const HALVES: bool, const SIGNED: bool> PanelKernel<L>
             let inputs = ChunkInputs { activations, first_row: rows.start, chunk: number };
             if let Some(products) = &mut products {
                 let unpack_tile = self.unpacking.unpack_tile;
-                let (level, chunks_packed) = (self.level, packed);
-                let packed = PackedChunks { level, chunks: chunks_packed, num_groups, unpack_tile };
+                let packed =
+                    PackedChunks { level: self.level, chunks: packed, num_groups, unpack_tile };
                 products.add(&packed, chunks, &inputs, &mut side_work, sums);
                 continue;
             }

@@ -21,23 +21,29 @@ SHAPES = {
     "llama-2-7b": ("llama", 32, 4096, 32, 32, 128, 11008, 32000, 4096, 1e4, 1e-5, False),
     "llama-3-8b": ("llama", 32, 4096, 32, 8, 128, 14336, 128256, 8192, 5e5, 1e-5, False),
 }
-# The number of a type, columns and bytes of a block.
+# The number of a type, columns and bytes of a block. Types without blocks are written 32 numbers at a time.
 BLOCKS = {
     "F32": (0, 1, 4),
+    "F16": (1, 32, 64),
+    "BF16": (30, 32, 64),
     "Q4_0": (2, 32, 18),
     "Q8_0": (8, 32, 34),
     "Q4_K": (12, 256, 144),
     "Q6_K": (14, 256, 210),
 }
 # The numbers of quantizations of files.
-FILE_TYPES = {"Q4_0": 2, "Q8_0": 7, "Q4_K_M": 15}
+FILE_TYPES = {"F16": 1, "BF16": 32, "Q4_0": 2, "Q8_0": 7, "Q4_K_M": 15}
 POOL_BLOCKS = 1 << 18
 rng = np.random.default_rng(1)
 
 
 def pool(kind, cols):
     """Random blocks whose weights have a standard deviation of about 1.2 / sqrt(cols)."""
-    size = BLOCKS[kind][2]
+    width, size = BLOCKS[kind][1:]
+    if kind in ("F16", "BF16"):
+        numbers = rng.standard_normal(POOL_BLOCKS * width, dtype=np.float32) * 1.2 / cols**0.5
+        halves = numbers.astype(np.float16) if kind == "F16" else numbers.view(np.uint16)[1::2]
+        return halves.tobytes()
     blocks = rng.integers(0, 256, (POOL_BLOCKS, size), dtype=np.uint8)
     deviation = 1.2 / cols**0.5
 

@@ -179,7 +179,8 @@ async fn no_compaction() -> ApiError {
 }
 
 async fn no_loading() -> ApiError {
-    let message = "models are loaded when a request names them; keep_alive 0 in a request to /api/generate unloads one";
+    let message = "inferno serve loads models when it starts, or with --on-demand when a request names them; \
+                   keep_alive 0 in a request to /api/generate then unloads one";
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

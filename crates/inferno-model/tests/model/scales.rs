@@ -127,10 +127,15 @@ fn estimates_for_bytes_with_scales_are_those_for_requantized_weights() {
 fn scales_of_other_types_multiply_the_products_and_lookups_of_their_tensors() {
     for name in ["llama.gguf", "mixtral.gguf"] {
         let mut file = File::fixture(name);
-        let expected = computed(&file.write(), cpu(), None);
         let is_matrix = |tensor: &Tensor| tensor.dims.len() > 1;
         let matrices: Vec<Tensor> =
             file.tensors.iter().filter(|it| is_matrix(it)).cloned().collect();
+        // In F32, as the scaled ones will be: AMX adds products with F16 in another order.
+        for matrix in &matrices {
+            *file.tensor(&matrix.name) =
+                Tensor::floats(&matrix.name, &matrix.dims, &matrix.values());
+        }
+        let expected = computed(&file.write(), cpu(), None);
         for (index, matrix) in matrices.into_iter().enumerate() {
             // Powers of two, so that nothing is rounded.
             let num_scales = matrix.dims.get(2).copied().unwrap_or(1);

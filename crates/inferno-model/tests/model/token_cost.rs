@@ -30,11 +30,11 @@ fn a_dense_model_reads_and_multiplies_all_weights() {
     let layers = ProductCost {
         // The reference backend stores 4 bytes per weight; the 5 norms of 32 values are vectors.
         weight_bytes: 4 * (LLAMA_WEIGHTS as usize + 5 * 32),
-        f32_ops: 2 * LLAMA_WEIGHTS,
+        f16_ops: 2 * LLAMA_WEIGHTS,
         ..ProductCost::default()
     };
     let head =
-        ProductCost { weight_bytes: 4 * 64 * 32, f32_ops: 2 * 64 * 32, ..ProductCost::default() };
+        ProductCost { weight_bytes: 4 * 64 * 32, f16_ops: 2 * 64 * 32, ..ProductCost::default() };
     assert_eq!((cost.layers, cost.head), (layers, head));
     // 2 layers, keys and values, 2 heads of 8 values; 4 query heads of 8, a product for the key and one for the value.
     assert_eq!(cost.kv_bytes(0), 2 * 2 * 2 * 8 * 2);
@@ -54,8 +54,10 @@ fn quantized_weights_count_as_integer_operations() {
 fn a_mixture_counts_only_the_experts_that_a_token_uses() {
     let cost = cost("qwen3moe.gguf", None, KvDType::F16);
     let attention = 64 * 32 + 2 * 32 * 32 + 32 * 64;
-    let experts = 6 * 32 + 2 * 3 * 24 * 32;
-    assert_eq!(cost.layers.f32_ops, 2 * 2 * (attention + experts));
+    let experts = 2 * 3 * 24 * 32;
+    assert_eq!(cost.layers.f16_ops, 2 * 2 * (attention + experts));
+    // The router.
+    assert_eq!(cost.layers.f32_ops, 2 * 2 * 6 * 32);
 }
 
 #[test]

@@ -258,7 +258,7 @@ impl GenerateArgs {
             FinishReason::Cancelled => Err(Failure::Interrupted),
             FinishReason::Length if has_format => {
                 print_note(
-                    "note: --max-tokens ended the text before its format was complete; pass a larger number.",
+                    "note: --max-tokens ended the text, whose format may be incomplete; pass a larger number.",
                 );
                 Ok(())
             }

@@ -10,7 +10,7 @@
 //! start from zero and add products by fused multiply-add, `k` rising. All sums are in single precision, rounded to nearest
 //! even; subnormal numbers are zeros. What follows the sums is the same as for other products.
 //!
-//! So on levels with a matrix unit, results differ from those of `float.rs`, by about 2e-6 (BF16) and 4e-6 (F16) of their norm.
+//! So on levels with a matrix unit, results differ from those of `float.rs`, by about 2e-6 (BF16) and 3e-6 (F16) of their norm.
 //! Vectors would need two to three multiply-adds for each product instead of one to compute the same; the unit multiplies 16
 //! times as many numbers per cycle as they do.
 

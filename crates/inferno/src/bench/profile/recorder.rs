@@ -229,7 +229,6 @@ fn plain_name(operation: &Operation<'_>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn tensor(name: &str, dtype: DType, matrix_bytes: usize) -> WeightTensor {

@@ -97,17 +97,11 @@ impl<L: Lanes, F: FloatFormat> PanelKernel<L> for Bf16Panels<'_, L::Bf16Unit, F>
         finished: &mut FinishedPanels<'_>,
         sums: &mut [&mut [BlockSums]; P],
     ) {
-        let Product { panel_bytes, cols, inputs, .. } = *product;
-        let (num_blocks, num_chunks) = (sums[0].len(), cols.div_ceil(CHUNK_COLS));
-        if num_chunks == 0 {
-            for sums in &mut *sums {
-                sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
-            }
-        }
-        let chunk_bytes = CHUNK_COLS * LANES * F::BYTES;
-        let all = PanelChunks::new(product.panels, panel_bytes, chunk_bytes, num_chunks);
+        let Product { cols, inputs, .. } = *product;
+        let num_blocks = sums[0].len();
+        let all = PanelChunks::new(product, CHUNK_COLS * LANES * F::BYTES);
         let lines_per_step = all.lines_per_step(CHUNK_BF16_TILES * num_blocks.div_ceil(2));
-        for number in 0..num_chunks {
+        for number in 0..all.num_chunks {
             let packed = all.chunks(panels.bytes, number);
             let cols = CHUNK_COLS.min(cols - number * CHUNK_COLS);
             let chunk = Chunk { packed, number, cols };

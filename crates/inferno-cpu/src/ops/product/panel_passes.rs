@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use super::side_work::{BlockSums, FinishedPanels, PANELS_TOGETHER};
 use super::task::Product;
-use crate::lanes::Lanes;
+use crate::lanes::{LANES, Lanes};
 use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
 use crate::pack::codes::CHUNK_COLS;
+use crate::scratch::CacheLine;
 
 /// The fewest and the most blocks that share one unpacking of a chunk, if there are as many. (Products of 512 rows by 1024
 /// columns are a sixth faster than with at most 8.)
@@ -29,7 +30,8 @@ pub(super) struct PanelPair<'a> {
 /// The products with one or two panels.
 pub(super) trait PanelKernel<L: Lanes> {
     /// Computes the sums of some rows, which begin with the first one of a block, with `P` neighbouring panels. `sums` has the
-    /// blocks of each panel. Meanwhile, `finished` is to be written, in a step for each block and chunk.
+    /// blocks of each panel, and is zero if there are no columns. Meanwhile, `finished` is to be written, in a step for each block
+    /// and chunk.
     fn panels<const P: usize>(
         &mut self,
         lanes: L,
@@ -55,6 +57,9 @@ pub(super) fn run<L: Lanes>(lanes: L, mut product: Product<'_>, mut kernel: impl
     let max_rows = max_blocks * BLOCK_ROWS;
     let scratch = std::mem::take(&mut product.scratch);
     let sums: &mut [BlockSums] = bytemuck::cast_slice_mut(&mut scratch[..SUM_LINES]);
+    if product.cols == 0 {
+        sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
+    }
     let (mut current, mut previous) = sums.split_at_mut(PANELS_TOGETHER * max_blocks);
     // The panels and the rows of `previous`.
     let (mut finished_panels, mut finished_rows) = (0..0, 0..0);

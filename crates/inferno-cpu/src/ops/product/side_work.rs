@@ -7,6 +7,8 @@ use std::ops::Range;
 use crate::lanes::{Lanes, TileFloats, VECTOR_BYTES};
 use crate::ops::activations::BLOCK_ROWS;
 use crate::ops::product::target::OutputTarget;
+use crate::ops::product::task::Product;
+use crate::pack::codes::CHUNK_COLS;
 use crate::scratch::CacheLine;
 
 /// The sums of one block with one panel, row by row.
@@ -43,21 +45,18 @@ pub(super) struct PanelChunks<'a> {
     panel_bytes: usize,
     chunk_bytes: usize,
     /// Chunks of a panel, of which the last may be shorter.
-    num_chunks: usize,
+    pub(super) num_chunks: usize,
     /// How many chunks ahead weights are prefetched.
     distance: usize,
 }
 
 impl<'a> PanelChunks<'a> {
-    /// Panels of `panel_bytes` bytes in `num_chunks` chunks of `chunk_bytes` bytes.
+    /// The panels of `product` in chunks of `chunk_bytes` bytes.
     #[inline(always)]
-    pub(super) fn new(
-        panels: &'a [u8],
-        panel_bytes: usize,
-        chunk_bytes: usize,
-        num_chunks: usize,
-    ) -> Self {
+    pub(super) fn new(product: &Product<'a>, chunk_bytes: usize) -> Self {
+        let Product { panels, panel_bytes, cols, .. } = *product;
         let distance = PREFETCH_BYTES.div_ceil(PANELS_TOGETHER * chunk_bytes);
+        let num_chunks = cols.div_ceil(CHUNK_COLS);
         Self { panels, panel_bytes, chunk_bytes, num_chunks, distance }
     }
 
@@ -88,7 +87,7 @@ impl<'a> PanelChunks<'a> {
             (PANELS_TOGETHER * (pair + pairs) + panel) * panel_bytes + chunk * chunk_bytes
         });
         let bytes_ahead = chunk_bytes.min(panel_bytes - chunk * chunk_bytes);
-        PrefetchAhead::new(panels, starts, bytes_ahead, lines_per_step)
+        PrefetchAhead { panels, starts, lines_left: bytes_ahead / VECTOR_BYTES, lines_per_step }
     }
 
     /// Lines of each panel in a step, if a chunk is multiplied in `num_steps` steps.
@@ -111,18 +110,7 @@ pub(super) struct PrefetchAhead<'a, const P: usize> {
     lines_per_step: usize,
 }
 
-impl<'a, const P: usize> PrefetchAhead<'a, P> {
-    /// Chunks of `chunk_bytes` bytes that begin at `starts`.
-    #[inline(always)]
-    fn new(
-        panels: &'a [u8],
-        starts: [usize; P],
-        chunk_bytes: usize,
-        lines_per_step: usize,
-    ) -> Self {
-        Self { panels, starts, lines_left: chunk_bytes / VECTOR_BYTES, lines_per_step }
-    }
-
+impl<const P: usize> PrefetchAhead<'_, P> {
     /// Prefetches the lines of the next step.
     #[inline(always)]
     pub(super) fn step<L: Lanes>(&mut self, lanes: L) {

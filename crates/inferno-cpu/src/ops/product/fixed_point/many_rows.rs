@@ -35,7 +35,7 @@ use crate::ops::product::side_work::{
     BlockSums, FinishedPanels, PANELS_TOGETHER, PanelChunks, SideWork,
 };
 use crate::ops::product::task::Product;
-use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
+use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
 use crate::scratch::CacheLine;
 
 /// The activations for the columns of a chunk, of all rows of a pass.
@@ -109,22 +109,20 @@ impl<L: Lanes, const HALVES: bool, const SIGNED: bool> PanelKernel<L>
         finished: &mut FinishedPanels<'_>,
         sums: &mut [&mut [BlockSums]; P],
     ) {
-        let Product { panel_bytes, cols, .. } = *product;
         let num_blocks = sums[0].len();
-        let (num_groups, num_chunks) = (cols.div_ceil(GROUP_COLS), cols.div_ceil(CHUNK_COLS));
-        // The matrix unit's first chunk, if there is one, overwrites the sums.
-        if self.unit.is_none() || num_chunks == 0 {
+        let num_groups = product.cols.div_ceil(GROUP_COLS);
+        // The matrix unit's first chunk overwrites the sums.
+        if self.unit.is_none() {
             for sums in &mut *sums {
                 sums.as_flattened_mut().fill(CacheLine([0.0; LANES]));
             }
         }
         let steps_per_block = if self.unit.is_some() { P * CHUNK_TILES } else { P };
-        let all =
-            PanelChunks::new(product.panels, panel_bytes, self.unpacking.chunk_bytes, num_chunks);
+        let all = PanelChunks::new(product, self.unpacking.chunk_bytes);
         let lines_per_step = all.lines_per_step(steps_per_block * num_blocks);
         let mut products =
             self.unit.map(|unit| TileProducts::<L>::new(lanes, unit, &mut self.tiles));
-        for number in 0..num_chunks {
+        for number in 0..all.num_chunks {
             let first_group = number * CHUNK_GROUPS;
             let num_groups = CHUNK_GROUPS.min(num_groups - first_group);
             let packed: [&[u8]; P] = all.chunks(panels.bytes, number);
